@@ -81,9 +81,14 @@ def motion_of(model: Any, data: Any, end: float) -> tuple[go.Trajectory, float]:
     for stabilisation in ("projection", "none"):
         problem = go.problem_from_mujoco(model, data, t_end=end)
         begin = process_time()
-        motion = go.simulate(
-            problem, stepper="moreau-jean", stabilisation=stabilisation, error_estimate=False, record_every=every
-        )
+        try:
+            motion = go.simulate(
+                problem, stepper="moreau-jean", stabilisation=stabilisation, error_estimate=False, record_every=every
+            )
+        except go.BadInput:
+            if stabilisation == "none":
+                raise
+            continue
         if len(motion.t) > 1:
             break
     return motion, process_time() - begin

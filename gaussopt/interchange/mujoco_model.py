@@ -248,7 +248,6 @@ def check_carried(mj: Any, model: Any, ahead: float) -> None:
     """Raise BadInput for parts that a motion would ignore, or that change if contacts are searched at `ahead`, m."""
     has = "The model has"
     refused = (
-        (model.na, f"{has} actuators with states of their own (activations); use actuators without."),
         ((model.actuator_historyadr >= 0).any(), f"{has} actuators with a delay; set delay and nsample to zero."),
         (model.nplastic, f"{has} springs that yield, whose set is a state of its own; set springyield to zero."),
         (model.npluginstate, f"{has} plugins with states of their own; use plugins without."),

@@ -7,7 +7,7 @@ of servos, tendons and fluids where the integrator of the model is implicit or i
 
 and q' is reached from q by the displacement dt w' (mj_integratePos). The coordinates are MuJoCo's qpos, the velocities
 are their rates: w for hinges, slides and positions, and e' = e (0, w) / 2 for a quaternion e, since in MuJoCo its w
-is given in the frame of the body.
+is given in the frame of the body. Activations of actuators are further coordinates, stepped as by MuJoCo's Euler.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
+from gaussopt.interchange.mujoco_activations import Activations
 from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder
 from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_velocity, implicit, refuse_unstable
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, independent
@@ -62,14 +63,15 @@ def problem_from_mujoco(
     Returns
     -------
     Problem
-        Its coordinates are qpos, (nq,), its velocities their rates, (nq,), also of quaternions.
+        Its coordinates are qpos, (nq,), and the activations act, (na,); its velocities are their rates, also of
+        quaternions.
 
     Raises
     ------
     BadInput
         As `from_mujoco`; for height fields that can touch others; for parts that a motion cannot represent: actuators
-        with states or delays, springs that yield, adhesion, moving surfaces, plugins with states, and a control
-        callback.
+        with delays or activations of unusual dynamics, springs that yield, adhesion, moving surfaces, plugins with
+        states, and a control callback.
 
     Examples
     --------
@@ -100,7 +102,8 @@ class MujocoSystem(SteppedSystem):
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(model.nv) if undamped or self.all_at_end else own.dof_damping
         kinds = mj.mjtJoint
-        self._plain, self._quaternions = np.zeros((model.nq, model.nv)), []
+        self.activations = Activations(mj, own)
+        self._plain, self._quaternions = np.zeros((self.size, model.nv)), []
         for kind, at, place in zip(model.jnt_type, model.jnt_qposadr, model.jnt_dofadr, strict=True):
             straight = {int(kinds.mjJNT_FREE): 3, int(kinds.mjJNT_BALL): 0}.get(int(kind), 1)
             self._plain[at : at + straight, place : place + straight] = np.eye(straight)
@@ -123,7 +126,7 @@ class MujocoSystem(SteppedSystem):
 
     def _look_ahead(self) -> float:
         """Let MuJoCo find contacts and limits ahead, as far as its memory allows; return the distance, m or rad."""
-        own, q, w = self.model, self.data.qpos.copy(), self.data.qvel.copy()
+        own, q, w = self.model, np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
         gaps, margins = (own.geom_gap, own.pair_gap), (own.jnt_margin, own.tendon_margin)
         before = [x.copy() for x in (*gaps, *margins)]
         for ahead in (AHEAD, 0.1 * AHEAD, 0.01 * AHEAD):
@@ -141,8 +144,8 @@ class MujocoSystem(SteppedSystem):
 
     @property
     def size(self) -> int:
-        """Number of coordinates, nq."""
-        return int(self.model.nq)
+        """Number of coordinates, nq + na."""
+        return int(self.model.nq + self.model.na)
 
     def coordinates(self, n: int) -> tuple[str, ...]:
         """Return the names of the coordinates: the joint's name with a suffix."""
@@ -164,17 +167,17 @@ class MujocoSystem(SteppedSystem):
         for j, kind in enumerate(self.model.jnt_type.tolist()):
             joint = self.mj.mj_id2name(self.model, self.mj.mjtObj.mjOBJ_JOINT, j) or f"joint{j}"
             found += [f"{x}_{joint}" for x in ALONG[kinds[kind]]] if kind in kinds else [joint]
-        return tuple(found)
+        return (*found, *self.activations.names)
 
     def state(self, data: Any) -> tuple[Vector, Vector]:
-        """Return coordinates and their rates, (nq,), from MuJoCo's data."""
-        q = data.qpos.copy()
+        """Return coordinates and their rates, (n,), from MuJoCo's data."""
+        q = np.append(data.qpos, data.act)
         for at, _ in self._quaternions:
             q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
-        return q, self.rates_of(q, data.qvel)
+        return q, self.rates_of(q, data.qvel, data.act_dot)
 
     def rates(self, q: Vector) -> Matrix:
-        """Return the matrix T, (nq, nv), of q' = T w."""
+        """Return the matrix T, (n, nv), of q' = T w; its rows of activations are zero."""
         T = self._plain.copy()
         for at, place in self._quaternions:
             e0, e1, e2, e3 = 0.5 * q[at : at + 4]
@@ -182,23 +185,24 @@ class MujocoSystem(SteppedSystem):
         return T
 
     def velocities(self, q: Vector, v: Vector) -> Vector:
-        """Return MuJoCo's velocities w, (nv,), from rates v, (nq,)."""
+        """Return MuJoCo's velocities w, (nv,), from rates v, (n,)."""
         if q is self.latest[0] and v is self.latest[1]:
             return self.latest[2]
         w = np.empty(self.model.nv)
         velocities_into(q, v, self._places, self._straight, w)
         return w
 
-    def rates_of(self, q: Vector, w: Vector) -> Vector:
-        """Return rates, (nq,), from velocities w, (nv,)."""
-        v = np.empty(self.model.nq)
+    def rates_of(self, q: Vector, w: Vector, of_act: Vector) -> Vector:
+        """Return rates, (n,), from velocities w, (nv,), and rates of activations, (na,)."""
+        v = np.empty(self.size)
         rates_into(q, w, self._places, self._straight, v)
+        v[self.model.nq :] = of_act
         return v
 
     def place(self, t: float, q: Vector, w: Vector) -> None:
         """Set MuJoCo's data to a state: positions, contacts, and all forces except those of constraints."""
         mj, model, data = self.mj, self.model, self.data
-        data.time, self._qpos[:], self._qvel[:] = t, q, w
+        data.time, self._qpos[:], self._qvel[:], data.act[:] = t, q[: model.nq], w, q[model.nq :]
         with enough_memory(mj, model, data):
             mj.mj_fwdPosition(model, data)
             exclude = data.contact.exclude
@@ -210,7 +214,10 @@ class MujocoSystem(SteppedSystem):
         mj.mj_fwdAcceleration(model, data)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Return step data in qpos, no contacts: M = T^T M_w T, singular along quaternions; their lengths are rows."""
+        """Return step data without contacts: M = T^T M_w T, singular along quaternions, whose lengths are rows.
+
+        Activations are coordinates of unit mass without force.
+        """
         q, v = as_coordinates("q", q, self._coordinates), as_coordinates("v", v, self._coordinates)
         w = self.velocities(q, v)
         self.place(t, q, w)
@@ -220,6 +227,7 @@ class MujocoSystem(SteppedSystem):
         U = self._lengths(q)
         h = data.qfrc_bias.copy()
         M = S.T @ mass_matrix(self.mj, self.model, data) @ S
+        M[self.model.nq :, self.model.nq :] = np.eye(self.model.na)
         return StepData.smooth(
             0.5 * (M + M.T), S.T @ h, S.T @ (data.qfrc_smooth + h), np.vstack((E @ S, U)),
             np.concatenate((-J_dot_w, -self._lengths(v) @ v)), t, q, v,
@@ -227,7 +235,7 @@ class MujocoSystem(SteppedSystem):
         )  # fmt: skip
 
     def _lengths(self, q: Vector) -> Matrix:
-        """Return the rows e of the quaternion lengths, (number, nq)."""
+        """Return the rows e of the quaternion lengths, (number, n)."""
         U = np.zeros((len(self._quaternions), len(q)))
         for row, (at, _) in zip(U, self._quaternions, strict=True):
             row[at : at + 4] = q[at : at + 4]
@@ -246,7 +254,7 @@ class MujocoSystem(SteppedSystem):
         return np.concatenate((self.equalities(self.data)[0] @ w, self._lengths(q) @ v))
 
     def position_jacobian(self, t: float, q: ArrayLike) -> Matrix:
-        """Return the Jacobian of `position_residual`, (m, nq)."""
+        """Return the Jacobian of `position_residual`, (m, n)."""
         q = as_coordinates("q", q, self._coordinates)
         self.place(t, q, self.data.qvel.copy())
         S = self._weights[:, None] * self.rates(q).T
@@ -298,12 +306,12 @@ class MujocoSystem(SteppedSystem):
     def moved(self, q: Vector, way: Vector) -> Vector:
         """Return the configuration reached from q by a displacement, (nv,), on the manifold."""
         there = q.copy()
-        self.mj.mj_integratePos(self.model, there, way, 1.0)
+        self.mj.mj_integratePos(self.model, there[: self.model.nq], way, 1.0)
         return there
 
 
 class MujocoStep(TimeStep):
-    """The time step of a MuJoCo model from a state q, v, (nq,) each."""
+    """The time step of a MuJoCo model from a state q, v, (n,) each."""
 
     def __init__(self, system: MujocoSystem, t: float, q: Vector, v: Vector) -> None:
         self._system, self._q = system, q
@@ -314,6 +322,7 @@ class MujocoStep(TimeStep):
         self._phi = phi.copy()
         self._contacts, self._R, self._gaps = system.near(E)
         self._force, self.M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
+        self._act, self._of_act = data.act.copy(), data.act_dot.copy()
         self.D = damping_matrix(system.mj, system.model, data) if system.all_at_end else None
 
     @property
@@ -385,6 +394,7 @@ class MujocoStep(TimeStep):
             state = self._q, self._R, self._phi, self._gaps
             system.projection(state, self.names, system.row_names, self._dt * w, way)
         q = system.moved(self._q, way)
-        v = system.rates_of(q, w)
+        q[system.model.nq :] = act = system.activations(self._act, self._of_act, self._dt)
+        v = system.rates_of(q, w, (act - self._act) / self._dt)
         system.latest = q, v, w
         return Reached(q, v, np.concatenate((lam, np.zeros(system.unit_rows))), missed)

@@ -94,7 +94,7 @@ class BoundedProjection:
         """Return the sum of squares of depths of contacts and limits and of residuals at a displacement from q."""
         mj, model, near, data = self.mj, self.model, self._near, self.data
         near.eq_active[:], near.mocap_pos[:], near.mocap_quat[:] = data.eq_active, data.mocap_pos, data.mocap_quat
-        near.qpos[:] = q
+        near.qpos[:] = q[: model.nq]
         mj.mj_integratePos(model, near.qpos, way, 1.0)
         with enough_memory(mj, model, near):
             mj.mj_fwdPosition(model, near)

@@ -133,7 +133,7 @@ MOTOR = STOP.replace("</mujoco>", '<actuator><motor joint="one" {words}/></actua
 @pytest.mark.parametrize(
     ("xml", "words"),
     [
-        (MOTOR.replace("motor", "general").format(joint="", words='dyntype="integrator"'), "activations"),
+        (MOTOR.replace("motor", "general").format(joint="", words='dyntype="user" actdim="2"'), "use integrator"),
         (MOTOR.format(joint="", words='delay="0.05" nsample="60"'), "actuators with a delay"),
         (STOP.format(joint='stiffness="50" springyield="0.3"'), "springs that yield"),
         (BALL.format(height=0.6, words='surfacevel="1 0 0"'), "surfaces that move by themselves"),
@@ -145,6 +145,26 @@ MOTOR = STOP.replace("</mujoco>", '<actuator><motor joint="one" {words}/></actua
 def test_what_a_motion_would_not_carry_on_is_refused(xml: str, words: str) -> None:
     with pytest.raises(go.BadInput, match=words):
         problem(xml, t_end=0.1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ['dyntype="integrator" actlimited="true" actrange="-.5 .5"', 'dyntype="filter"', 'dyntype="filterexact"',
+     'lengthrange="-3 3"'],
+)  # fmt: skip
+def test_activations_go_as_in_mujoco(words: str) -> None:
+    kind = "general" if "dyntype" in words else "muscle"
+    words = words + ' dynprm="0.05" gainprm="2"' if kind == "general" else words
+    xml = MOTOR.replace("motor", kind).replace("-30 90", "-900 900").format(joint='damping="0.1"', words=words)
+    model, data = loaded(xml)
+    data.ctrl[0] = 0.9
+    own = go.problem_from_mujoco(model, data, t_end=0.5)
+    motion = moved(own)
+    for _ in range(500):
+        mujoco.mj_step(model, data)
+    assert own.system.coordinates(2) == ("one", "act_actuator0")
+    assert motion.q[-1] == pytest.approx([data.qpos[0], data.act[0]], rel=1e-9)
+    assert motion.v[-1, 0] == pytest.approx(data.qvel[0], rel=1e-9)
 
 
 def test_a_control_callback_is_refused() -> None:

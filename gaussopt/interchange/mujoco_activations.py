@@ -1,0 +1,42 @@
+"""Activations of a MuJoCo model's actuators, act, as states of a motion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import BadInput
+
+
+class Activations:
+    """The states of actuators: their names, and how a step changes them.
+
+    Raises BadInput for dynamics other than integrators, filters and muscles.
+    """
+
+    def __init__(self, mj: Any, model: Any) -> None:
+        kinds, names = mj.mjtDyn, []
+        known = kinds.mjDYN_INTEGRATOR, kinds.mjDYN_FILTER, kinds.mjDYN_FILTEREXACT, kinds.mjDYN_MUSCLE
+        self._times, self._range = np.zeros(model.na), np.tile([[-np.inf], [np.inf]], model.na)
+        for i in np.flatnonzero(model.actuator_actnum):
+            name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_ACTUATOR, int(i)) or f"actuator{i}"
+            at = int(model.actuator_actadr[i])
+            if model.actuator_dyntype[i] not in map(int, known) or model.actuator_actnum[i] != 1:
+                raise BadInput(
+                    f"The activation of actuator {name!r} has dynamics that a motion does not know; use integrator, "
+                    "filter, filterexact or muscle, or an actuator without activation."
+                )
+            if model.actuator_dyntype[i] == kinds.mjDYN_FILTEREXACT:
+                self._times[at] = max(float(model.actuator_dynprm[i, 0]), mj.mjMINVAL)
+            if model.actuator_actlimited[i]:
+                self._range[:, at] = model.actuator_actrange[i]
+            names.append((at, f"act_{name}"))
+        self.names = tuple(name for _, name in sorted(names))
+
+    def __call__(self, act: Vector, rate: Vector, dt: float) -> Vector:
+        """Return activations, (na,), after a step of dt, s: exponential where the filter is exact."""
+        slow = self._times > 0.0
+        of_time = np.where(slow, -self._times * np.expm1(-dt / np.where(slow, self._times, 1.0)), dt)
+        return np.clip(act + of_time * rate, *self._range)
