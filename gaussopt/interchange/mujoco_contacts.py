@@ -5,6 +5,7 @@ MuJoCo is queried with arrays of all contacts at once, without a Python loop.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
+from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
 from gaussopt.interchange.mujoco_equalities import distances, may_be_small, sizes_of_places, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, check_contact, dry_name, geometry_name
@@ -71,6 +73,27 @@ class NearContacts(NamedTuple):
         W[normal, normal], q[normal] = c, -c * dt * self.losses[own]
         W[normal[tied], parent[tied]] = -c[tied]
         return W, q
+
+
+def look_ahead(model: Any, place: Callable[[], None]) -> float:
+    """Let MuJoCo find contacts and limits as far ahead as its memory allows at the start; return how far, m or rad.
+
+    `place` sets the start and raises BadInput where the memory is too small, as this does at the least distance.
+    """
+    gaps, margins = (model.geom_gap, model.pair_gap), (model.jnt_margin, model.tendon_margin)
+    before = [x.copy() for x in (*gaps, *margins)]
+    for ahead in (AHEAD, 0.1 * AHEAD, 0.01 * AHEAD):
+        for x, own in zip(gaps, before, strict=False):
+            x[:] = np.maximum(own, ahead)
+        for x, own in zip(margins, before[2:], strict=True):
+            x[:] = own + ahead
+        try:
+            place()
+        except BadInput as error:
+            full = error
+        else:
+            return ahead
+    raise full
 
 
 class ContactFinder:

@@ -27,8 +27,8 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
-from gaussopt.interchange.mujoco_activations import Activations
-from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder
+from gaussopt.interchange.mujoco_actuation import Activations, Control, controls
+from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahead
 from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_velocity, implicit, refuse_unstable
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, independent
 from gaussopt.interchange.mujoco_model import check_carried, forward, mass_matrix
@@ -42,23 +42,30 @@ ALONG = {"free": ("x", "y", "z", "e0", "e1", "e2", "e3"), "ball": ("e0", "e1", "
 
 
 def problem_from_mujoco(
-    model: Any, data: Any, *, t_end: float, dt: float | None = None, name: str = "mujoco"
+    model: Any,
+    data: Any,
+    *,
+    t_end: float,
+    dt: float | None = None,
+    name: str = "mujoco",
+    control: Control | None = None,
 ) -> Problem:
     """Return the motion of a MuJoCo model with exact contact, for `simulate` with the stepper moreau-jean.
 
-    Controls, applied loads, poses of mocap bodies and active equalities stay those of `data`. Each step gets masses,
-    forces, contacts and limits from MuJoCo; the impulses satisfy Coulomb's law without restitution, while MuJoCo's own
-    contacts are soft. Forces are evaluated at the beginning of the step, except the linear damping of joints, which is
-    evaluated at its end, as by MuJoCo's Euler, unless the flag eulerdamp is off. For the integrators implicit
-    and implicitfast, so is the damping of servos, tendons and fluids (`meta["damping_at_end"]`). Steps too long for the
-    forces of the model are refused before the motion. With the stabilisation projection, loops stay closed and
-    contacts apart; the motion ends if this displaces a joint more than ten times as far as what it mends, or mends
-    nothing. It begins at t = 0, whatever the time of `data`.
+    Controls, unless `control` gives them, applied loads, poses of mocap bodies and active equalities stay those of
+    `data`. Each step gets masses, forces, contacts and limits from MuJoCo; the impulses satisfy Coulomb's law without
+    restitution, while MuJoCo's own contacts are soft. Forces are evaluated at the beginning of the step, except the
+    linear damping of joints, which is evaluated at its end, as by MuJoCo's Euler, unless the flag eulerdamp is off. For
+    the integrators implicit and implicitfast, so is the damping of servos, tendons and fluids
+    (`meta["damping_at_end"]`). Steps too long for the forces of the model are refused before the motion. With the
+    stabilisation projection, loops stay closed and contacts apart; the motion ends if this displaces a joint more than
+    ten times as far as what it mends, or mends nothing. It begins at t = 0, whatever the time of `data`.
 
     Parameters
     ----------
     model, data : mujoco.MjModel, mujoco.MjData, the start; both are copied
     t_end, dt : s; dt is that of the model if not given
+    control : function of time, qpos and qvel that returns ctrl, (nu,), for each step from the state at its beginning
 
     Returns
     -------
@@ -71,13 +78,13 @@ def problem_from_mujoco(
     BadInput
         As `from_mujoco`; for height fields that can touch others; for parts that a motion cannot represent: actuators
         with delays or activations of unusual dynamics, springs that yield, adhesion, moving surfaces, plugins with
-        states, and a control callback.
+        states, and a control callback of MuJoCo; or if `control` returns no finite numbers, (nu,).
 
     Examples
     --------
     See docs/other-engines.md.
     """
-    system = MujocoSystem(model, data, name)
+    system = MujocoSystem(model, data, name, control)
     q, v = system.state(data)
     return Problem.of(system, q, v, t_end=t_end, dt=float(model.opt.timestep) if dt is None else dt, name=name)
 
@@ -85,8 +92,8 @@ def problem_from_mujoco(
 class MujocoSystem(SteppedSystem):
     """A MuJoCo model as a system with its own time steps; see `problem_from_mujoco`."""
 
-    def __init__(self, model: Any, data: Any, name: str = "mujoco") -> None:
-        self.mj = mj = forward(model, data)
+    def __init__(self, model: Any, data: Any, name: str = "mujoco", control: Control | None = None) -> None:
+        self.mj, self._control = (mj := forward(model, data)), control
         check_carried(mj, model, AHEAD)
         self._touchable = touchable(mj, model)
         self.name, self.model, self.data = name, copy.copy(model), copy.copy(data)
@@ -118,29 +125,12 @@ class MujocoSystem(SteppedSystem):
         self.unit_rows = len(self._quaternions)
         # The end of a step, which is the beginning of the next one: coordinates, rates and velocities.
         self.latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
-        self.ahead = self._look_ahead()
+        q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
+        self.ahead = look_ahead(own, lambda: self.place(0.0, q, w))
         self.near = ContactFinder(mj, own, self.data, self.ahead)
         self._neighbour = mj.MjData(own)
         self.equalities = Equalities(mj, own, data)
         self.projection = BoundedProjection(mj, own, self.data, self._neighbour, self.equalities, self.ahead)
-
-    def _look_ahead(self) -> float:
-        """Let MuJoCo find contacts and limits ahead, as far as its memory allows; return the distance, m or rad."""
-        own, q, w = self.model, np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
-        gaps, margins = (own.geom_gap, own.pair_gap), (own.jnt_margin, own.tendon_margin)
-        before = [x.copy() for x in (*gaps, *margins)]
-        for ahead in (AHEAD, 0.1 * AHEAD, 0.01 * AHEAD):
-            for x, own_value in zip(gaps, before, strict=False):
-                x[:] = np.maximum(own_value, ahead)
-            for x, own_value in zip(margins, before[2:], strict=True):
-                x[:] = own_value + ahead
-            try:
-                self.place(0.0, q, w)
-            except BadInput as error:
-                full = error
-            else:
-                return ahead
-        raise full
 
     @property
     def size(self) -> int:
@@ -213,6 +203,13 @@ class MujocoSystem(SteppedSystem):
         mj.mj_fwdActuation(model, data)
         mj.mj_fwdAcceleration(model, data)
 
+    def actuate(self, t: float, q: Vector, w: Vector) -> None:
+        """Set MuJoCo's data to a state, with the controls that belong to it."""
+        if self._control is not None:
+            qpos = q[: self.model.nq].copy()
+            self.data.ctrl[:] = controls(self._control(t, qpos, w.copy()), self.model.nu, t)
+        self.place(t, q, w)
+
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Return step data without contacts: M = T^T M_w T, singular along quaternions, whose lengths are rows.
 
@@ -220,7 +217,7 @@ class MujocoSystem(SteppedSystem):
         """
         q, v = as_coordinates("q", q, self._coordinates), as_coordinates("v", v, self._coordinates)
         w = self.velocities(q, v)
-        self.place(t, q, w)
+        self.actuate(t, q, w)
         data, S = self.data, (self._weights[:, None] * self.rates(q).T)
         E, _, sizes = self.equalities(data)
         J_dot_w, *_ = derivatives(self.mj, self.model, data, self.equalities, near=self._neighbour)
@@ -316,7 +313,7 @@ class MujocoStep(TimeStep):
     def __init__(self, system: MujocoSystem, t: float, q: Vector, v: Vector) -> None:
         self._system, self._q = system, q
         self._w = system.velocities(q, v)
-        system.place(t, q, self._w)
+        system.actuate(t, q, self._w)
         data = system.data
         E, phi = system.equalities.rows(data)
         self._phi = phi.copy()

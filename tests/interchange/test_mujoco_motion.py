@@ -167,6 +167,26 @@ def test_activations_go_as_in_mujoco(words: str) -> None:
     assert motion.v[-1, 0] == pytest.approx(data.qvel[0], rel=1e-9)
 
 
+def test_a_controller_holds_a_pendulum_where_it_is_told_to() -> None:
+    """By torque of gravity and a spring with damping; MuJoCo steps with the same controls go the same way."""
+    model, data = loaded(MOTOR.format(joint="", words=""))
+
+    def control(t: float, q: np.ndarray, w: np.ndarray) -> list[float]:
+        return [2.0 * 9.81 * np.sin(q[0]) - 40.0 * (q[0] - 0.5) - 18.0 * w[0]]
+
+    motion = moved(go.problem_from_mujoco(model, data, t_end=2.0, control=control))
+    assert motion.q[-1, 0] == pytest.approx(0.5, abs=1e-3)
+    for _ in range(300):
+        data.ctrl[:] = control(data.time, data.qpos, data.qvel)
+        mujoco.mj_step(model, data)
+    assert motion.q[300, 0] == pytest.approx(data.qpos[0], rel=1e-9)
+    stopped = moved(
+        go.problem_from_mujoco(model, data, t_end=0.1, control=lambda t, q, w: [np.nan if t > 0.05 else 0.0])
+    )
+    assert "control returned [nan] at t = 0.051; return 1 finite numbers" in stopped.message
+    assert stopped.t[-1] == pytest.approx(0.05)
+
+
 def test_a_control_callback_is_refused() -> None:
     model, data = loaded(MOTOR.format(joint="", words=""))
     mujoco.set_mjcb_control(lambda model, data: None)

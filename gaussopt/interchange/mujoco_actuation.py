@@ -1,13 +1,29 @@
-"""Activations of a MuJoCo model's actuators, act, as states of a motion."""
+"""Actuators of a MuJoCo model in a motion: controls that a function gives, and activations as states."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
+
+Control: TypeAlias = Callable[[float, Vector, Vector], ArrayLike]
+"""Function of time, qpos and qvel that returns ctrl, (nu,)."""
+
+
+def controls(given: ArrayLike, nu: int, t: float) -> Vector:
+    """Return checked controls, (nu,); raises BadInput."""
+    try:
+        found = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.full(nu, np.nan)
+    if found.shape != (nu,) or not np.isfinite(found).all():
+        raise BadInput(f"control returned {given!r} at t = {t:.9g}; return {nu} finite numbers, one for each actuator.")
+    return found
 
 
 class Activations:
