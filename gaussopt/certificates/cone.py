@@ -196,7 +196,7 @@ class ConeCertificate(ProgramCertificate):
         """Asymmetry of W."""
         return self._problem.asymmetry
 
-    @property
+    @cached_property
     def measures(self) -> Measures:
         """The natural map and its rounding error; the violations count apart, and must be small, too."""
         return Measures(True, self.residual, max(self._violations) / ROUGH, self.floor)
