@@ -55,4 +55,5 @@ class Activations:
         """Return activations, (na,), after a step of dt, s: exponential where the filter is exact."""
         slow = self._times > 0.0
         of_time = np.where(slow, -self._times * np.expm1(-dt / np.where(slow, self._times, 1.0)), dt)
-        return np.clip(act + of_time * rate, *self._range)
+        after: Vector = np.clip(act + of_time * rate, *self._range)
+        return after
