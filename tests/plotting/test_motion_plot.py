@@ -90,7 +90,7 @@ def test_command(ball: go.Trajectory, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "y / m, energy / J" in capsys.readouterr().out
     assert Path(out).read_bytes().startswith(b"%PDF")
     assert run(["plot", file, "theta", "--out", out]) == 2
-    assert "Unknown quantity of this motion 'theta'" in capsys.readouterr().err
+    assert "Unknown quantity 'theta' of this motion" in capsys.readouterr().err
     assert run(["plot", file, "--out", "figure.bmp"]) == 2
     assert "a figure ends in .svg" in capsys.readouterr().err
 
