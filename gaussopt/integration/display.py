@@ -26,6 +26,9 @@ LETTERS = {"q": "coordinates", "v": "velocities", "a": "accelerations", "lam": "
 DEFAULT = ("coordinates", "forces", "drift", "energy")
 """Groups of curves that are drawn if no names are given."""
 
+FORCES, TORQUES = ("x", "y", "z", "across", "length", "height"), ("angle", "tilt", "turn")
+"""Rows of joints, without their numbers, whose multipliers are forces in N and torques in N m."""
+
 MOST_POINTS = 4000
 """Largest number of instants in the figure of a notebook's table."""
 
@@ -79,7 +82,9 @@ class ShownMotion(RecordedMotion):
             for i, name in enumerate(self.coordinates):
                 yield curve(prefix + name, block[:, i], what, f"{units[i]}{per}" if units[i] else "")
         for i, name in enumerate(self.rows):
-            yield curve(name, self.lam[:, i], "constraint force", "J\nper unit of its row")
+            row = name.rpartition(".")[2].rstrip("12") if "." in name else ""
+            kind, unit = ("torque", "N m") if row in TORQUES else ("force", "N" if row in FORCES else "")
+            yield curve(name, self.lam[:, i], f"constraint {kind}", unit)
         for i, contact in enumerate(self.contacts):
             yield curve(f"lam_N_{contact}", self.lam_N[:, i], "contact force", "N")
             yield curve(f"gap_{contact}", self.gap[:, i], "gap", "m")
@@ -106,7 +111,7 @@ class ShownMotion(RecordedMotion):
             ]  # fmt: skip
 
         contact = {name: of(f"{name}_") if self.contacts else [] for name in ("lam_N", "lam_T", "gap", "slip")}
-        lam = of(what="constraint force")
+        lam = [*of(what="constraint force"), *of(what="constraint torque")]
         drift = of(what="constraint drift") if self.lam.shape[1] else []
         groups = {
             "coordinates": of(what="coordinate"), "velocities": of(what="velocity"),

@@ -46,7 +46,7 @@ class Curve:
     @property
     def axis(self) -> str:
         """Label of the axis."""
-        return f"{self.what} / {self.unit or 'SI unit'}" if self.unit != "1" else self.what
+        return f"{self.what} / {self.unit}" if self.unit not in ("", "1") else self.what
 
 
 def chosen(

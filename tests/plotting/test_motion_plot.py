@@ -30,6 +30,14 @@ def test_default_figure_has_the_units_and_the_events(ball: go.Trajectory) -> Non
     assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["y", "impact"]
 
 
+def test_an_unknown_unit_is_not_named_and_rows_of_joints_have_theirs() -> None:
+    """The multiplier of a row x^2 + y^2 - l^2 is in N/m, which nobody told."""
+    known = ["constraint force", "constraint force / N", "constraint torque / N m"]
+    for problem, labels in (("crank-slider", known[:1]), ("spatial-slider-crank", known)):
+        shown = go.simulate(problem, t_end=0.01, dt=1e-2).draw("lam")
+        assert [one.get_ylabel() for one in shown] == labels
+
+
 def test_curves_are_the_columns_of_the_table(ball: go.Trajectory) -> None:
     table = ball.to_pandas()
     for name in table.columns.drop(["t", "forces_unique", "mode_floor"]):
