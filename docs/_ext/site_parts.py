@@ -258,13 +258,16 @@ class Animation(SphinxDirective):
         folder.mkdir(parents=True, exist_ok=True)
         with contextlib.chdir(folder):
             exec(code, names := {"go": go})
-            go.animate(names["motion"], f"{name}.svg")
-        up = "../" * self.env.docname.count("/")
-        alt = nodes.make_id(name).replace("-", " ")
-        more = "to be turned, with a slider over the time" if problem.in_space else "with a slider over the time"
-        text = (f'<figure><img src="{up}_animations/{name}.svg" alt="Animation: {alt}">'
-                f'<figcaption><a href="{up}_animations/{name}.html">{problem.title}, {more}</a>'
-                "</figcaption></figure>")  # fmt: skip
+            if not problem.in_space:
+                go.animate(names["motion"], f"{name}.svg")
+        file = f"{'../' * self.env.docname.count('/')}_animations/{name}"
+        alt = f"Animation: {nodes.make_id(name).replace('-', ' ')}"
+        picture, more = f'<img src="{file}.svg" alt="{alt}">', "with a slider over the time"
+        if problem.in_space:
+            picture = f'<iframe src="{file}.html" title="{alt}" sandbox="allow-scripts" loading="lazy"></iframe>'
+            more = "a page of its own"
+        link = f'<a href="{file}.html">{problem.title}, {more}</a>'
+        text = f"<figure>{picture}<figcaption>{link}</figcaption></figure>"
         shown = nodes.literal_block(code, code, language="python")
         return [nodes.raw("", text, format="html"), shown, *self.parse_content_to_nodes()]
 
