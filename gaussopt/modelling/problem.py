@@ -128,9 +128,7 @@ class Problem:
             `Problem`
         """
         if not isinstance(system, AbstractSystem):
-            raise BadInput(
-                f"A problem is made of a System, not of {type(system).__name__}; see System.from_lagrangian."
-            )
+            raise BadInput(f"A problem needs a System, not a {type(system).__name__}; see System.from_lagrangian.")
 
         def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
             named = None if system.size is None else system.coordinates(system.size)

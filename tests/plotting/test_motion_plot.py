@@ -50,7 +50,9 @@ def test_two_motions_on_the_same_axes(ball: go.Trajectory) -> None:
     axes = figure_of((4.0, 3.0), None).add_subplot()
     assert ball.plot("y", ax=axes) is axes
     assert axes.get_ylabel() == "y / m"
-    ball.plot("v_y", ax=axes)
+    ball.plot("v_y", ax=axes, label="of the ball")
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["y", "of the ball", "impact"]
+    assert ball.draw("y", "v_y", label="b")[1].lines[0].get_label() == "v_y, b"
     colours = [line.get_color() for line in axes.lines if line.get_gid() == "curve"]
     assert len(set(colours)) == 2
     with pytest.raises(go.BadInput, match="needs 2 axes"):
