@@ -73,10 +73,7 @@ def shape_in_words(shape: tuple[int | None, ...]) -> str:
 
 
 def as_coordinates(name: str, value: ArrayLike, coordinates: Sequence[str] | None) -> Vector:
-    """Return a vector with an entry for every coordinate, (n,); raises BadInput, which lists them in order.
-
-    None: the coordinates are not known yet, and a vector of any length will do.
-    """
+    """Return a vector, (n,), of any length if the coordinates are None; raises BadInput, which lists them in order."""
     if coordinates is None:
         return as_array(name, value, (None,))
     n = len(coordinates)
