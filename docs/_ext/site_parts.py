@@ -5,6 +5,8 @@ Nothing here is fetched from a network: formulas are converted by the code that 
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
 import shutil
@@ -224,6 +226,21 @@ def copy_papers(app: Sphinx, failure: Exception | None) -> None:
         shutil.copytree(ROOT / PAPERS, Path(app.outdir) / PAPERS, dirs_exist_ok=True)
 
 
+def excerpts(app: Sphinx, failure: Exception | None) -> None:
+    """Write the texts of all pages as a script: a page that is a local file cannot fetch others to quote them."""
+    if failure is not None or app.builder.format != "html":
+        return
+    texts = {}
+    for name in sorted(app.env.found_docs):
+        page = Path(app.builder.get_outfilename(name)).read_text(encoding="utf-8")
+        article = "".join(re.findall(r'<article role="main".*?</article>', page, re.S))
+        # Sections stay, with their anchors, by which the search finds what it quotes.
+        plain = re.sub(r"<(script|style|svg|annotation)\b.*?</\1>|<(?!/?section\b)[^>]*>|¶", "", article, flags=re.S)
+        texts[f"{name}.html"] = f'<div role="main">{" ".join(plain.split())}</div>'
+    file = Path(app.outdir) / "_static" / "excerpts.js"
+    file.write_text(f"window.excerpts = {json.dumps(texts, ensure_ascii=False)};\n", encoding="utf-8")
+
+
 class Animation(SphinxDirective):
     """A motion of a problem, simulated and drawn while the site is built."""
 
@@ -232,21 +249,32 @@ class Animation(SphinxDirective):
     option_spec = {"set": directives.unchanged, "run": directives.unchanged}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
-        """The picture that moves, its caption, and a link to the page that can be stopped and stepped."""
+        """The picture that moves, a link to the page that can be stopped and stepped, and the code that wrote it."""
         name = self.arguments[0]
         problem = go.problem(name, **pairs(self.options.get("set", "")))
-        asked = {"engine": "compiled", **pairs(self.options.get("run", ""))}
-        motion = go.simulate(problem, step_folder=None, **asked)
+        chosen = f"go.problem({self.written('set')})" if "set" in self.options else f'"{name}"'
+        code = f'motion = go.simulate({self.written("run", chosen)})\ngo.animate(motion, "{name}.html")\n'
         folder = Path(self.env.app.outdir) / "_animations"
         folder.mkdir(parents=True, exist_ok=True)
-        for ending in ("svg", "html"):
-            go.animate(motion, folder / f"{name}.{ending}", problem=problem)
-        up = "../" * self.env.docname.count("/")
-        alt = nodes.make_id(name).replace("-", " ")
-        text = (f'<figure><img src="{up}_animations/{name}.svg" alt="Animation: {alt}">'
-                f'<figcaption><a href="{up}_animations/{name}.html">{problem.title}, with a slider over the time</a>'
-                "</figcaption></figure>")  # fmt: skip
-        return [nodes.raw("", text, format="html"), *self.parse_content_to_nodes()]
+        with contextlib.chdir(folder):
+            exec(code, names := {"go": go})
+            if not problem.in_space:
+                go.animate(names["motion"], f"{name}.svg")
+        file = f"{'../' * self.env.docname.count('/')}_animations/{name}"
+        alt = f"Animation: {nodes.make_id(name).replace('-', ' ')}"
+        picture, more = f'<img src="{file}.svg" alt="{alt}">', "with a slider over the time"
+        if problem.in_space:
+            picture = f'<iframe src="{file}.html" title="{alt}" sandbox="allow-scripts" loading="lazy"></iframe>'
+            more = "a page of its own"
+        link = f'<a href="{file}.html">{problem.title}, {more}</a>'
+        text = f"<figure>{picture}<figcaption>{link}</figcaption></figure>"
+        shown = nodes.literal_block(code, code, language="python")
+        return [nodes.raw("", text, format="html"), shown, *self.parse_content_to_nodes()]
+
+    def written(self, option: str, first: str = "") -> str:
+        """The arguments of a call: the first one, by default the name of the problem, and those of an option."""
+        given = pairs(self.options.get(option, ""))
+        return ", ".join([first or f'"{self.arguments[0]}"', *(f"{k}={json.dumps(v)}" for k, v in given.items())])
 
 
 def pairs(text: str) -> dict[str, Any]:
@@ -267,5 +295,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", take_away, priority=200)  # before the page is read as a notebook and executed
     app.connect("html-page-context", accessible)
     app.connect("build-finished", copy_papers)
+    app.connect("build-finished", excerpts)
     app.add_directive("animation", Animation)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

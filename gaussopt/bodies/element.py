@@ -71,9 +71,11 @@ class Element:
         try:
             return value(*arguments)
         except Exception as error:
+            sizes = " and ".join(f"{x.rows} x {x.cols}" for x in arguments if isinstance(x, sp.MatrixBase))
+            given, back = (f" ({sizes} matrices)", "a vector") if sizes else ("", "one")
             raise BadInput(
                 f"The function of {self.name!r} fails: {error}. It is called once, with {len(arguments)} SymPy "
-                "expressions, and returns one; take functions of SymPy, such as sympy.sin."
+                f"expressions{given}, and returns {back}; take functions of SymPy, such as sympy.sin."
             ) from error
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Self:

@@ -44,7 +44,7 @@ GROUPS = {
     "accumulation on_singular engine tolerance precision settings error_estimate",
     "Problem and motion": "set_ t_end from_ axis family dial qp lcp sequence contact rows stride motions",
     "Work": "jobs threads device dask time_budget case_limit",
-    "Results": "out save record_every parquet against json_ help",
+    "Results": "out save step_file record_every parquet against json_ help",
 }
 """Groups of the options of commands that have many, by the names of their arguments."""
 

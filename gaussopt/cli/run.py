@@ -39,6 +39,7 @@ From = Annotated[
                   metavar="FILE.nc"),
 ]  # fmt: skip
 Save = Annotated[Path | None, common.option("--save", "Write the motion as NetCDF.", metavar="FILE.nc")]
+StepFile = Annotated[bool, typer.Option(help="Write a step that is not accepted to gaussopt-step-*.json.")]
 Axes = Annotated[
     list[str],
     common.option("--axis", "Values of a parameter, evenly spaced; repeatable: every value of one with every value of "
@@ -58,8 +59,8 @@ def run_command(
     t_end: common.End = None, stabilisation: common.Stabilisation = None, tolerance: Tolerance = None,
     impact: common.Impact = None, accumulation: common.Accumulation = None, on_singular: common.OnSingular = None,
     engine: common.Engine = None, record_every: common.RecordEvery = None,
-    error_estimate: common.ErrorEstimate = True, set_: common.Set = None, from_: From = None, save: Save = None,
-    json_: common.Json = False,
+    error_estimate: common.ErrorEstimate = True, step_file: StepFile = True, set_: common.Set = None,
+    from_: From = None, save: Save = None, json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Simulate a problem, certifying the acceleration of every step."""
     from gaussopt.core.files import check_target
@@ -81,7 +82,7 @@ def run_command(
             tolerance=tolerance, stabilisation=stabilisation, impact=impact, accumulation=accumulation,
             on_singular=on_singular, solver_options=options, progress=progress, engine=engine,
             record_every=record_every, error_estimate=error_estimate, start=start, keep_interrupted=True,
-            step_folder=save.parent if save else ".",
+            step_folder=(save.parent if save else ".") if step_file else None,
         )  # fmt: skip
     if start is not None:
         trajectory = concatenate([start, trajectory])

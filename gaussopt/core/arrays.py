@@ -72,12 +72,16 @@ def shape_in_words(shape: tuple[int | None, ...]) -> str:
     return kind + (", " if known else "") + " and ".join(f"{s} along the {axis}" for axis, s in known)
 
 
-def as_coordinates(name: str, value: ArrayLike, coordinates: Sequence[str]) -> Vector:
-    """Return a vector with an entry for every coordinate, (n,); raises BadInput, which lists them in order."""
-    found = as_array(name, value, (None,))
+def as_coordinates(name: str, value: ArrayLike, coordinates: Sequence[str] | None) -> Vector:
+    """Return a vector, (n,), of any length if the coordinates are None; raises BadInput, which lists them in order."""
+    if coordinates is None:
+        return as_array(name, value, (None,))
     n = len(coordinates)
+    order = ", ".join([*coordinates[:MOST_NAMES], *(["..."] if n > MOST_NAMES else [])])
+    if isinstance(value, Mapping):
+        raise BadInput(f"{name} is a {type(value).__name__}; give a list with one number for each of {order}.")
+    found = as_array(name, value, (None,))
     if len(found) != n:
-        order = ", ".join([*coordinates[:MOST_NAMES], *(["..."] if n > MOST_NAMES else [])])
         raise BadInput(f"{name} has shape {found.shape}, expected ({n},): one entry for each of {order}.")
     return found
 

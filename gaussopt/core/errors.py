@@ -6,6 +6,7 @@ where the machine failed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import PurePath
@@ -70,7 +71,8 @@ class UnknownName(GaussoptError, KeyError):
         if isinstance(name, str) and name.endswith(".py"):
             short = PurePath(name).stem.replace("_", "-")
             hint = f"; set GAUSSOPT_PLUGINS={name} (in Python go.register({name!r})) and name it {short!r}."
-        self.sentence = f"Unknown {what} {name!r}{hint}"
+        kind, *owner = re.split("(?= (?:of|in) )", what, maxsplit=1)
+        self.sentence = f"Unknown {kind} {name!r}{''.join(owner)}{hint}"
         if isinstance(name, list | tuple | dict):
             self.sentence = f"A {what} is given by its name, not as {name!r:.60}{hint}"
         super().__init__(self.sentence)

@@ -343,8 +343,10 @@ def parse_options(cls: type[Solver[Any]], given: Mapping[str, Any]) -> Any:
         field_name = key.replace("-", "_")
         if field_name not in known:
             plain = {name.lower(): name for name in known}
-            near = get_close_matches(field_name.lower(), plain, n=1, cutoff=0.5)
-            hint = f"did you mean {plain[near[0]]!r}?" if near else f"known: {', '.join(known) or 'none'}."
+            near = [name for name in plain if name.startswith(f"{field_name.lower()}_")]
+            near = near or get_close_matches(field_name.lower(), plain, n=1, cutoff=0.5)
+            meant = " or ".join(repr(plain[name]) for name in near)
+            hint = f"did you mean {meant}?" if near else f"known: {', '.join(known) or 'none'}."
             raise BadInput(f"The solver {cls.name!r} has no option {key!r}; {hint}")
         limit = field_name in ("max_iter", "max_iters", "iter_limit")
         if limit and str(value).lstrip("+-").isdigit() and int(value) < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ LETTERS = {"q": "coordinates", "v": "velocities", "a": "accelerations", "lam": "
 DEFAULT = ("coordinates", "forces", "drift", "energy")
 """Groups of curves that are drawn if no names are given."""
 
+FORCES, TORQUES = ("x", "y", "z", "across", "length", "height"), ("angle", "tilt", "turn")
+"""Rows of joints, without their numbers, whose multipliers are forces in N and torques in N m."""
+
 MOST_POINTS = 4000
 """Largest number of instants in the figure of a notebook's table."""
 
@@ -35,7 +39,7 @@ class ShownMotion(RecordedMotion):
 
     # -- figures -----------------------------------------------------------------------------------
 
-    def plot(self, *names: str, ax: Any = None) -> Any:
+    def plot(self, *names: str, ax: Any = None, label: str = "") -> Any:
         """Draw quantities over time, those of one kind and unit in one panel, with the events of the motion.
 
         Parameters
@@ -45,6 +49,7 @@ class ShownMotion(RecordedMotion):
             energy, error. If none is given: coordinates, forces, drift and energy, as far as there are any.
         ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given. On axes with
             the curves of another motion the colour cycle continues.
+        label : of this motion, for the legend of a figure of several; of several curves it stands behind each name
 
         Returns
         -------
@@ -54,9 +59,9 @@ class ShownMotion(RecordedMotion):
         Raises UnknownName for a name that is none of these, BadInput if `ax` holds the wrong number of axes or nothing
         was recorded.
         """
-        return one_or_all(self.draw(*names, onto=pyplot_figure if ax is None else ax))
+        return one_or_all(self.draw(*names, onto=pyplot_figure if ax is None else ax, label=label))
 
-    def draw(self, *names: str, onto: Any = plain_figure, every: int = 1) -> list[Any]:
+    def draw(self, *names: str, onto: Any = plain_figure, every: int = 1, label: str = "") -> list[Any]:
         """Draw every `every`-th instant on the axes `onto`, or on those of a new figure, and return the axes."""
         known = {curve.name: curve for curve in self._curves(every)}
         groups = self._groups(known)
@@ -64,6 +69,8 @@ class ShownMotion(RecordedMotion):
         if not len(self.t) or not wanted:
             raise BadInput(f"There is nothing to draw: {self.message}")
         found = curves.chosen(known, groups, wanted, "this motion")
+        if label:
+            found = [replace(c, label=label if len(found) == 1 else f"{c.name}, {label}") for c in found]
         return curves.draw(self.t[::every], found, [(float(e["t"]), str(e["kind"])) for e in self.events], onto)
 
     def _curves(self, every: int) -> Iterator[Curve]:
@@ -79,7 +86,9 @@ class ShownMotion(RecordedMotion):
             for i, name in enumerate(self.coordinates):
                 yield curve(prefix + name, block[:, i], what, f"{units[i]}{per}" if units[i] else "")
         for i, name in enumerate(self.rows):
-            yield curve(name, self.lam[:, i], "constraint force", "J\nper unit of its row")
+            row = name.rpartition(".")[2].rstrip("12") if "." in name else ""
+            kind, unit = ("torque", "N m") if row in TORQUES else ("force", "N" if row in FORCES else "")
+            yield curve(name, self.lam[:, i], f"constraint {kind}", unit)
         for i, contact in enumerate(self.contacts):
             yield curve(f"lam_N_{contact}", self.lam_N[:, i], "contact force", "N")
             yield curve(f"gap_{contact}", self.gap[:, i], "gap", "m")
@@ -106,7 +115,7 @@ class ShownMotion(RecordedMotion):
             ]  # fmt: skip
 
         contact = {name: of(f"{name}_") if self.contacts else [] for name in ("lam_N", "lam_T", "gap", "slip")}
-        lam = of(what="constraint force")
+        lam = [*of(what="constraint force"), *of(what="constraint torque")]
         drift = of(what="constraint drift") if self.lam.shape[1] else []
         groups = {
             "coordinates": of(what="coordinate"), "velocities": of(what="velocity"),

@@ -128,14 +128,13 @@ class Problem:
             `Problem`
         """
         if not isinstance(system, AbstractSystem):
-            raise BadInput(
-                f"A problem is made of a System, not of {type(system).__name__}; see System.from_lagrangian."
-            )
+            raise BadInput(f"A problem needs a System, not a {type(system).__name__}; see System.from_lagrangian.")
 
         def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
-            q = as_array("q0", q0(p) if callable(q0) else q0, (system.size,))
-            v = np.zeros(len(q)) if v0 is None else as_array("v0", v0(p) if callable(v0) else v0, (len(q),))
-            return q, v
+            named = None if system.size is None else system.coordinates(system.size)
+            q = as_coordinates("q0", q0(p) if callable(q0) else q0, named)
+            rest = np.zeros(len(q)) if v0 is None else v0(p) if callable(v0) else v0
+            return q, as_coordinates("v0", rest, system.coordinates(len(q)))
 
         for key in more:
             if key not in cls.__dataclass_fields__:

@@ -35,6 +35,7 @@ class Curve:
     what : the quantity on the axis: "coordinate", "force"
     unit : "" if unknown
     log : whether its absolute value is drawn on a logarithmic axis
+    label : in the legend; its name if empty
     """
 
     name: str
@@ -42,11 +43,12 @@ class Curve:
     what: str
     unit: str = ""
     log: bool = False
+    label: str = ""
 
     @property
     def axis(self) -> str:
         """Label of the axis."""
-        return f"{self.what} / {self.unit or 'SI unit'}" if self.unit != "1" else self.what
+        return f"{self.what} / {self.unit}" if self.unit not in ("", "1") else self.what
 
 
 def chosen(
@@ -102,9 +104,8 @@ def _panel(axes: Any, t: Vector, curves: Sequence[Curve], log: bool) -> None:
     for i, curve in enumerate(curves, _count(axes)):
         values = np.maximum(np.abs(curve.values), SMALLEST) if log else curve.values
         style = STYLES[(i + i // len(CURVES)) % len(STYLES)]  # 32 pairs of colour and style
-        axes.plot(
-            t, values, style, color=CURVES[i % len(CURVES)], linewidth=1.4, label=literal(curve.name), gid="curve"
-        )
+        words = literal(curve.label or curve.name)
+        axes.plot(t, values, style, color=CURVES[i % len(CURVES)], linewidth=1.4, label=words, gid="curve")
     if log:
         axes.set_yscale("log")
 

@@ -51,10 +51,10 @@ def legend_above(axes: Any, columns: int, middle: float = 0.4, letters: float = 
 
 
 def legend_beside(axes: Any, count: int) -> None:
-    """Put the legend to the right of the picture, where it covers nothing."""
+    """Put the legend to the right of the picture, where it covers nothing; the figure grows with a long legend."""
     if count > 1:
-        axes.legend(fontsize=8 if count <= 16 else 6.5, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5),
-                    handlelength=3.2)  # fmt: skip
+        axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=3.2)
+        axes.figure.set_figheight(max(axes.figure.get_figheight(), 0.4 + 0.19 * count))
 
 
 def given_axes(count: int, onto: Any) -> list[Any] | None:

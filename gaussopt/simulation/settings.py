@@ -12,7 +12,7 @@ import numpy as np
 
 from gaussopt.contact.impact_laws import impact_law
 from gaussopt.core import registry
-from gaussopt.core.arrays import Vector, as_array, as_coordinates, check_progress
+from gaussopt.core.arrays import Vector, as_coordinates, check_progress
 from gaussopt.core.display import listed
 from gaussopt.core.errors import BadInput, GaussoptError, IllPosed, NotAccepted
 from gaussopt.core.event import Event
@@ -71,13 +71,13 @@ class RunStart:
         """Make the start from a user's arguments; raises BadInput, UnknownName."""
         problem = problem_or_system(given)
         if isinstance(problem, AbstractSystem):
+            named = None if problem.size is None else problem.coordinates(problem.size)
+            q = None if q0 is None else as_coordinates("q0", q0, named)
             missing = [f"{k}=..." for k, x in (("q0", q0), ("v0", v0), ("t_end", t_end)) if x is None]
-            if missing or t_end is None:
+            if missing or q is None or t_end is None:
                 raise BadInput(
                     f"A bare system has no start and no end of its own: give {listed(missing)} by name, too."
                 )
-            size = problem.size
-            q = as_array("q0", q0, (None,)) if size is None else as_coordinates("q0", q0, problem.coordinates(size))
             v = as_coordinates("v0", v0, problem.coordinates(len(q)))
             return cls(problem, problem.name, "", problem.parameters, q, v, dt, t_end, entry=problem)
         problem = problem.at(**{k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None})

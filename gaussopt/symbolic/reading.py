@@ -125,7 +125,7 @@ class Symbols:
         if "v" not in allowed:
             moving = sorted(self.velocity_names[s] for s in expr.free_symbols if s in self.velocity_names)
             if moving:
-                raise BadInput(f"{label} of {name!r} depends on the velocity of {moving[0]!r}; it must not.")
+                raise BadInput(f"{label} of {name!r} depends on the velocity of {moving[0]!r}; write it without.")
         return expr
 
 

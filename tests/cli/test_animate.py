@@ -116,7 +116,7 @@ problem = go.Problem.of(system, q0=[0.1], t_end=0.01, dt=0.001, sketch=lambda q,
 @pytest.mark.parametrize(
     ("shapes", "culprit"),
     [
-        ('[Disk((0, q[0]), 0.05), ContactPoint("B", (0, q[0]))]', "Unknown contact in the sketch of drop 'B'"),
+        ('[Disk((0, q[0]), 0.05), ContactPoint("B", (0, q[0]))]', "Unknown contact 'B' in the sketch of drop"),
         ("[]", "no shapes"),
         ('[Angle((0, 0), 0.0, 1.0, "a")]', "nothing that moves"),
     ],

@@ -108,6 +108,18 @@ def test_run_reaches_the_reference(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["q"][2] == pytest.approx(-47.12812672469871, abs=1e-9)
 
 
+def test_run_leaves_no_file_of_the_refused_step_if_none_is_wanted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ("run", "crank-slider", "--formulation", "least-squares-as-printed", "--t-end", "0.01")
+    code, data = call_json(capsys, *arguments, "--no-step-file")
+    assert (code, data["failed_step_file"]) == (1, None)
+    assert not list(tmp_path.iterdir())
+    code, data = call_json(capsys, *arguments)
+    assert [str(file.resolve()) for file in tmp_path.iterdir()] == [str(Path(data["failed_step_file"]).resolve())]
+
+
 def test_run_refuses_the_printed_formula(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, data = call_json(capsys, "run", "crank-slider", "--formulation", "least-squares-as-printed")
     assert code == 1

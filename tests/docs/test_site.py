@@ -106,6 +106,16 @@ def test_every_tutorial_is_a_notebook_to_take_away(site: Path) -> None:
         assert file.name in Page(file.with_suffix(".html")).links
 
 
+def test_the_gallery_shows_motions_in_space_and_the_code_of_each(site: Path) -> None:
+    text = (site / "gallery.html").read_text(encoding="utf-8")
+    films = re.findall(r'_animations/([\w-]+)\.html"', text)
+    assert {"crank-slider", "heavy-top", "spatial-slider-crank"} <= set(films)
+    turned = re.findall(r'<iframe src="_animations/([\w-]+)\.html"', text)
+    assert turned == [name for name in dict.fromkeys(films) if go.problem(name).in_space]
+    plain = re.sub(r"<[^>]*>", "", text).replace("&quot;", '"')
+    assert all(f'go.animate(motion, "{name}.html")' in plain for name in films)
+
+
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Opener]:
     with opener(browser) as (open_, _):
@@ -154,3 +164,11 @@ def test_a_page_has_no_barrier_and_fits_a_phone(opened: Opener, site: Path, name
     # The rows of a table are alike, and axe takes its time for each cell.
     page.locator("tbody tr:nth-child(n + 3)").evaluate_all("rows => rows.forEach(row => row.remove())")
     assert barriers(page) == []
+
+
+def test_the_search_quotes_pages_from_a_local_file(opened: Opener, site: Path) -> None:
+    page = opened(site / "index.html")
+    page.goto(f"{(site / 'search.html').as_uri()}?q=Kolmogorov")
+    quoted = page.locator("#search-results li", has_text="Friction, and why").locator("p.context")
+    quoted.wait_for()
+    assert "Kolmogorov" in quoted.inner_text()

@@ -22,6 +22,7 @@ from scipy.optimize import brentq
 
 import gaussopt as go
 from gaussopt.cli.main import run
+from gaussopt.integration.events.accelerations import ContactSolvers
 from gaussopt.problems import guided_slider_crank, two_bar
 
 G = 9.81
@@ -927,3 +928,13 @@ def test_contacts_that_share_friction_arbitrarily_slip_when_their_sum_does(engin
     motion = go.simulate(bar, q0=[0, 0, 0], v0=[0, 0, 0], dt=dt, t_end=0.4, engine=engine)
     assert [(e["kind"], e["contact"]) for e in motion.events] == [("slip", "left"), ("slip", "right")]
     assert [e["t"] for e in motion.events] == pytest.approx([0.3 * 9.81 / 10] * 2, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "solver", "used"), [("null-space", "kkt", "null-space"), ("lcp", "newton", "gauss")]
+)
+def test_the_formulation_is_used_while_nothing_touches_if_it_can_be(formulation: str, solver: str, used: str) -> None:
+    """Every formulation was replaced there, so that any two of them agreed to the last bit."""
+    problem = go.problem("crank-slider")
+    step = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    assert ContactSolvers(formulation, solver, None, 1e-7, True).for_step(step).formulation.name == used

@@ -42,7 +42,7 @@ def test_results_draw_their_times(results: go.Results) -> None:
     assert results.plot(sources[0], ax=axes) is axes
     assert axes.get_xlabel() == "time per step / µs"
     assert "gauss by daqp" in [label.get_text() for label in axes.get_yticklabels()]
-    with pytest.raises(go.UnknownName, match="source of these results"):
+    with pytest.raises(go.UnknownName, match="of these results; known"):
         results.plot("nothing", ax=axes)
     with pytest.raises(go.UnknownName, match="known: "):
         results.plot(start="xxx", ax=axes)
@@ -56,7 +56,7 @@ def test_tables_as_text(results: go.Results) -> None:
     assert all(row[1] in line for row, line in zip(rows[1:], markdown[2:], strict=True))
     assert results.table(form="latex").startswith(r"\begin{tabular}")
     assert "residual" in results.table("steps", "csv") or "certified" in results.table("steps", "csv")
-    with pytest.raises(go.UnknownName, match="form of a table"):
+    with pytest.raises(go.UnknownName, match="of a table; known"):
         results.table(form="xxx")
     assert "answers confirmed" in repr(results)
     assert "gauss by daqp" in results._repr_html_()
@@ -68,7 +68,7 @@ def test_an_atlas_draws_its_maps() -> None:
     drawn = atlas.plot("qp", ax=axes)
     assert [one.get_title() for one in drawn] == ["slip A +, C +", "slip A −, C +"]
     assert (drawn[0].get_xlabel(), drawn[0].get_ylabel()) == ("θ₁ / °", "μ")
-    with pytest.raises(go.UnknownName, match="variable of an atlas"):
+    with pytest.raises(go.UnknownName, match="of an atlas; known"):
         atlas.plot("nothing", ax=axes)
     with pytest.raises(go.BadInput, match="needs 2 axes"):
         atlas.plot("qp", ax=axes[0])

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterSciNotation
 
-from gaussopt.plotting.figures import _plain_powers
+from gaussopt.plotting.figures import _plain_powers, figure_of, legend_beside
 from gaussopt.plotting.looks import forms
 from gaussopt.reporting.figures.plots import lines
 
@@ -44,3 +44,18 @@ def test_a_method_has_one_colour_in_all_figures() -> None:
     for found in (first, second):
         assert len({(f["color"], f["linestyle"]) for f in found}) == len(found)
     assert second[2]["color"] != second[0]["color"]
+
+
+def test_a_long_legend_is_in_letters_of_8_pt_and_within_its_figure() -> None:
+    figure = figure_of((6.8, 3.9), "constrained")
+    axes = figure.add_subplot()
+    for i in range(30):
+        axes.plot([0.0, 1.0], [0.0, i], label=f"curve {i}")
+    legend_beside(axes, 30)
+    figure.draw_without_rendering()
+    legend = axes.get_legend()
+    assert legend is not None
+    assert {text.get_fontsize() for text in legend.get_texts()} == {8.0}
+    box, whole = legend.get_window_extent(), figure.bbox
+    assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+    assert whole.y0 <= box.y0 < box.y1 <= whole.y1

@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.bodies import Revolute
+from gaussopt.bodies import AppliedTorque, Revolute
 
 X1, Y1, X2, Y2 = Q = sp.symbols("x1 y1 x2 y2")
 V = sp.symbols("vx1 vy1 vx2 vy2")
@@ -55,6 +55,25 @@ def model():
         (lambda: go.simulate("crank-slider", [1.0, 0.0]), "A start is given as q0=..., v0=... by name."),
         (lambda: go.problem("crank_slidr.py"), "There is no file crank_slidr.py; did you mean crank_slider.py?"),
         (lambda: go.load_dataset("crank_slider.py"), "is not a NetCDF file; give one that gaussopt wrote"),
+        (
+            lambda: run(double_pendulum(), q0={"x1": 1.0, "y1": 0.0}, v0=None),
+            "q0 is a dict; give a list with one number for each of x1, y1, x2, y2.",
+        ),
+        (
+            lambda: go.Problem.of(double_pendulum(), q0=[1.0, 0.0], t_end=1.0),
+            "q0 has shape (2,), expected (4,): one entry for each of x1, y1, x2, y2.",
+        ),
+        (
+            lambda: AppliedTorque(
+                "motor", go.Model(dim=3).ground, go.Model(dim=3).ground, lambda t, R, omega: 2.0 - omega
+            ),
+            "It is called once, with 3 SymPy expressions (3 x 3 and 3 x 1 matrices), and returns a vector;",
+        ),
+        (lambda: model().bodies["rod"]["B"], "Unknown point 'B' of rod; known: none."),
+        (
+            lambda: go.simulate("crank-slider", "gauss", "osqp", solver_options={"eps": 1e-8}),
+            "The solver 'osqp' has no option 'eps'; did you mean 'eps_abs' or 'eps_rel'",
+        ),
         (lambda: run(double_pendulum()).save("no/m.nc"), "there is no folder no; make it first."),
     ],
 )

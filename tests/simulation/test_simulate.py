@@ -302,7 +302,7 @@ def test_what_is_no_problem_is_refused(tmp_path: Path) -> None:
         ({"t_end": float("nan")}, "t_end is nan; it must be"),
         ({"t_end": "1 s"}, "t_end is '1 s'; give a number of seconds"),
         ({"dt": [0.1]}, "dt is [0.1]; give a number of seconds"),
-        ({"titel": "x"}, "Unknown setting of a problem 'titel'; did you mean 'title'?"),
+        ({"titel": "x"}, "Unknown setting 'titel' of a problem; did you mean 'title'?"),
     ],
 )
 def test_a_problem_of_ones_own_is_checked_in_its_file(change: dict[str, Any], words: str, tmp_path: Path) -> None:

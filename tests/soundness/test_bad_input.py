@@ -242,7 +242,7 @@ def test_a_parameter_called_name_is_an_unknown_parameter(
 
 def test_a_problem_is_named_by_place_or_by_keyword() -> None:
     assert go.problem(name="four-bar").name == "four-bar"
-    with pytest.raises(go.UnknownName, match="Unknown parameter of four-bar 'name'"):
+    with pytest.raises(go.UnknownName, match="Unknown parameter 'name' of four-bar"):
         go.problem("four-bar", name=1)
     with pytest.raises(go.UnknownName):
         go.problem()

@@ -71,7 +71,7 @@ class ContactSolvers:
 
     @cached_property
     def flight(self) -> StepSolver:
-        """Solver of steps without closed contacts."""
+        """Solver of steps without closed contacts where `main` is for contacts."""
         return StepSolver("gauss", "kkt", None, self._tolerance, self._warm)
 
     @cached_property
@@ -87,11 +87,11 @@ class ContactSolvers:
 
     def for_step(self, step: StepData) -> StepSolver:
         """Return the step solver that fits the step."""
+        if (step.k and not step.resting.any()) or self.main.formulation.refuses(step) is None:
+            return self.main
         if not step.k:
             return self.flight
-        if step.resting.any() and self.main.formulation.refuses(step) is not None:
-            return self.cones if step.rests_in_space else self.stick
-        return self.main
+        return self.cones if step.rests_in_space else self.stick
 
     def why_interpreted(self) -> str | None:
         """Tell why the kernel cannot replace formulation and solver, None if it can.
