@@ -39,7 +39,7 @@ Times = Mapping[str, Vector]
 def check(quick: bool) -> Judgement:
     """Judge by operation counts and processor times of a step, also with the cheapest settings that are found."""
     best = _search(0 if quick else 8)
-    times = _times(best, 5 if quick else 30)
+    times = _times(best, 5 if quick else 15)
     system, inverse = ({way: times[way] / times[rival] for way in times} for rival in (SYSTEM, INVERSE))
     default = [float(max(np.median(of[way]) for way in WAYS)) for of in (system, inverse)]
     least = [float(np.median(of[CHEAPEST])) if best else math.inf for of in (system, inverse)]

@@ -51,7 +51,7 @@ FULL = (("NH-B", 60.0, 0.01), ("NH-C", 10.0, 0.01))
 FRACTION = 0.25
 """Place of the pole within a step of the convergence study."""
 
-STEPS_TO_POLE = (25, 50, 100, 200, 400)
+STEPS_TO_POLE = (25, 50, 100, 200)
 ORDER_END = 3.0
 """End of the convergence study, s: after the first pole and before the second."""
 
@@ -82,7 +82,7 @@ def cases(quick: bool) -> list[Job]:
     for row in spread.ROWS:
         found.append(Job(f"spread: NH-A, {row}", spread.measured, {"case": "NH-A", "row": row, "quick": quick}, 2.0))
     found.append(Job("spread: NH-B", spread.at_crests, {"case": "NH-B", "quick": quick}, 4.0))
-    found += common.states_cases(PROBLEM, REFERENCES[: 1 if quick else None], 50 if quick else 4, quick)
+    found += common.states_cases(PROBLEM, REFERENCES[: 1 if quick else None], 50 if quick else 8, quick)
     return found + common.errata_cases(PROBLEM, {"004-6": 1.5})
 
 
