@@ -110,7 +110,7 @@ class NoiseResult:
 
 def runs(quick: bool) -> int:
     """Return the number of runs for each row and each noise."""
-    return 40 if quick else 500
+    return 200 if quick else 500
 
 
 def noisy(row: str, amplitude: float, count: int, admissible: bool = False) -> NoiseResult:

@@ -97,7 +97,8 @@ def check(quick: bool) -> Judgement:
          p.runs["quasi"].error, p.runs["regular"].error, p.at_equal_error)
         for (case, rtol), p in pairs.items()
     ) + tuple(
-        (f"medians of {count} bodies, {name}, {TOLERANCE:g}", *(_median(of, row) for row in ("quasi", "regular", "tan")),
+        (f"medians of {count} bodies, {name}, {TOLERANCE:g}",
+         *(_median(of, row) for row in ("quasi", "regular", "tan")),
          *(_median(of, row, by="quasi") for row in ("regular", "tan")), "–", "–", "–")
         for name, of in counted.items()
     )  # fmt: skip
