@@ -30,7 +30,7 @@ texts = Texts(__file__)
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
 """Slow solvers, with the factor by which they get fewer states of a reference."""
 
-WIDEST = 100
+WIDEST = 200
 """Largest stride over the states of a reference for slow solvers."""
 
 FIRST_ALONE = 1000

@@ -54,7 +54,7 @@ def check(quick: bool) -> Judgement:
     """Judge by the law of the residual after a pole, motions with many pole places, searches for counterexamples."""
     forced, free = (_pass(force, 300 if quick else 4000) for force in (True, False))
     over, told = _over(forced, free)
-    bodies, orders, grows = _orders(300 if quick else 3000)
+    bodies, orders, grows = _orders(300 if quick else 1000)
     adversary = _bodies(1 if quick else 15)
     singular, degenerate = _singular(1 if quick else 10)
     kept = not adversary.refutes and orders["regular"][0] > LOST

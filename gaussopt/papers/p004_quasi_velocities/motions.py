@@ -35,7 +35,6 @@ METHODS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
 
 DRAWN = (QUASI, REGULAR, TAN)
 INTEGRATORS: dict[str, dict[str, Any]] = {
-    "RK4, 0.05 s": {"stepper": "rk4", "dt": 0.05},
     "RK4, 0.01 s": {"stepper": "rk4", "dt": 0.01},
     "RK45, rtol 1e-6": {"stepper": "rk45", "rtol": 1e-6, "atol": 1e-9},
     "RK45, rtol 1e-9": {"stepper": "rk45", "rtol": 1e-9, "atol": 1e-12},
