@@ -3,7 +3,7 @@
     python benchmarks/other_seeds.py 1000 2000
 
 Every claim is checked again with all seeds increased by 1000, then by 2000, and its sentence compared with the one in
-the committed table: a number after "about" may change by a tenth, the ends of a range after "roughly" by a factor of
+the committed table: a number after "about" may change by a tenth, one after "roughly" by a factor of
 two, and a power of ten with one digit is an order of magnitude. The sizes of samples are not compared, and all other
 numbers must be the same. Takes two minutes of processor time for each number.
 """
@@ -34,8 +34,7 @@ NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 
 BANDS = (
     (r"about $", "", 1.1),
-    (r"roughly $", r" to ", 2.0),
-    (r"roughly [\d.]+ to $", "", 2.0),
+    (r"roughly $", "", 2.0),
     ("", " random", float("inf")),
 )
 """What stands before a number and behind it, and the factor by which it may change."""
