@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from judged_claims import EXPECTED, Judged
 from report_pages import every_block
 
-from benchmarks import committed_reports, other_seeds
 from gaussopt.comparison.results import Results
 from gaussopt.execution.workers import run_jobs
 from gaussopt.papers import ledger
@@ -28,6 +29,19 @@ from gaussopt.reporting.html.page import write
 pytestmark = pytest.mark.documents
 
 COMMITTED = Path(__file__).parents[2] / "reports" / "papers"
+
+
+def _benchmark(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / "benchmarks" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+committed_reports, other_seeds = _benchmark("committed_reports"), _benchmark("other_seeds")
+
 RELATIVE = 1e-6
 """Numbers that differ by less of their size are the same."""
 
