@@ -210,7 +210,7 @@ def test_singular_configuration(judged: Judged) -> None:
     assert off["regular row", 1e-3] == off["regular row", 1e-2] == 0.0
     # The table of the paper's section shows the same runs.
     for (row, amplitude), share in off.items():
-        found = noisy_linkage.noisy(str(row), float(amplitude), noisy_linkage.runs(True))
+        found = noisy_linkage.noisy(str(row), float(amplitude), noisy_linkage.RUNS)
         assert found.left / len(found.gaps) == share
 
 

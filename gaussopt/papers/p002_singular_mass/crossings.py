@@ -40,7 +40,7 @@ def cases(quick: bool) -> list[Job]:
         for row, variant in ROWS.items() for dt in CROSSING_STEPS[: 2 if quick else None]
     ]  # fmt: skip
     found += [Job(f"approach: {dt:g}", approach, {"dt": dt}, 0.3) for dt in APPROACH_STEPS[: 2 if quick else None]]
-    count = linkage.runs(quick)
+    count = linkage.RUNS
     noises = [(row, amplitude, False) for row in ROWS for amplitude in NOISE]
     for row, amplitude, admissible in (*noises, (PRINTED, NOISE[-1], True)):
         arguments = {"row": row, "amplitude": amplitude, "count": count, "admissible": admissible}
