@@ -6,7 +6,8 @@
     gaussopt compare ... --out runs/solvers
     python benchmarks/committed_reports.py shorten runs/solvers reports/solvers
 
-`link` lets the pages show the figures beside them, where the pages that were written hold each figure as text.
+`link` lets the pages show the figures beside them, where the pages that were written hold each figure as text, and
+writes the hashes of all files.
 `shorten` writes the findings and the main tables of the report on a comparison, and the data of which
 docs/how-to-choose.md is made; the whole report has pages of several megabytes, and a command makes it again.
 """
@@ -14,6 +15,7 @@ docs/how-to-choose.md is made; the whole report has pages of several megabytes, 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import re
 import shutil
 from fnmatch import fnmatch
@@ -76,6 +78,10 @@ GUIDES = {"benchmarks": "bodies-and-joints.md#benchmark-problems"}
 """Where it is said how to read a report, if not in comparing-solvers.md."""
 
 
+SUMS = "SHA256SUMS"
+"""The file with the hashes of all others of a report."""
+
+
 def link(report: Path) -> int:
     """Replace the figures in all pages by links to figures/; the number of those replaced."""
     shown = {
@@ -90,7 +96,14 @@ def link(report: Path) -> int:
             page = page.replace(inside, beside)
         assert 'src="data:' not in page, f"a figure of {file.name} is none of those beside it"
         file.write_text(page.replace("img-src data:;", "img-src 'self';"), encoding="utf-8")
+    (report / SUMS).write_text(hashes(report), encoding="utf-8")
     return replaced
+
+
+def hashes(report: Path) -> str:
+    """Return the SHA-256 of each file of a report as the program sha256sum writes and checks them."""
+    files = sorted(f for f in report.rglob("*") if f.is_file() and f.name != SUMS)
+    return "".join(f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.relative_to(report).as_posix()}\n" for f in files)
 
 
 def shorten(report: Path, short: Path) -> None:

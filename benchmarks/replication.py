@@ -2,7 +2,8 @@
 
     python benchmarks/replication.py [--out docs/replication.md]
 
-The codes are gaussopt; SciPy's DOP853 with equations that were derived by hand and stand in this file; and MuJoCo's
+With --out the numbers that the report on the papers quotes are written beside its texts, too. The codes are gaussopt;
+SciPy's DOP853 with equations that were derived by hand and stand in this file; and MuJoCo's
 mass matrix, forces and Jacobians, with one linear system a step by NumPy and the same integrator. MuJoCo's own
 constraints are soft and its own contacts regularised, so that only its kinematics and dynamics of free bodies are used.
 Takes half a minute.
@@ -11,6 +12,7 @@ Takes half a minute.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +29,9 @@ Values = NDArray[np.float64]
 
 Rows = Callable[[float, Values, Values], tuple[Values, Values, Values]]
 """(t, q, v) -> J and g of J a = g, and the matrix that turns multipliers into forces."""
+
+QUOTED = Path(go.__file__).parent / "papers" / "sections" / "replication.json"
+"""The numbers that the report on the papers quotes."""
 
 SAMPLES = 40
 """Times after the start at which the codes are compared."""
@@ -335,17 +340,19 @@ def differences(motion: Motion, times: Values) -> tuple[float, list[float]]:
     return float(np.abs(ours - ours[0]).max()), [float(np.abs(a - b).max()) for a, b in pairs]
 
 
-def page() -> str:
-    """Return the page with the table of all motions."""
-    rows = []
+def page() -> tuple[str, dict[str, object]]:
+    """Return the page with the table of all motions, and what the report on the papers quotes of it."""
+    rows, every = [], []
     for motion in MOTIONS:
         size, apart = differences(motion, np.linspace(0.0, motion.end, SAMPLES + 1)[1:])
+        every += apart
         rows.append(f"| {motion.name} | {motion.end:g} | {size:.3g} | " + " | ".join(f"{x:.0e}" for x in apart) + " |")
     head = (
         "| motion and coordinates | end, s | largest change | gaussopt − by hand | gaussopt − MuJoCo | "
         "by hand − MuJoCo |"
     )
-    return "\n".join((
+    quoted = {"motions": len(rows), "apart": max(every), "mujoco": mujoco.__version__}
+    text = "\n".join((
         "# The papers' motions by three codes", "",
         "Four motions, one of each paper, are computed by three codes that share no equations: gaussopt, with its "
         "default formulation and solver; SciPy, with equations that were derived by hand; and MuJoCo's mass matrix, "
@@ -357,6 +364,7 @@ def page() -> str:
         f"Written by `python benchmarks/replication.py --out docs/replication.md`, gaussopt {go.__version__}, "
         f"MuJoCo {mujoco.__version__}.", "",
     ))  # fmt: skip
+    return text, quoted
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -364,11 +372,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="file to write instead of printing")
     given = parser.parse_args(arguments)
-    text = page()
+    text, quoted = page()
     if given.out is None:
         print(text)
     else:
         given.out.write_text(text, encoding="utf-8")
+        QUOTED.write_text(json.dumps(quoted) + "\n", encoding="utf-8")
     return 0
 
 

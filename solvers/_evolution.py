@@ -157,21 +157,42 @@ class Evolution(Solver[E]):
         reference = search.refer(run.best)
         champion = toolbox.individual(run.best.tolist())
         champion.fitness.values = tuple(search.evaluate(run.best[None])[0].tolist())
-        elite = tools.HallOfFame(1)
-        elite.update([champion])
-        statistics = tools.Statistics(lambda individual: individual.fitness.values)
-        statistics.register("best", min)
+        elite = Elite([champion])
+        # Weighted values, which are the negative ones: DEAP divides by the weights at every access to the others.
+        statistics = tools.Statistics(lambda individual: individual.fitness.wvalues)
+        statistics.register("best", max)
         length = min(ROUND, self.options.generations - len(run.history))
         population, log = algorithm(length, elite, statistics)
-        best = champion.fitness.values
+        best = champion.fitness.wvalues
         for record in log[-length:]:
-            best = min(best, record["best"])
-            cost = reference + best[1] if best[0] == 0.0 else np.inf
+            best = max(best, record["best"])
+            cost = reference - best[1] if best[0] == 0.0 else np.inf
             # A moved reference may add rounding errors, nothing more.
             run.history.append(min(cost, run.history[-1]) if run.history else cost)
         run.evaluations += sum(log.select("nevals"))
         run.best = np.array(elite[0])
         return population
+
+
+class Elite(list[Any]):
+    """The best individual ever seen, as DEAP's hall of fame of one keeps it, without its cost."""
+
+    def update(self, population: list[Any]) -> None:
+        """Keep an individual that is better than the best so far."""
+        for individual in population:
+            if individual.fitness.wvalues > self[0].fitness.wvalues and individual != self[0]:
+                self[0] = clone(individual)
+
+
+def clone(individual: Any) -> Any:
+    """Copy an individual, past the constructors made by DEAP, which take most of the time of a generation."""
+    kind: Any = type(individual)
+    judged: Any = type(individual.fitness)
+    copy = kind.__new__(kind)
+    copy.extend(individual)
+    copy.fitness = judged.__new__(judged)
+    copy.fitness.wvalues = individual.fitness.wvalues
+    return copy
 
 
 def _together(evaluate: Callable[[Matrix], Matrix], individuals: list[Any]) -> list[tuple[float, float]]:

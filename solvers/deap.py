@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gaussopt.core.solver import Limit, Limits, backend, one_of
-from gaussopt.solvers._evolution import RUNAWAY, Evolution, EvolutionOptions, Run
+from gaussopt.solvers._evolution import RUNAWAY, Evolution, EvolutionOptions, Run, clone
 from gaussopt.solvers._search import Search
 
 BEYOND = 0.5
@@ -86,7 +86,7 @@ class DEAP(Evolution[DEAPOptions]):
         algorithms, tools = backend("deap.algorithms"), backend("deap.tools")
         origin, width = run.best, o.spread * search.distance(run.best)
         toolbox = self._toolbox(search)
-        toolbox.register("clone", _clone)
+        toolbox.register("clone", clone)
         toolbox.register("mate", _crossover(o.crossover))
         points = origin + width * np.random.standard_normal((o.population, d))  # noqa: NPY002
         population = [toolbox.individual(y) for y in (origin.tolist(), *points.tolist()[1:])]
@@ -119,17 +119,6 @@ class DEAP(Evolution[DEAPOptions]):
         last = max(1, o.generations // 5)
         before = run.history[-last - 1] if len(run.history) > last else np.inf
         run.rests = bool(before - run.history[-1] <= (o.tolerance * size) ** 2)
-
-
-def _clone(individual: Any) -> Any:
-    # Bypasses the constructors made by DEAP, which take most of the time of a generation.
-    kind: Any = type(individual)
-    judged: Any = type(individual.fitness)
-    copy = kind.__new__(kind)
-    copy.extend(individual)
-    copy.fitness = judged.__new__(judged)
-    copy.fitness.wvalues = individual.fitness.wvalues
-    return copy
 
 
 def _crossover(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:

@@ -15,6 +15,7 @@ from gaussopt.comparison.pairing import installed_solvers, pairs
 from gaussopt.comparison.reference_states import PairResult, compare_on_states
 from gaussopt.core import registry
 from gaussopt.integration.trajectory import Trajectory
+from gaussopt.jit.kernel import COMPILED
 from gaussopt.modelling.erratum import Evidence
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.processes.job import Job, JobOutcome
@@ -29,7 +30,7 @@ texts = Texts(__file__)
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
 """Slow solvers, with the factor by which they get fewer states of a reference."""
 
-WIDEST = 100
+WIDEST = 200
 """Largest stride over the states of a reference for slow solvers."""
 
 FIRST_ALONE = 1000
@@ -43,6 +44,10 @@ def takes_part(solver: str, formulation: str, quick: bool) -> bool:
 
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 """Parts of the time of a step; a program is handed over by the solver's update, or its set-up if it keeps nothing."""
+
+
+EXACT, ENGINE = ("gauss", "kkt"), "compiled" if COMPILED else "auto"
+"""Formulation, solver and engine of motions that show the mechanism and not a method: ten times as fast."""
 
 
 def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:

@@ -42,7 +42,7 @@ def values(judgement: Judgement) -> dict[str, tuple[float, ...]]:
 
 
 def test_sizes_of_the_error_of_16() -> None:
-    search, rows = c01_least_squares._along(1)
+    search, rows = c01_least_squares._along()
     error = "relative error of a in the mass norm"
     found = {str(r[0]): r[1:] for r in rows}
     assert search.refutes

@@ -31,7 +31,7 @@ FILES = {
 }  # fmt: skip
 
 
-recorded, measured = cache(genetic_runs.recorded), cache(spread.measured)
+recorded = cache(genetic_runs.recorded)
 """Times of steps and drifts of motions that tests of the verdicts on them do not take again."""
 
 
@@ -133,7 +133,7 @@ def test_accuracy_of_the_genetic_algorithm(judged: Judged) -> None:
 def test_errors_of_accelerations_are_carried_into_heights(judged: Judged) -> None:
     null, full, _ = judged("C11").rows
     assert judged("C11").numbers["cma"] < 1e-2 < 1.0 < judged("C11").numbers["low"]
-    assert null[2] < 1e-11 < full[2] < 1e-2
+    assert null[2] < 1e-10 < full[2] < 1e-2
     assert full[4] <= full[5]
     # What counts as small decides nothing between these: 1e-7 and 1 %, for example.
     assert null[3] < 1e-6 < 1.0 < full[3]
@@ -210,7 +210,7 @@ def test_singular_configuration(judged: Judged) -> None:
     assert off["regular row", 1e-3] == off["regular row", 1e-2] == 0.0
     # The table of the paper's section shows the same runs.
     for (row, amplitude), share in off.items():
-        found = noisy_linkage.noisy(str(row), float(amplitude), noisy_linkage.runs(True))
+        found = noisy_linkage.noisy(str(row), float(amplitude), noisy_linkage.RUNS)
         assert found.left / len(found.gaps) == share
 
 
@@ -376,7 +376,6 @@ def test_the_drift_with_steps_that_others_recomputed() -> None:
 
 
 def _changed(monkeypatch: pytest.MonkeyPatch, **values: object) -> Judgement:
-    values.setdefault("measured", measured)
     for name, value in values.items():
         monkeypatch.setattr(module("C17"), name, value)
     return again("C17")
@@ -386,7 +385,9 @@ def test_the_row_decides_the_drift(monkeypatch: pytest.MonkeyPatch) -> None:
     # Other thresholds of what is resolved, and another span, change nothing.
     assert _changed(monkeypatch, RESOLVED=(1e-8, 1e-4), END=2.5).verdict is ClaimVerdict.CONDITIONAL
     monkeypatch.setattr(knife_edge.BladeBody, "tan", knife_edge.BladeBody.regular)
-    j = _changed(monkeypatch, measured=spread.measured)
+    spread.measured.cache_clear()
+    j = _changed(monkeypatch)
+    spread.measured.cache_clear()
     assert j.verdict is ClaimVerdict.UNDECIDED
     assert "keeps $\\omega_3" in j.conditions
 

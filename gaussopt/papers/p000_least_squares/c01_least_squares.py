@@ -44,7 +44,7 @@ def check(quick: bool) -> Judgement:
     samples = _samples(40 if quick else 300)
     some = samples[:: 4 if quick else 2]
     drawn, steered = _random_14(samples), _adversary_14(quick)
-    motions, rows = _along(8 if quick else 1)
+    motions, rows = _along()
     readings = (
         text.reading("by-14", not drawn.refutes and not steered.refutes, ours=False),
         _reading_16(some, not motions.refutes),
@@ -271,12 +271,12 @@ def _adversary_14(quick: bool) -> Attempt:
     return text.attempt("optimised steps", worst > EXACT, size=size, n=n, m=m, tried=found.tried, worst=worst)
 
 
-def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
+def _along() -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
     """Try (16) at the states of two motions, with a table of errors; the values are those of the printed motion."""
     rows: list[tuple[object, ...]] = []
     missed: list[Vector] = []
     for tau, name in ((-0.5, "crank-A-2s"), (0.0, "crank-B-20s")):
-        states = reference_steps(name)[::stride]
+        states = reference_steps(name)
         true, printed = [rs.minimiser(s) for s in states], [equation_16(s) for s in states]
         label = f"τ = {tau:g} N m"
         first = float(true[0][2]), float(printed[0][2])

@@ -15,7 +15,7 @@ from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 
 text = ChapterTexts(__file__)
 
-EXACT_16, PRINTED_16 = (f"eq. (16): {name}, tau = -0.5" for name in ("lagrange", "least-squares-as-printed"))
+EXACT_16, PRINTED_16 = (f"eq. (16): {name}, tau = -0.5" for name in ("exact", "least-squares-as-printed"))
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:

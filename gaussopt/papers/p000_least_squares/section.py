@@ -193,7 +193,7 @@ def equation_16_figure(results: PaperResults) -> Figure | None:
 
 def _label(run: str) -> str:
     """Return the label of a motion by eq. (16) or by the exact equations, from the key of its case."""
-    names = {"lagrange": "exact", "least-squares-as-printed": "eq. (16)"}
+    names = {"exact": "exact", "least-squares-as-printed": "eq. (16)"}
     return f"{names[run.split(',')[0]]}, τ = {run.split('= ')[1]}"
 
 

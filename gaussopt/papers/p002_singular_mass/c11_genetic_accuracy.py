@@ -24,7 +24,7 @@ PENALISED = "full coordinates with penalty"
 ANGLES, RATES, TORQUES = (-math.pi, math.pi), (-10.0, 10.0), (-1000.0, 1000.0)
 """Ranges of the random states in rad, rad/s and N m."""
 
-STEP = 5e-3
+STEP = 0.01
 """Time step of the motions that are compared, s."""
 
 MARKS = (0.03, 0.15, 0.5)
@@ -101,7 +101,7 @@ class _Pair:
 
 def check(quick: bool) -> Judgement:
     """Judge heights of rod 1 along motions, how acceleration errors carry over to them, and the accelerations."""
-    end, seeds = (MARKS[0], 2) if quick else (MARKS[-1], 5)
+    end, seeds = (MARKS[0], 2) if quick else (MARKS[-1], 6)
     exact = _motion_by("lagrange", "kkt", end)
     moved = float(np.ptp(_heights(exact)))
     pairs = {way: _pairs(exact, options, end, seeds if options else 1) for way, options in WAYS.items()}

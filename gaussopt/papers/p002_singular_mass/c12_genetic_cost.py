@@ -38,8 +38,8 @@ Times = Mapping[str, Vector]
 
 def check(quick: bool) -> Judgement:
     """Judge by operation counts and processor times of a step, also with the cheapest settings that are found."""
-    best = _search(0 if quick else 8)
-    times = _times(best, 5 if quick else 30)
+    best = _search()
+    times = _times(best, 5 if quick else 15)
     system, inverse = ({way: times[way] / times[rival] for way in times} for rival in (SYSTEM, INVERSE))
     default = [float(max(np.median(of[way]) for way in WAYS)) for of in (system, inverse)]
     least = [float(np.median(of[CHEAPEST])) if best else math.inf for of in (system, inverse)]
@@ -158,7 +158,7 @@ def _with(step: StepData, settings: Vector) -> tuple[Vector, int]:
     )
 
 
-def _search(generations: int) -> Least | None:
+def _search() -> Least | None:
     """Find the settings with the fewest evaluations that are right; None if none of those tried are."""
     step = start()
     a = (step.force[0] + step.force[1]) / (step.M[0, 0] + step.M[1, 1])
@@ -168,7 +168,7 @@ def _search(generations: int) -> Least | None:
         error = distance(found, np.array([a, a, -a]))
         return evaluations if error <= SMALL else 1e6 * (1.0 + min(error, 1e3))
 
-    best = minimise(effort, EFFORTS, generations, 12, population=2)
+    best = minimise(effort, EFFORTS, 8, 12, population=2)
     return best if best.value < 1e6 else None
 
 
@@ -183,7 +183,7 @@ def _cheapest(best: Least | None, spans: Mapping[str, str], least: Sequence[floa
                      operations=operations, span=spans[CHEAPEST], inverse=least[1])  # fmt: skip
     return text.attempt(
         "cheapest", least[0] > 1.0, tried=best.tried if best else 0, found=found, operations=operations,
-        span=spans.get(CHEAPEST, ""),
+        bound=np.floor(operations) + 1.0, span=spans.get(CHEAPEST, ""),
     )  # fmt: skip
 
 

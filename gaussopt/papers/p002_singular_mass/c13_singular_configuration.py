@@ -30,7 +30,7 @@ DISTANCES = (1e-1, 1e-2, 1e-3, 1e-4)
 def check(quick: bool) -> Judgement:
     """Study the acceleration at the configuration, and crossings with exact and inexact accelerations; no reading."""
     crossing, gap = _crossing((0.01,) if quick else (0.01, 0.005))
-    runs = linkage.runs(quick)
+    runs = linkage.RUNS
     shares = {a: {row: _left(row, a, runs) for row in ROWS} for a in NOISE}
     found = "; ".join(
         f"{a:g} rad/s²: printed row {by[PRINTED][0]} off, regular row {by[REGULAR][0]} (largest difference there "

@@ -35,11 +35,12 @@ APPROACH_STEPS = (1e-5, 4e-6, 1e-6)
 def cases(quick: bool) -> list[Job]:
     """Return the cases of runs over the pole, runs that begin just before it, and runs with noise."""
     found = [
-        motion_case(f"crossing: {row}, {dt:g}", 6e-4 / dt, PROBLEM, MECHANICS, variant, dt=dt, t_end=1.0)
+        motion_case(f"crossing: {row}, {dt:g}", 2e-4 / dt, PROBLEM, common.EXACT, variant, dt=dt, t_end=1.0,
+                    engine=common.ENGINE)
         for row, variant in ROWS.items() for dt in CROSSING_STEPS[: 2 if quick else None]
     ]  # fmt: skip
     found += [Job(f"approach: {dt:g}", approach, {"dt": dt}, 0.3) for dt in APPROACH_STEPS[: 2 if quick else None]]
-    count = linkage.runs(quick)
+    count = linkage.RUNS
     noises = [(row, amplitude, False) for row in ROWS for amplitude in NOISE]
     for row, amplitude, admissible in (*noises, (PRINTED, NOISE[-1], True)):
         arguments = {"row": row, "amplitude": amplitude, "count": count, "admissible": admissible}

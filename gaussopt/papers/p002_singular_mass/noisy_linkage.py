@@ -29,6 +29,9 @@ NOISE = (1e-3, 1e-2)
 OFF = 0.1
 """|theta1 - theta2| in rad above which a run has left the branch."""
 
+RUNS = 500
+"""Number of runs for each row and each noise."""
+
 SEED = 13
 
 Rates = Callable[[Matrix], Matrix]
@@ -106,11 +109,6 @@ class NoiseResult:
     def left(self) -> int:
         """Number of runs that have left the branch."""
         return int((self.gaps[:, -1] > OFF).sum())
-
-
-def runs(quick: bool) -> int:
-    """Return the number of runs for each row and each noise."""
-    return 40 if quick else 500
 
 
 def noisy(row: str, amplitude: float, count: int, admissible: bool = False) -> NoiseResult:

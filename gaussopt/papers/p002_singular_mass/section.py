@@ -31,7 +31,7 @@ from gaussopt.reporting.texts import Texts
 
 text = Texts(__file__)
 
-PROBLEM, MECHANICS = "four-bar", ("lagrange", "kkt")
+PROBLEM = "four-bar"
 REFERENCES = ("four-bar-A", "four-bar-B")
 
 SHORT = dict(zip(WAYS, ("null-space", "penalty"), strict=True))
@@ -40,17 +40,17 @@ SHORT = dict(zip(WAYS, ("null-space", "penalty"), strict=True))
 
 def cases(quick: bool) -> list[Job]:
     """Return all cases of this paper."""
-    exact: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
+    exact: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12, "engine": common.ENGINE}
     found = [
-        motion_case("motion: constant torque", 1.0, PROBLEM, MECHANICS, dt=0.02 if quick else 0.01,
+        motion_case("motion: constant torque", 0.3, PROBLEM, common.EXACT, dt=0.02 if quick else 0.01,
                     t_end=0.8 if quick else 2.0, **exact),
-        motion_case("motion: no torque", 1.0, PROBLEM, MECHANICS, {"psi": 0.0}, dt=0.05 if quick else 0.025,
+        motion_case("motion: no torque", 0.3, PROBLEM, common.EXACT, {"psi": 0.0}, dt=0.05 if quick else 0.025,
                     t_end=1.5 if quick else 5.0, **exact),
         Job("flow chart", flow_chart, {}, 0.5),
         Job("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
         *crossings.cases(quick),
     ]  # fmt: skip
-    found += common.states_cases(PROBLEM, REFERENCES[: 1 if quick else None], 50 if quick else 4, quick)
+    found += common.states_cases(PROBLEM, REFERENCES[: 1 if quick else None], 50 if quick else 8, quick)
     return found + common.errata_cases(PROBLEM, {})
 
 
@@ -128,7 +128,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _balance(results: PaperResults) -> list[Section]:
-    """Show multipliers, drift and energy of the two motions by Lagrange's equations."""
+    """Show multipliers, drift and energy of the two motions."""
     runs = results.trajectories("motion: ")
     if not runs:
         return []

@@ -20,8 +20,8 @@ ROUNDING = 1e-12
 RUNS = (("NH-A", "rk4"), ("NH-B", "rk4"), ("NH-C", "rk4"), ("NH-A", "semi-implicit"))
 """Case and stepper."""
 
-STEP = 0.1
-"""Time step, s, far too long to be accurate."""
+STEP, END = 0.1, 12.0
+"""Time step, far too long to be accurate, and end of the motions, s."""
 
 HELD, FORMULA = "quasi-velocity", "velocity"
 """The quantity that is integrated in addition to q."""
@@ -31,8 +31,7 @@ texts = ClaimTexts(__file__, step=STEP, ranges=RANGES)
 
 def check(quick: bool) -> Judgement:
     """Judge by the identity, arbitrary states, and motions that are wrong in everything else."""
-    end = 3.0 if quick else 12.0
-    runs = _motions(end)
+    runs = _motions()
     worst = max(violation for *_, state, _, violation in runs if state == HELD)
     wrong = max(error for *_, state, error, _ in runs if state == HELD)
     controls = {stepper: violation for _, stepper, state, _, violation in runs if state == FORMULA}
@@ -40,7 +39,7 @@ def check(quick: bool) -> Judgement:
     derivations = (_identity(100 if quick else 1000), _general(30 if quick else 300), _measure(100 if quick else 1000))
     searches = (
         texts.attempt(
-            "motion", worst > ROUNDING, runs=", ".join(f"{case} by {stepper}" for case, stepper in RUNS), end=end,
+            "motion", worst > ROUNDING, runs=", ".join(f"{case} by {stepper}" for case, stepper in RUNS), end=END,
             worst=worst, wrong=wrong, control=control,
         ),
         _optimised(1 if quick else 10),
@@ -54,14 +53,14 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
 
 
-def _motions(end: float) -> list[tuple[str, str, str, float, float]]:
+def _motions() -> list[tuple[str, str, str, float, float]]:
     rows = []
     for case, stepper in RUNS:
         entry = problem("knife-edge-body", case=case)
         reference = entry.reference(case)
         for state in (HELD, FORMULA) if case == "NH-A" else (HELD,):
             run = simulate(
-                entry, "quasi-velocity", "kkt", state=state, stepper=stepper, dt=STEP, t_end=end, step_folder=None,
+                entry, "quasi-velocity", "kkt", state=state, stepper=stepper, dt=STEP, t_end=END, step_folder=None,
                 error_estimate=False,
             )  # fmt: skip
             across = violation(run) / (1.0 + np.abs(run.v).max(axis=1))

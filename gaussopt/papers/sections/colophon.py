@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -30,7 +31,10 @@ def section(quick: bool) -> Section:
         "machine": f"{found['system']}, {found['cores']} cores",
     }
     rows = ((what, Timed.plain(said)) for what, said in made.items())
-    return Section(ANCHOR, "How this report was made", (texts.table("colophon", rows), *texts.blocks("again")))
+    # Written by benchmarks/replication.py, whose codes are no packages of this report.
+    replicated = json.loads(Path(__file__).with_name("replication.json").read_text(encoding="utf-8"))
+    blocks = texts.table("colophon", rows), *texts.blocks("again", **replicated)
+    return Section(ANCHOR, "How this report was made", blocks)
 
 
 def commit() -> str:
