@@ -27,6 +27,9 @@ ILL_CONDITIONED = "Look for masses of very different size and for rows that near
 
 UNDECIDED = "Whether it is the only solution was not decided: there are too many contact modes to try."
 
+SMALL = 1e-9
+"""Residual of contact laws and forces up to which an answer is not held against a solver if it cannot be bounded."""
+
 FORCES, ACCELERATIONS = ("h", "Q"), ("gamma", "zeta_N", "zeta_T", "w_omega", "gamma_terms")
 
 
@@ -147,6 +150,14 @@ def judge(
         )
     if math.isfinite(certificate.error_bound):
         return raw.claim, f"{raw.claim.sentence} {explain(certificate, tolerance)}".strip()
+    if raw.claim is Status.SOLVED and math.isfinite(certificate.norm_a):
+        missed = certificate.laws_missed / (1.0 + certificate.norm_a)
+        balanced = certificate.force_residual <= SMALL * (1.0 + certificate.norm_a)
+        status = Status.NOT_PROVED if missed <= SMALL and balanced else Status.INACCURATE
+        return status, (
+            f"The answer misses the laws of contact by {missed:.2g}, relative to 1 + the acceleration, and no bound of "
+            f"its distance from a solution follows. {advice}"
+        )
     if raw.claim is Status.SOLVED:
         return Status.SOLVER_ERROR, "The solver returned no finite acceleration although it says solved."
     return raw.claim, claim_sentence(raw)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution, Timing
 from gaussopt.kinds import Page, files, page_of
+from gaussopt.kinds.step import judge as judge_step
 from gaussopt.solving.verification import verified
 
 S = go.Status
@@ -154,3 +157,14 @@ def test_nothing_is_solved_without_a_point(claim: S, tolerance: float) -> None:
             found = page_of(program).judge(program, RawSolution(x, None, claim), tolerance)
             assert found.status is not S.SOLVED, type(program).__name__
             assert found.message
+
+
+@pytest.mark.parametrize(("missed", "status"), [(5e-10, "not_proved"), (1e-3, "inaccurate")])
+def test_an_answer_without_a_bound_is_not_called_missing(missed: float, status: str) -> None:
+    """As of redundant contacts that stick: the answer is finite, and no bound of its distance follows."""
+    step = go.StepData.from_mapping({"M": [[2.0]], "Q": [-19.62], "J_N": [[1.0]], "zeta_N": [0.0]})
+    proof = go.certify_contact(step, np.array([0.0]))
+    unbounded = dataclasses.replace(proof, error_bound=math.inf, error_norm=math.inf, law_residual=missed)
+    found, message = judge_step(step, RawSolution(np.zeros(1), None, go.Status.SOLVED), unbounded, 1e-7, "Advice.")
+    assert str(found) == status
+    assert f"misses the laws of contact by {missed:.2g}" in message
