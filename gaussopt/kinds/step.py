@@ -150,7 +150,7 @@ def judge(
         )
     if math.isfinite(certificate.error_bound):
         return raw.claim, f"{raw.claim.sentence} {explain(certificate, tolerance)}".strip()
-    if raw.claim is Status.SOLVED and math.isfinite(certificate.norm_a):
+    if raw.claim is Status.SOLVED and math.isfinite(certificate.constraint_residual):
         missed = certificate.laws_missed / (1.0 + certificate.norm_a)
         balanced = certificate.force_residual <= SMALL * (1.0 + certificate.norm_a)
         status = Status.NOT_PROVED if missed <= SMALL and balanced else Status.INACCURATE
