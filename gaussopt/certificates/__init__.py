@@ -17,6 +17,9 @@ from gaussopt.core.step_data import StepData
 ENTRIES = 250_000
 """Most entries of a matrix up to which a sparse certificate that does not pass is computed again as a dense one."""
 
+SINGULAR_ENTRIES = 10_000
+"""The same for one that passes where M is singular: sparse scales do not see how rows join coordinates without mass."""
+
 
 def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Certificate:
     """Certify a candidate acceleration of a step without contacts.
@@ -56,8 +59,10 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
         lam = np.full(step.m, np.inf)
     if not step.sparse:
         return certify_dense(step, a, lam)
-    found = certify_sparse(step, a, lam)
-    if found.passed() or step.n * max(step.n, step.m) > ENTRIES:
+    found, entries = certify_sparse(step, a, lam), step.n * max(step.n, step.m)
+    if entries > (SINGULAR_ENTRIES if found.passed() and found.singular_mass else ENTRIES):
+        return found
+    if found.passed() and not found.singular_mass:
         return found
     # Sparse factors of a singular M or of dependent rows are regularised, and see rank only to the size of that; where
     # the matrices are small enough, singular values decide.

@@ -56,6 +56,14 @@ class CandidatePoint(JudgedPoint):
     def _length(self, x: Vector) -> float:
         return math.sqrt(max(float(x @ self.qp.P @ x), 0.0))
 
+    def _curved(self, place: Vector) -> float:
+        """Return x' P x of a place that is zero where coordinates are fixed, at most that of the point.
+
+        The point has the same P x, but coordinates of `_placed` may come from two points, whose mixture has more.
+        """
+        own = np.where(self.fixed, 0.0, self.x)
+        return max(min(float(place @ self.qp.P @ place), float(own @ self.qp.P @ own)), 0.0)
+
     def admitted(self, y: Vector) -> Vector:
         return np.where(self.qp.A.any(axis=1), towards_bounds(self.qp, y), 0.0)
 
@@ -290,7 +298,7 @@ class CandidatePoint(JudgedPoint):
         if not math.isfinite(noise):
             noise = 0.0  # squares that overflow excuse nothing
         bound = np.where(y > 0, qp.l, np.where(y < 0, qp.u, 0.0))
-        least = 0.5 * float(moving @ qp.P @ moving) + float(np.abs(sizes.y) @ np.abs(bound))
+        least = 0.5 * self._curved(moving) + float(np.abs(sizes.y) @ np.abs(bound))
         least = max(least, self.share * value) + noise if self._told(sizes) else 0.0
         return value + noise, max(value, wide) + noise, least
 

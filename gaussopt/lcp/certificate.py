@@ -190,7 +190,8 @@ def _verdict(
     if kind.positive_definite or kind.p_matrix:
         return Status.SOLVED, True
     if found is not None:
-        return found.status, None if not found.decided and not found.faces and found.count == 1 else found.unique
+        undecided = not found.decided and not found.faces and found.count == 1
+        return (None, None) if undecided else (found.status, found.unique)
     if infeasible(lcp):
         return Status.NO_SOLUTION, False
     if kind.positive_semidefinite and kind.symmetric:

@@ -46,20 +46,22 @@ def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     """Return the solutions of a singular basis by vertices and rays, or None if there are none."""
     B = np.where(support, M, -np.eye(len(q)))
     found = _described(B, q, q_size, support, C)
-    if np.abs(B[B != 0]).min(initial=1.0) < UNEVEN and (found is None or not _lasting(found, M, C)):
+    if np.abs(B[B != 0]).min(initial=1.0) < UNEVEN and (found is None or not _lasting(found, M, C, q, q_size)):
         # Scaling by the largest entries of rows and columns may hide smaller entries, and with them rank and
         # consistency: try again with all entries brought as near to one size as possible.
         r, c = _geometric(B)
         again = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
-        found = again if found is None or (again is not None and _lasting(again, M, C)) else found
+        found = again if found is None or (again is not None and _lasting(again, M, C, q, q_size)) else found
     return found
 
 
-def _lasting(part: SolutionPart, M: Matrix, C: Vector) -> bool:
-    """Tell whether the rays satisfy every row of M, whose columns are scaled by C, in its own scale."""
-    rays = part.rays / C
-    w, noise = rays @ M.T, OBSERVED * (rays @ np.abs(M).T)
-    return bool((w >= -noise).all() and (np.abs(w) <= noise)[:, part.support].all())
+def _lasting(part: SolutionPart, M: Matrix, C: Vector, q: Vector, size: Vector) -> bool:
+    """Tell whether vertices and rays satisfy every row of M, whose columns are scaled by C, in its own scale."""
+    for z, q_own, q_size in ((part.rays / C, 0.0, 0.0), (part.vertices / C, q, size)):
+        w, noise = z @ M.T + q_own, OBSERVED * (z @ np.abs(M).T + q_size)
+        if not (w >= -noise).all() or not (np.abs(w) <= noise)[:, part.support].all():
+            return False
+    return True
 
 
 def _geometric(B: Matrix) -> tuple[Vector, Vector]:

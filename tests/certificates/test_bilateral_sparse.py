@@ -72,3 +72,17 @@ def test_the_sparse_certificate_alone_does_not_decide_them() -> None:
         found = bilateral_sparse.certify_sparse(step, a, None)
         undecided += str(found.verdict) != verdict or (a is not None and not found.passed())
     assert undecided >= 2
+
+
+def test_forces_on_coordinates_without_mass_are_compared_through_the_rows_that_join_them() -> None:
+    """A force of 1e-4 beside one of 7e6, which a row makes alike: a multiplier is off by 17 %."""
+    data = {
+        "M": [[0.0, 0.0], [0.0, 0.0]], "Q": [-15 * 2.0**-16, -7340032.0],
+        "J": [[-(2.0**-74), -(2.0**-38)], [8.0, 0.0]], "gamma": [-1.5 * 2.0**-18, 2.0**60],
+    }  # fmt: skip
+    right, step = go.solve_step(go.StepData.from_mapping(data), "lagrange", "kkt"), sparse_of(data)
+    assert right.lam is not None
+    wrong = right.lam * np.array([1.0, 0.83])
+    assert bilateral_sparse.certify_sparse(step, right.a, wrong).passed()  # in the scales of the rows alone
+    assert go.certify(step, right.a, right.lam).passed()
+    assert not go.certify(step, right.a, wrong).passed()
