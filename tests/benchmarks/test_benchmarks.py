@@ -229,7 +229,7 @@ def test_every_model_of_a_folder_gets_a_row(load: Any, tmp_path: Path, monkeypat
     for name, text in (
         ("a/scene.xml", slider.format('frictionloss="1"')), ("a/part.xml", "<mujoco/>"), ("b/broken.xml", "<mujoco>"),
         ("b/delayed.xml", slider.format('name="j"').replace(
-            "</mujoco>", '<actuator><general joint="j" dyntype="filter"/></actuator></mujoco>')),
+            "</mujoco>", '<actuator><motor joint="j" delay="0.05" nsample="60"/></actuator></mujoco>')),
     ):  # fmt: skip
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -240,5 +240,5 @@ def test_every_model_of_a_folder_gets_a_row(load: Any, tmp_path: Path, monkeypat
     assert set(rows) == {"model", "a/scene", "b/broken", "b/delayed"}
     assert "| 6 of 6 | solved |" in rows["a/scene"]
     assert "does not load" in rows["b/broken"]
-    assert "activations" in rows["b/delayed"]
+    assert "actuators with a delay" in rows["b/delayed"]
     assert "Of 3 models 1 run" in page

@@ -43,7 +43,7 @@ OTHERWISE = {
     "parquet": "results.to_parquet", "dial": "a source of go.compare",
     "qp": "a source of go.compare", "lcp": "a source of go.compare",
     "dask": "executor, of which it is one", "no_motions": "motions=False",
-    "no_error_estimate": "error_estimate=False",
+    "no_error_estimate": "error_estimate=False", "step_file": "step_folder", "no_step_file": "step_folder=None",
     "export_counterexamples": "methods of the atlas", "against": "a second comparison, read beside the first",
 }  # fmt: skip
 """What is no keyword, and why."""

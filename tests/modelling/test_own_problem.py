@@ -122,7 +122,7 @@ def test_an_atlas_of_a_file(pendulum: Path, capsys: pytest.CaptureFixture[str]) 
         (lambda s: s + "raise SystemExit('done')\n", ("mine.py, line 10", "SystemExit: done.")),
         (lambda s: s.replace("potential=", "potental="), ("mine.py, line 6", "did you mean 'potential'?")),
         (lambda s: s.replace("m * g * y", "m * g * __import__('numpy').cos(y)"), ("mine.py, line 7", "sympy.cos")),
-        (lambda s: s.replace("t_end=0.5", "t_end=0.5, units={'z': 'm'}"), ("line 9", "coordinate in units 'z'")),
+        (lambda s: s.replace("t_end=0.5", "t_end=0.5, units={'z': 'm'}"), ("line 9", "coordinate 'z' in units")),
         (lambda s: s.replace("t_end=0.5", "t_end=0.5, units=['m']"), ("line 9", "give a mapping such as")),
         (lambda s: s.replace("m * g * y", "m * g * z"), ("mine.py, line 7", "NameError", "'z'")),
     ],

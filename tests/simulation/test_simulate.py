@@ -497,6 +497,8 @@ def test_settings_are_those_of_the_table() -> None:
     names = [x.name for x in SETTINGS]
     assert list(inspect.signature(go.simulate).parameters)[1:] == names
     of_command = set(inspect.signature(run_command).parameters)
-    assert of_command - set(names) == {"context", "problem", "solver_option", "set_", "from_", "save", "json_"}
+    assert of_command - set(names) == {
+        "context", "problem", "solver_option", "set_", "from_", "save", "step_file", "json_",
+    }  # fmt: skip
     of_batch = set(inspect.signature(go.simulate_batch).parameters)
     assert of_batch - set(names) == {"problem", "parameters", "initial", "certify", "threads", "device", "out"}
