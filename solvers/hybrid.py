@@ -141,8 +141,10 @@ class Hybrid(Kept[HybridOptions]):
                 return found
             if now > 0.5 * before:
                 # Impulses of redundant contacts drift, and nothing else changes, until one of them slips: go there.
-                far = way_inside(self.program.mu, sweeps.r, sweeps.r - old)
-                sweeps.r += (far if 1.0 < far < np.inf else 0.0) * (sweeps.r - old)
+                drift = sweeps.r - old
+                far = way_inside(self.program.mu, sweeps.r, drift)
+                if 1.0 < far < np.inf:
+                    sweeps.r += far * drift
             before = now
         return self._followed(np.zeros(self.program.n))
 

@@ -59,10 +59,9 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
         lam = np.full(step.m, np.inf)
     if not step.sparse:
         return certify_dense(step, a, lam)
-    found, entries = certify_sparse(step, a, lam), step.n * max(step.n, step.m)
-    if entries > (SINGULAR_ENTRIES if found.passed() and found.singular_mass else ENTRIES):
-        return found
-    if found.passed() and not found.singular_mass:
+    found = certify_sparse(step, a, lam)
+    limit = ENTRIES if not found.passed() else SINGULAR_ENTRIES if found.singular_mass else 0
+    if step.n * max(step.n, step.m) > limit:
         return found
     # Sparse factors of a singular M or of dependent rows are regularised, and see rank only to the size of that; where
     # the matrices are small enough, singular values decide.
