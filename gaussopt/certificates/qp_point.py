@@ -259,7 +259,8 @@ class CandidatePoint(JudgedPoint):
     def _room(self, x: Vector, y: Vector) -> Vector:
         """Return how far a coordinate could move without changing a row by more than the row's other terms, (n,).
 
-        The size of a coordinate that is alone in an active row is the bound of that row.
+        The size of a coordinate that is alone in an active row is the bound of that row; alone in a row with two
+        bounds, it cannot move further than the larger one.
         """
         size = self.absolute_A
         own = size * np.abs(x)
@@ -267,12 +268,15 @@ class CandidatePoint(JudgedPoint):
         holds = (size > 0) & (others > 1e-9 * own.sum(axis=1)[:, None])
         entry = np.where(size > 0, size, 1.0)
         room = np.where(holds, others / entry, np.inf).min(axis=0, initial=np.inf)
-        bound = np.abs(np.where(y < 0, self.qp.u, self.qp.l))
-        alone = (size > 0) & ((np.count_nonzero(size, axis=1) == 1) & (y != 0) & (bound > 0))[:, None]
+        held = np.abs(np.where(y < 0, self.qp.u, self.qp.l))
+        ends = np.maximum(self.lower, self.upper)
+        boxed = np.where(np.isfinite(self.qp.l) & np.isfinite(self.qp.u), ends, 0.0)
+        bound = np.where((y != 0) & (held > 0), held, boxed)
+        alone = (size > 0) & ((np.count_nonzero(size, axis=1) == 1) & (bound > 0))[:, None]
         room = np.minimum(room, np.where(alone, bound[:, None] / entry, np.inf).min(axis=0, initial=np.inf))
         # Otherwise the rounding errors of the bounds.
-        ends = np.maximum(self.lower, self.upper)[:, None]
-        least = self.share * np.where((size > 0) & (ends > 0), ends / entry, np.inf).min(axis=0, initial=np.inf)
+        known = (size > 0) & (ends > 0)[:, None]
+        least = self.share * np.where(known, ends[:, None] / entry, np.inf).min(axis=0, initial=np.inf)
         return np.where(np.isfinite(room), room, np.where(np.isfinite(least), least, 0.0))
 
     def stake(self, y: Vector, sizes: Sizes) -> tuple[float, float, float]:

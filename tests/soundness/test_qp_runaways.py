@@ -85,6 +85,16 @@ def test_rounding_does_not_hide_what_a_far_point_misses() -> None:
     assert go.certify_qp(qp, np.array(case["right"])).passed()
 
 
+def test_a_row_with_two_bounds_is_judged_by_them() -> None:
+    """3/32 x1 is 2 % beyond its box; other rows would let x1 move 1e18 times as far, and no cost sees the miss."""
+    qp, case = program("boxed_beside_far_rows"), CASES["boxed_beside_far_rows"]
+    x, y, right = (np.array(case[key]) for key in ("missed", "duals", "right"))
+    assert findings.of_qp(truth_of(qp), Claim("solved", x.tolist())).outcome == WRONG
+    assert not go.certify_qp(qp, x, y).passed()
+    assert not go.certify_qp(qp, x).passed()
+    assert go.certify_qp(qp, right).passed()
+
+
 def test_a_sparse_row_is_judged_by_its_bound() -> None:
     """x1 - x2 = 1 is missed by 1 at x1 = x2 = 1e17, whose terms are 1e17."""
     nothing, row, one = csr_array((2, 2)), csr_array(np.array([[1.0, -1.0]])), np.ones(1)
