@@ -18,6 +18,9 @@ from gaussopt.plotting.svg import number
 
 Pixels = tuple[float, float]
 
+OUTLINE = f' stroke="{WHITE}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
+"""Attributes of text: a white outline keeps it readable over lines."""
+
 LETTER, SMALL = 17.0, 13.0
 """Font sizes of formula symbols and of words."""
 
@@ -156,10 +159,9 @@ def _word_svg(word: Word) -> str:
         elif text:
             pieces.append(_escaped(text))
     x, y = word.at
-    # A white outline keeps text readable over lines.
     return (
         f'<text x="{number(x)}" y="{number(y)}" {style} font-size="{number(word.size)}" text-anchor="{word.anchor}" '
-        f'fill="{word.colour}" stroke="{WHITE}" stroke-width="3" stroke-linejoin="round" paint-order="stroke">'
+        f'fill="{word.colour}"{OUTLINE}>'
         f"{''.join(pieces)}</text>"
     )
 

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from gaussopt.animation.marks import OUTLINE
 from gaussopt.core.errors import BadInput, MissingBackend
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -29,12 +30,19 @@ def find_browser() -> str:
 
 
 def print_page(browser: str, page: Path, pdf: Path) -> Path:
-    """Print a page into a file and return its path; raises BadInput with the browser's message if it fails."""
+    """Print a page into a file and return its path; raises BadInput with the browser's message if it fails.
+
+    Letters of drawings lose their white outline in print, since browsers write outlined letters as Type 3 fonts.
+    """
     pdf.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory() as profile:  # a profile separate from that of a running browser
+    with tempfile.TemporaryDirectory() as own:  # with a profile separate from that of a running browser
+        printed = Path(own) / "page" / page.name
+        shutil.copytree(page.parent, printed.parent, ignore=shutil.ignore_patterns("data", "*.pdf"))
+        for drawing in printed.parent.rglob("*.svg"):
+            drawing.write_text(drawing.read_text(encoding="utf-8").replace(OUTLINE, ""), encoding="utf-8")
         command = [
-            browser, "--headless", f"--user-data-dir={profile}", "--no-pdf-header-footer",
-            f"--print-to-pdf={pdf.resolve()}", page.resolve().as_uri(),
+            browser, "--headless", f"--user-data-dir={own}/profile", "--no-pdf-header-footer",
+            f"--print-to-pdf={pdf.resolve()}", printed.as_uri(),
         ]  # fmt: skip
         if hasattr(os, "geteuid") and os.geteuid() == 0:  # Chromium's sandbox does not work for the superuser
             command.insert(1, "--no-sandbox")

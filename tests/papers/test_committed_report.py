@@ -245,7 +245,10 @@ def test_the_committed_pages_are_small_and_show_the_figures_beside_them() -> Non
 def test_the_committed_main_document_is_short_and_complete() -> None:
     words = (COMMITTED / "index.md").read_text(encoding="utf-8").split()
     assert len(words) <= 12_000
-    assert (COMMITTED / "paper.pdf").read_bytes().count(b"/Type /Page\n") <= 15
+    printed = (COMMITTED / "paper.pdf").read_bytes()
+    assert printed.count(b"/Type /Page\n") <= 15
+    assert b"/CIDFontType2" in printed
+    assert b"/Type3" not in printed, "journals refuse Type 3 fonts"
     claims = read(COMMITTED / "data" / "claims.csv")
     assert len(claims) == 18
     assert all(len(row[-1].split()) <= 60 for row in claims), "a verdict has no sentence of its own"
