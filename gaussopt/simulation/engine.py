@@ -24,10 +24,16 @@ from gaussopt.integration.trajectory import Recorder
 from gaussopt.simulation.settings import RunSettings
 from gaussopt.solving.step_solver import StepSolver
 
-MANY = 20_000
-"""Number of accelerations of a run above which it is worth compiling by default."""
+MANY = 3000
+"""Number of accelerations of a run above which it is worth compiling by default.
 
-CONTACT_STAGE = 20
+Of twelve registered problems each had paid for its compilation by then, most of them within a thousand accelerations.
+"""
+
+SLOW = 20_000
+"""Number of accelerations above which a motion that only the interpreter can take warns that it is slow."""
+
+CONTACT_STAGE = 3
 """Number of accelerations without contacts that cost as much as one with contacts, a millisecond if interpreted."""
 
 LOOKS = (20, 100, 500)
@@ -69,9 +75,9 @@ def choose_engine(settings: RunSettings, progress: Progress | None, long: bool =
             continue
         if compiled:
             reason, outlook = _why_not_worth(s, long) if s.engine == "auto" else (None, None)
-            worth = reason is None
+            warned = reason is None and _evaluations(s) >= SLOW
             reason = reason or kind.can(motion, s.method, s.rules)
-            slow = reason if worth else slow
+            slow = reason if warned else slow
             if reason is not None or outlook is not None:
                 continue
         elif (unfit := kind.can(motion, s.method, s.rules)) is not None:
