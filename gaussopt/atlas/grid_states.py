@@ -47,7 +47,7 @@ def values_at(entry: Problem, axes: Sequence[Axis], point: Sequence[float]) -> d
 
 
 def states(entry: Problem, axes: Sequence[Axis]) -> Iterator[StepData]:
-    """Yield the step data of all points of the axes, the last axis fastest."""
+    """Yield the step data of all points of the axes; the last axis varies fastest."""
     points = math.prod(len(a.values) for a in axes)
     for point in itertools.product(*(a.values for a in axes)):
         yield state(entry, values_at(entry, axes, point), points)

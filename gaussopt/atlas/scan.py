@@ -97,7 +97,7 @@ class Atlas(Mapped):
         return picture(data_uri(svg_of(axes[0].figure)), f"The printed QP beside the contact laws: {self.problem}.")
 
     def _counts(self, name: str) -> dict[str, int]:
-        """Count the points by class, of the classes that occur."""
+        """Count the points of each class that occurs."""
         classes = CLASSES[name]
         counts = np.bincount(self.codes(name).ravel(), minlength=len(classes))
         return {label: int(count) for label, count in zip(classes, counts, strict=True) if count}
@@ -352,7 +352,7 @@ def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_
 
 
 def load_directions(count: int, k: int) -> Matrix:
-    """Return the unit vectors in the space of the bias, (L, k); raises BadInput."""
+    """Return unit vectors as directions of the bias, (L, k); raises BadInput."""
     if not 1 <= count <= MAX_POINTS:
         raise BadInput(f"loads is {count}; give the number of directions of the load, from 1 to {MAX_POINTS}.")
     if k == 1:

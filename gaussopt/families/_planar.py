@@ -96,7 +96,7 @@ class Links(Pins):
 
     @classmethod
     def between(cls, first: Points, second: Points, q: Vector) -> Links:
-        """Make rods as long as the points are apart at q."""
+        """Make rods whose lengths are the distances between the points at q."""
         return cls(first, second, np.linalg.norm(second.positions(q) - first.positions(q), axis=1))
 
     def _along(self, q: Vector) -> tuple[Vector, Matrix]:

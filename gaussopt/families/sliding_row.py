@@ -86,7 +86,7 @@ class _Row:
         new = np.ones(self.bodies, dtype=bool)
         new[self.joined + 1] = False
         self.group = np.cumsum(new) - 1
-        # Rods go from the right side of a body to the left of its neighbour, rising and falling in turn.
+        # Rods go from the right side of a body to the left of its neighbour, alternately rising and falling.
         rise = np.where(self.joined % 2 == 0, 0.15, -0.1)
         left, right = (
             Points(body, np.column_stack((side * self.half[body], side * rise)))

@@ -2,7 +2,7 @@
 
 The headings of a template determine the use of their text:
 
-- `NAME: TITLE` opens a part of the chapter; what precedes the first part is the lead;
+- `NAME: TITLE` opens a part of the chapter; the text before the first part is the lead;
 - `verdict C1` is the verdict on a claim;
 - `figure NAME` is a figure of the supplement with the text as caption; `figure NAME, beside` adds it to the gallery
   that directly precedes it, or begins a gallery;
@@ -63,7 +63,7 @@ class Chapter:
 
     Attributes
     ----------
-    section : the chapter; its figures are those of the supplement, with captions of their own
+    section : the chapter; it shows figures of the supplement with different captions
     found : the one or two most important findings, with numbers, for the first screen
     """
 
@@ -120,7 +120,7 @@ class ChapterTexts(Texts):
     def _missing(
         self, heading: str, known: Mapping[str, Any], figures: Mapping[str, Figure | None] | None = None
     ) -> list[str]:  # fmt: skip
-        """Name the values and figures that an entry needs but this run did not compute."""
+        """Return the names of values and figures that an entry needs but this run did not compute."""
         values = self.values_in(heading, **known)
         shown = _FIGURE.match(heading)
         absent = [field for field, value in values.items() if value is None or isinstance(value, _Absent)]

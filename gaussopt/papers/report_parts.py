@@ -51,7 +51,7 @@ EXACT, ENGINE = ("gauss", "kkt"), "compiled" if COMPILED else "auto"
 
 
 def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
-    """Simulate a problem; a step that is not accepted is not saved."""
+    """Simulate a problem without an error estimate; a step that is not accepted is not written to a file."""
     entry = problem(name, **settings)
     return simulate(entry, formulation, solver, step_folder=None, error_estimate=False, **options)
 
@@ -188,7 +188,7 @@ def states_section(number: str, results: PaperResults, lead: str) -> Section:
     refusals += [("solver", f"{s} for {', '.join(of)}", why) for (s, why), of in reasons.items()]
     lucky = [g.formulation for g in judged if not g.pairs[0].exact and g.pairs[0].error < 1e-10]
     who = " and ".join(f"{f} (see paper {SHOWN_WRONG[f]})" if f in SHOWN_WRONG else f for f in lucky)
-    # In detail: each formulation by its first solver, and Gauss's own program by all of them.
+    # The detailed table has each formulation with its first solver, and Gauss's program with all solvers.
     shown = {
         f"{r.formulation} by {r.solver}": r
         for g in sorted(judged, key=lambda g: g.formulation == "gauss")
@@ -241,7 +241,7 @@ def per_solve(traj: Trajectory) -> float:
 
 
 def certified(traj: Trajectory) -> tuple[Any, ...]:
-    """Return a motion's number of evaluations, largest and median certified error, and the worst step's residual."""
+    """Return a motion's number of evaluations, largest and median certified error, and largest constraint residual."""
     worst, median = traj.worst, float(np.median(traj.relative_error))
     return traj.meta["evaluations"], worst.relative_error, median, worst.constraint_residual
 

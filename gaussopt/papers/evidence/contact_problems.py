@@ -64,7 +64,7 @@ def random_symmetrisable(count: int, n: int, rng: np.random.Generator) -> tuple[
 
 
 def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
-    """Make symmetric S of unit diagonal and b on the unit sphere from three entries and two angles each."""
+    """Make symmetric S with unit diagonal and unit vectors b from rows of three entries and two angles."""
     S = np.tile(np.eye(3), (len(points), 1, 1))
     for c, (i, j) in enumerate(combinations(range(3), 2)):
         S[:, i, j] = S[:, j, i] = points[:, c]

@@ -1,8 +1,8 @@
 """Random planar mechanisms of pinned bodies: trees, and trees whose branches are pinned together into loops.
 
-Each is described twice. The step data, in absolute coordinates, three per body, with two rows of J per joint, contain
-no tree. The minimal equations follow the tree from the ground outwards, in the angles of the bodies alone, and
-solve the loops for the dependent angles.
+Each mechanism is described twice. The step data use absolute coordinates, three per body, with two rows of J per joint,
+and no tree. The minimal equations use the angles of the bodies only: they follow the tree from the ground outwards, and
+the loop conditions determine the dependent angles.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def across(arm: Vector) -> Vector:
 
 
 def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...], spread: float) -> Mechanism:
-    """Make the mechanism that numbers between -1 and 1 describe.
+    """Decode numbers between -1 and 1 into a mechanism.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int],
 
 
 def numbers(parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...]) -> int:
-    """Count the numbers that describe a mechanism."""
+    """Return how many numbers describe a mechanism."""
     return 12 * len(parents) + 2 * len(pairs)
 
 

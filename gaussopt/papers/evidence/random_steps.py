@@ -19,12 +19,12 @@ from gaussopt.solving.solver_sequence import SolverSequence
 
 
 def entries(n: int, m: int) -> int:
-    """Count the numbers that describe a step of n coordinates and m rows."""
+    """Return how many numbers describe a step of n coordinates and m rows."""
     return n + n * n + m + m * m + n * m + 2 * n + m
 
 
 def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: float) -> StepData:
-    """Make the step that numbers between -1 and 1 describe.
+    """Decode numbers between -1 and 1 into a step.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def mass_norm(M: NDArray[np.floating[Any]], a: NDArray[np.floating[Any]]) -> flo
 
 
 def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
-    """Return the distance of `a` from the true acceleration, relative to the sum of its norm and a0's; mass norm."""
+    """Return the error |a - true| / (|true| + |a0|) in the mass norm; a0 is the free acceleration."""
     true = minimiser(step) if true is None else true
     size = mass_norm(step.M, true) + mass_norm(step.M, free_acceleration(step))
     return mass_norm(step.M, a - true) / size
@@ -140,7 +140,7 @@ class Size:
 
     @property
     def numbers(self) -> int:
-        """Count the numbers that make a step of this size."""
+        """Return how many numbers describe a step of this size."""
         return self.n * self.rank + self.rank + self.rows * (self.n + 1) + 2 * self.n
 
 
@@ -152,7 +152,7 @@ def drawn(random: np.random.Generator, most: int = 8, well_posed: bool = True) -
 
 
 def singular_step(z: Vector, size: Size, outside: float = 0.0) -> StepData:
-    """Make the step that numbers in [-1, 1] describe.
+    """Decode numbers in [-1, 1] into a step with a singular mass matrix.
 
     Its force has a part in the range of M, a part in the kernel of M that is a constraint force J^T y, and `outside`
     times a unit vector from the kernel of M.

@@ -65,7 +65,7 @@ class Race:
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by counted operations and by measured times of the leanest code, with diagonal M as in the source."""
+    """Judge by counted operations and by measured times of the fastest code, with diagonal M as in the source."""
     races = [_race(n, m, True, quick) for n, m in _sizes(quick)]
     ratios = {name: np.array([r.ratio(rivals) for r in races]) for name, rivals in RIVALS.items()}
     operations = {name: operation_ratio(rivals, True) for name, rivals in RIVALS.items()}
@@ -222,7 +222,7 @@ def _race(n: int, m: int, diagonal: bool, quick: bool) -> Race:
 
 
 def _search(name: str, ratios: Vector, races: list[Race]) -> Attempt:
-    """Search sizes at which eq. (14) is not faster than its rivals."""
+    """Search for sizes at which eq. (14) is not faster than its rivals."""
     sizes = ", ".join(f"{r.n}/{r.m}" for r in races)
     slower = ", ".join(f"{r.n}/{r.m}" for r, x in zip(races, ratios, strict=True) if x >= 1)
     return text.attempt(

@@ -47,7 +47,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _drawn(seed: int, count: int) -> list[rm.Mechanism]:
-    """Draw random trees and loops in turn."""
+    """Draw random trees and loops alternately."""
     rng = np.random.default_rng(seed)
     return [rm.draw(rng, MOST, bool(i % 2), SPREAD) for i in range(count)]
 

@@ -1,4 +1,4 @@
-"""Dense methods for one step, each with as little work as LAPACK allows, and their floating-point operations.
+"""Dense methods for one step, each with as little work as LAPACK allows, and their counts of operations.
 
 Two keep the multipliers: the system of all n + m unknowns, and the m multipliers alone. Two avoid them and compute the
 source's eq. (14); a third computes its eq. (16). M is dense, or a vector of masses where it is diagonal.

@@ -105,7 +105,7 @@ def _motions(results: PaperResults, reference: ReferenceData, findings: list[str
 
 
 def end_miss(exact: Trajectory, reference: ReferenceData) -> float:
-    """Return the difference of the crank's angle at the end of a motion from that of the reference, rad."""
+    """Return the difference between the crank's angles at the end of a motion and in the reference, rad."""
     last = int(np.argmin(np.abs(reference.t - exact.t[-1])))
     return float(abs(exact.q[-1, 2] - reference.q[last, 2]))
 

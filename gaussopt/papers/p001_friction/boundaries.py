@@ -1,6 +1,6 @@
 """Tables of the rod and the two bars of paper 001: where the printed program differs from mechanics, and by how much.
 
-Every number is computed from the step data of the problems and listed with stated values and closed forms.
+Numbers are computed from step data; closed forms, and values "stated" by an analysis of the paper, are listed as well.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ STATES = (
 
 
 def table_25() -> Table:
-    """Compare LCP, printed QP and weighted QP with the stated forces: two bars, co-sliding to the left at mu = 0.2."""
+    """Compare LCP, printed QP and weighted QP with stated forces; both ends of the bars slide to the left, mu = 0.2."""
     rows = []
     for name, degrees, omega, pull, lcp, qp, stated in STATES:
         stack = two_bar_stack(np.radians(degrees), omega=omega, F_C=pull)
@@ -265,14 +265,14 @@ FROZEN = (
 
 
 def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
-    """Return errors of frozen friction from zero force down to 1e-12 of the first, in A_0's norm, and iterate 1."""
+    """Iterate frozen friction from zero force; return errors in A_0's norm, down to 1e-12, and the first iterate."""
     path = Iteration.run(stack.smooth, stack.delassus - stack.smooth, stack.bias, 60).path
     errors = norm(stack.smooth, path - sets.lcp(stack.delassus, stack.bias))[:, 0]
     return errors[: int(np.argmax(errors <= 1e-12 * errors[0])) + 1], path[1, 0]
 
 
 def frozen_table() -> Table:
-    """Try frozen friction on the two bars: bound of the contraction, measured ratio, spectral radius, iterations."""
+    """Tabulate frozen friction on the two bars: contraction bound, measured ratio, spectral radius, iterations."""
     rows = []
     for name, degrees, pull, stated in FROZEN:
         stack = two_bar_stack(np.radians(degrees), F_C=pull)

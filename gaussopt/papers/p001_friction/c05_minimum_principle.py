@@ -178,7 +178,7 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt]:
 
 
 def _link(pull: int) -> tuple[list[Fraction], Fraction]:
-    """Return forces, N, by the contact laws and by (24) on two unit masses with a link, the first on a rough floor.
+    """Return forces, N, by the contact laws and by (24) for two linked unit masses, the first on a rough floor.
 
     The coordinates are x_1, y_1, x_2; the horizontal link keeps x_1 - x_2 constant and halves a pull on the second
     mass, so that a_J - a_0 = pull / 2 along x_1. The slip is positive, mu = 1/2, and the weight 10 N.

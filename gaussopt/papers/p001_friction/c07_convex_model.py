@@ -129,7 +129,7 @@ def _cycles(quick: bool) -> Derivation:
             problems.random_definite(count, n, 0.1, rng)[0], problems.random_symmetrisable(count, n, rng)[0],
             problems.random_symmetrisable(count, n, rng)[0],
         ]  # fmt: skip
-        # In some samples both opposite entries vanish, in others only one.
+        # In some samples A_12 and A_21 both vanish, in others only A_12.
         both, one = kinds[2], kinds[2].copy()
         both[:, 0, 1] = both[:, 1, 0] = one[:, 0, 1] = 0.0
         for A in np.concatenate((*kinds, one)):
@@ -235,7 +235,7 @@ def _two_bars(quick: bool) -> Derivation:
 
 
 def best_objective(A: Matrix, generations: int) -> tuple[float, Matrix]:
-    """Find the objective 1/2 z^T P z for two contacts with the smallest error subject to A z + B >= 0; return both.
+    """Find P for which min 1/2 z^T P z subject to A z + B >= 0, two contacts, errs least; return error and P.
 
     The error is the largest over DIRECTIONS of B; the first entry of P is 1 without loss of generality.
     """

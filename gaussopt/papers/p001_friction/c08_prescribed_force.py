@@ -254,7 +254,7 @@ def _adversary(quick: bool) -> Attempt:
     generations = 15 if quick else 100
 
     def ratio(points: Matrix) -> Vector:
-        """Return by how much one iteration reduces the error, divided by rho, which is 0.999 for every C."""
+        """Return the error after one iteration over the error before it, divided by rho = 0.999."""
         count = len(points)
         A0 = np.tile(np.eye(2), (count, 1, 1))
         A0[:, 0, 1] = A0[:, 1, 0] = points[:, 0]

@@ -84,7 +84,7 @@ class Contacts:
 
     @cached_property
     def _moved(self) -> tuple[Matrix, Matrix, Matrix]:
-        """Accelerations without contact forces, by unit normal forces, and by their friction: (B, n), 2 x (B, n, k)."""
+        """Accelerations without contact forces, (B, n), by unit normal forces and by their friction, (B, n, k) each."""
         n, k = self.M.shape[1], self.J_N.shape[1]
         right = np.concatenate((self.force, self.gamma), axis=1)[..., None]
         columns = (right, self._forces(self.J_N), self._forces(self.friction))
@@ -222,7 +222,7 @@ def hinged_bars(
 def random_bars(
     count: int, bars: int, contacts: int, rng: np.random.Generator, mu: tuple[float, float] = (0.0, 1.0)
 ) -> Contacts:
-    """Draw hinged bars of 0.5 to 2 m and 0.5 to 2 kg; spins have deviation 1 rad/s, loads 10 N and 10 N m."""
+    """Draw hinged bars of 0.5 to 2 m and 0.5 to 2 kg; standard deviations: spins 1 rad/s, loads 10 N and 10 N m."""
     shape = (count, bars)
     return hinged_bars(
         rng.uniform(0.5, 2.0, shape), rng.uniform(0.5, 2.0, shape), rng.uniform(-np.pi, np.pi, shape),
@@ -246,7 +246,7 @@ def two_bars(labels: Sequence[str] = tuple(POSES)) -> Contacts:
 
 
 def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = None, **settings: float) -> Contacts:
-    """Put the ends of the two bars on the floor at angles in rad, rates in rad/s, speeds of the centroid in m/s."""
+    """Return steps with both ends on the floor at angles, rad, rates, rad/s, and speeds of the centroid, m/s."""
     entry = problem("two-bar", **settings)
     p = entry.parameter_values
     states = np.broadcast_arrays(theta, omega, p["vx0"] if vx is None else vx)
@@ -304,7 +304,7 @@ class Comparison:
 
 
 def compare(A: Matrix, b: Matrix, ell: Matrix | None = None) -> Comparison:
-    """Compare (29) or, if `ell` is given, (24) without its joints to the contact laws, for positive definite A."""
+    """Compare (29) or, with `ell`, (24) after elimination of the joints to the contact laws; A is positive definite."""
     z = sets.lcp(A, b)
     x = sets.printed(A, b) if ell is None else sets.quadratic(sets.symmetric(A), 0.5 * ell, A, b)
     return Comparison(z, x, relative(A, b, x, z), natural(A, b, z, eta(A, z, ell)))

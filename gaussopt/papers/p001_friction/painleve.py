@@ -25,7 +25,7 @@ STATES = (
     "regular", "separating", "inconsistent", "indeterminate",
     "unit-contact", "unit-lift-off", "unit-right", "unit-inconsistent", "unit-indeterminate",
 )  # fmt: skip
-"""Cases of the rod that are single states."""
+"""Cases of the rod of which only the initial state is studied."""
 
 PAIRS = (
     ("lcp", "lemke"), ("lcp", "newton"), ("lcp", "pgs"), ("lcp", "enumerate"), ("stick-slip", "lemke"),
@@ -75,7 +75,7 @@ def states() -> list[RodState]:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Counts over a grid of states: (signs, formulation, status) to number of states."""
+    """Numbers of states of a grid; `counts` maps (signs, pair, status) to a number."""
 
     counts: Mapping[tuple[str, str, str], int]
     wrong: int

@@ -103,7 +103,7 @@ def slide(points: int) -> SlidingMotion:
 
 
 def _until_event(t: float, z: Vector, sigma: Sides) -> Any:
-    """Integrate until C turns around, A stops, or the bars lie flat."""
+    """Integrate until the slip of C reverses, A stops, or the bars lie flat."""
 
     def turns(t: float, z: Vector) -> float:
         return slip(z)[1]

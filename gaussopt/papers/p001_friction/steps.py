@@ -159,7 +159,7 @@ class Frozen:
 
     Attributes
     ----------
-    lcp : normal forces of the mechanics, N
+    lcp : normal forces by the contact laws, N
     frozen, first : normal forces of the last and of the first iterate; `frozen` is None without an answer
     contraction, count : contraction factor of the iteration, and number of its programs
     """
@@ -235,7 +235,7 @@ def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
     if not shown:
         return []
     states = max(r.states for r in shown.values())
-    # All solvers of the LCP, and the active-set method for each program, show where the time is spent.
+    # All solvers of the LCP, and the solvers daqp and newton of each program, show where the time is spent.
     drawn = {k: r for k, r in shown.items() if r.formulation == "lcp" or r.solver in ("daqp", "newton")}
     details = texts.table("details", tuple(
             (k, r.exact, r.states, ", ".join(f"{n} {s}" for s, n in r.statuses.items()), r.claimed, r.error,

@@ -159,7 +159,7 @@ def _with(step: StepData, settings: Vector) -> tuple[Vector, int]:
 
 
 def _search() -> Least | None:
-    """Find the settings with the fewest evaluations and a correct answer; None if no settings give a correct answer."""
+    """Find the settings with the fewest evaluations and a correct answer; None if none of those tried has one."""
     step = start()
     a = (step.force[0] + step.force[1]) / (step.M[0, 0] + step.M[1, 1])
 

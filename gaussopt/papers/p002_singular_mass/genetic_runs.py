@@ -99,7 +99,7 @@ class Branch:
 
 
 def flow_chart() -> list[Branch]:
-    """Follow the flow chart at the start of the linkage, in two sets of coordinates, and for a regular M."""
+    """Apply the flow chart to the start of the linkage, in two sets of coordinates, and to a step with regular M."""
     crank = problem("crank-slider")
     regular = crank.system.evaluate(0.0, crank.q0, crank.v0)
     found = [_branch("crank-slider, first step", regular, 2)]

@@ -30,7 +30,7 @@ OFF = 0.1
 """|theta1 - theta2| in rad above which a run has left the branch."""
 
 RUNS = 500
-"""Number of runs for each row and each noise."""
+"""Number of runs for each constraint row and each standard deviation."""
 
 SEED = 13
 

@@ -42,7 +42,7 @@ COUNTS = 100, 200
 """Numbers of whole steps up to the pole, from which the residual after it is extrapolated to vanishing steps."""
 
 RATE, BEND = 0.5, 0.3
-"""For tested bodies the least force along the blade per mass, and least second coefficient of the law, m/s²."""
+"""Least force along the blade per mass, and least second-order coefficient of the law, of the bodies used, m/s²."""
 
 texts = ClaimTexts(
     __file__, resolved=RESOLVED, ranges=RANGES, clear=CLEAR, counts=COUNTS, least=pole.LEAST, steps=STEPS, end=END,

@@ -58,7 +58,7 @@ PLACES = (0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.45, 0.6, 0.75, 0.9)
 """Positions of the pole within its step, as fractions of the step."""
 
 OTHER = 0.99
-"""NH-B with the tan row is also run with the step multiplied by this."""
+"""NH-B with the tan row is also simulated with the step multiplied by this factor."""
 
 
 def cases(quick: bool) -> list[Job]:
@@ -121,13 +121,13 @@ class Convergence:
 
     @property
     def orders(self) -> list[float]:
-        """Observed order between neighbouring steps."""
+        """Observed order between successive step sizes."""
         pairs = zip(self.steps, self.steps[1:], self.errors, self.errors[1:], strict=False)
         return [math.log(e / g) / math.log(h / k) if e > 0 and g > 0 else math.nan for h, k, e, g in pairs]
 
 
 def convergence(method: str, counts: Sequence[int]) -> Convergence:
-    """Refine RK4 so that the pole at t = pi/2 always falls at FRACTION of a step."""
+    """Return errors of RK4 for steps refined so that the pole at t = pi/2 always lies at FRACTION of a step."""
     steps = tuple(math.pi / 2 / (count + FRACTION) for count in counts)
     return Convergence(steps, tuple(float(position_error(_to_end(method, dt)).max()) for dt in steps))
 

@@ -21,7 +21,7 @@ from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, BladeBody
 
 
 def first(place: Any) -> Any:
-    """Return the sum of 1 / (24 (j - f)^2 (j - f - 1/2)^2) over all integers j; f, `place`, is the pole's fraction."""
+    """Return the sum of 1 / (24 (j - f)^2 (j - f - 1/2)^2) over all integers j; f is `place`, see `Pole.place`."""
     s = np.sin(2 * np.pi * place)
     return 2 / 3 * np.pi * (np.pi / s**2 - 2 / s)
 
@@ -39,7 +39,7 @@ INSTANT, AFTER = 0.5, 50
 """Instant at which `passage` passes its pole, s, and number of steps computed after it."""
 
 PASSAGES = {**{k: v for k, v in BOUNDS.items() if k != "phi"}, "place": (0.0, 1.0)}
-"""Ranges of the bodies of `passage` in SI units, and of the place of the pole within its step."""
+"""Ranges of the bodies of `passage` in SI units, and of the position of the pole within its step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ class Pole:
         return np.mod(self.instant / dt, 1.0)
 
     def left(self, dt: Any) -> Any:
-        """Return the residual omega3 that RK4 adds at the pole by the law, m/s, of second order only without torque."""
+        """Return the residual omega3 that RK4 adds at this pole by the law, m/s; the term in dt^2 assumes no torque."""
         f = self.place(dt)
         bend = self.turning**2 * self.speed / 3 - self.change
         return -self.sine * (dt * self.rate * first(f) + dt**2 * bend * second(f))
 
 
 def poles(body: BladeBody, end: float) -> list[Pole]:
-    """Find the poles that a body passes until an instant, in the order of time."""
+    """Find the poles that a body passes until `end`, in the order of time."""
     beta, turning = body.L_C / body.I_C, body.turning
     low, high = map(int, half_turns(body, end))
     found = []

@@ -97,7 +97,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _balance(results: PaperResults) -> list[Section]:
-    """Show force of the blade, drift and energy by quasi-velocities and by Routh's equations with either row."""
+    """Show the blade's force, drift and energy by quasi-velocities and by Routh's equations with either row."""
     runs = {m: v for m, v in results.trajectories(f"NH-A, {DRAWN_STEP}: ").items() if m in DRAWN}
     carried = {m: v for m, v in runs.items() if m in (REGULAR, TAN)}
     if not carried:

@@ -35,7 +35,7 @@ QUICK_END = {"NH-A": 4.0, "NH-B": 22.0}
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Motions of one body by RK4 with several steps, against quasi-velocities with the same step.
+    """Errors of Routh's equations for one body and several steps of RK4, against quasi-velocities with equal steps.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Spread:
 
 @cache
 def measured(case: str, row: str, quick: bool, instants: Sequence[float] = ()) -> Spread:
-    """Run a case with the "tan" or the "regular" row."""
+    """Measure the drift of a case with the "tan" or the "regular" row."""
     body, end = CASES[case]
     end = QUICK_END[case] if quick else end
     # Few steps suffice for the regular row, whose drift hardly depends on the step.
