@@ -24,7 +24,7 @@ def grid_of(entry: Problem) -> AtlasGrid:
 
 
 def chosen_axes(entry: Problem, axes: Sequence[Axis] | None) -> tuple[Axis, ...]:
-    """Return the axes of a scan, those of the problem's own grid if None is given; raises UnknownName and BadInput."""
+    """Return the axes of a scan, by default of the problem's own grid; raises UnknownName and BadInput."""
     known = {p.name for p in entry.parameters}
     fixed = set(entry.values)
     chosen = tuple(axes) if axes is not None else tuple(a for a in grid_of(entry).axes if a.name not in fixed)

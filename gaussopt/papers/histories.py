@@ -1,4 +1,4 @@
-"""Forces, constraint drift and energy along motions, in one form for all papers."""
+"""Forces, constraint drift and energy along motions, in the same form for all papers."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) 
 
 
 def _truth(holds: bool, text: type[Tex]) -> bool | Timed:
-    """Return `holds`; if measured times decide it (`text` is `Timed`), marked as valid for this machine only."""
+    """Return `holds`; if measured times decide it (`text` is `Timed`), mark it as valid for this machine only."""
     return Timed(text_of(holds)) if text is Timed else holds
 
 

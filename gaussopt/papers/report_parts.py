@@ -116,7 +116,7 @@ def states_cases(name: str, references: Sequence[str], stride: int, quick: bool)
 
 @dataclass(frozen=True)
 class PaperResults:
-    """Outcomes by key; the value of a failed or missing one is None."""
+    """Outcomes of cases by key; the value of a failed or missing case is None."""
 
     outcomes: Mapping[str, JobOutcome]
 

@@ -49,7 +49,7 @@ def definite_from(X: Matrix, Y: Matrix, skew: float) -> Matrix:
 def random_stacks(
     count: int, seed: Sequence[int], skews: Sequence[float] = (0.0,), sizes: Sequence[int] = SIZES
 ) -> list[tuple[Matrix, Matrix]]:
-    """Draw a stack of `count` problems of every size and skew, each with a seed of its own."""
+    """Draw a stack of `count` problems for every size and skew, each stack with a different seed."""
     return [
         random_definite(count, n, skew, np.random.default_rng([*seed, n, i]))
         for n in sizes for i, skew in enumerate(skews)

@@ -115,7 +115,7 @@ class Mechanism:
 
 
 def turned(angle: float, point: Vector) -> Vector:
-    """Rotate a vector from the frame of a body at this angle into that of the ground."""
+    """Rotate a vector from the frame of a body at this angle into the frame of the ground."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([c * point[0] - s * point[1], s * point[0] + c * point[1]])
 

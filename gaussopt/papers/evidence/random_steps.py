@@ -76,7 +76,7 @@ def lagrange_system(step: StepData) -> tuple[Matrix, Vector]:
 def minimiser(step: StepData) -> Vector:
     """Find the true acceleration by minimal coordinates of the step: a = a_p + Z z with Z^T M (a - a0) = 0.
 
-    The basis Z of ker J comes from a singular value decomposition, the reduced system is solved directly; no
+    The basis Z of ker J comes from a singular value decomposition, and the reduced system is solved directly; no
     formulation or solver of this package is used.
     """
     Z = kernel(step.J)

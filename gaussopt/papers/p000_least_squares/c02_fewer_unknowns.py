@@ -119,7 +119,7 @@ def _against_lu() -> tuple[Span, float]:
 
 
 def _grid(races: list[Race]) -> str:
-    """Return the timed sizes in words."""
+    """Describe the timed sizes."""
     sizes, many = [r.n for r in races], [r.m / r.n for r in races]
     return text("grid", sizes=(min(sizes), max(sizes)), many=(min(many), max(many)))
 
@@ -130,7 +130,7 @@ def _printed(races: list[Race]) -> Span:
 
 
 def _by_size(ratios: Vector, races: list[Race]) -> str:
-    """Return the span of ratios for each number of coordinates, in words."""
+    """Describe the span of ratios for each number of coordinates."""
     n = np.array([r.n for r in races])
     return ", ".join(f"{Span.of(ratios[n == size]):range} (n = {size})" for size in np.unique(n))
 

@@ -108,12 +108,12 @@ def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:
 
 
 def cholesky(n: Vector | float) -> Vector | float:
-    """Return the operations n^3 / 3 of a Cholesky factorisation."""
+    """Return the number of operations of a Cholesky factorisation, n^3 / 3."""
     return n**3 / 3
 
 
 def householder(n: Vector | float, m: Vector | float) -> Vector | float:
-    """Return the operations of QR of an n by m matrix: 2 n m^2 - 2 m^3 / 3."""
+    """Return the number of operations of QR of an n by m matrix, 2 n m^2 - 2 m^3 / 3."""
     return 2 * n * m**2 - 2 * m**3 / 3
 
 

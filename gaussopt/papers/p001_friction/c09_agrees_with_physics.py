@@ -169,7 +169,7 @@ PRINTED_SIGN = -1
 
 
 def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:
-    """Compare derived and printed rows and bias with differences of the gaps; also return the errors as printed."""
+    """Compare derived and printed rows and bias with differences of the gaps; also return errors of the printed."""
     printed, regular = _evaluate("printed-normal"), _evaluate()
     bias = _evaluate("printed-bias").zeta_N
     assert printed.v is not None

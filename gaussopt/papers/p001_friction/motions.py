@@ -158,7 +158,7 @@ def jump(traj: Trajectory) -> float:
 
 
 def agreement(traj: Trajectory, rows: ReferenceData) -> tuple[int, float, float, float]:
-    """Count the common instants, and return the largest errors of q, v and the normal forces there."""
+    """Return the number of common instants, and the largest errors of q, v and the normal forces at these."""
     here, there = common_instants(traj, rows)
     if not len(here):
         return 0, math.nan, math.nan, math.nan
@@ -201,7 +201,7 @@ def curves_figure(
     name: str, caption: str, words: str, t: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], ylabel: str,
     **how: Any,
 ) -> Figure:  # fmt: skip
-    """Draw curves over time; the caption says which coincide, unless they have markers or their own times."""
+    """Draw curves over time; without markers and with common times, the caption states which curves coincide."""
     notes = "" if isinstance(t, Mapping) or how.get("markers") else remarks(curves)
     return line_figure(name, f"{caption}{notes}", words, t, curves, ("t / s", ylabel), **{"size": (4.4, 2.8), **how})
 

@@ -124,7 +124,7 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
 
 
 def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) -> PairResult:
-    """Solve the steps by one pair and compare the answers that have an acceleration with the true ones."""
+    """Solve the steps with one pair, and compare answers that have an acceleration with the true accelerations."""
     pair = StepSolver(formulation, solver)
     answers: list[tuple[ContactStep, Answer]] = []
     statuses, reason = Counter[str](), ""
@@ -191,7 +191,7 @@ def _frozen(label: str) -> Frozen:
 
 
 def cases(quick: bool) -> list[Job]:
-    """Return cases of the pairs on all groups, and of frozen friction on the special states."""
+    """Return a case for each formulation and group of states, and one of frozen friction on the special states."""
     strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
     found = []
     for group in GROUPS:

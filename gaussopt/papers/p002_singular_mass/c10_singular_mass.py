@@ -35,7 +35,7 @@ UNITS = (1.0, 10.0)
 """Factors s by which the unit of the second of two coordinates is smaller than the unit of the first."""
 
 SIZES = (Size(3, 2, 2), Size(4, 2, 3))
-"""Sizes of the optimised steps; the first is that of the linkage."""
+"""Sizes of the optimised steps; the first is the size of the linkage."""
 
 text = ClaimTexts(__file__, eigenvalues=rs.EIGENVALUES, seed=SEED, torque=TORQUE)
 

@@ -120,7 +120,7 @@ def _median(counted: dict[str, Vector], rates: str, by: str = "") -> float | str
 
 
 def _told(values: Vector) -> str:
-    """Return the median of ratios and the range of most of them in words."""
+    """Describe ratios by their median and their 10 % and 90 % quantiles."""
     low, middle, high = np.quantile(values, (0.1, 0.5, 0.9))
     return texts("median", number=len(values), median=middle, low=low, high=high)
 
@@ -190,7 +190,7 @@ class Pair:
 
 
 def _by_the_package(case: str, rtol: float) -> tuple[int, ...]:
-    """Return the evaluations of the formulations of the package, in the order of FORMULATIONS."""
+    """Return the numbers of evaluations by the package's formulations, in the order of FORMULATIONS."""
     runs = (
         simulate(problem("knife-edge-body", case=case), f, "kkt", stepper="rk45", rtol=rtol, atol=1e-3 * rtol,
                  step_folder=None, error_estimate=False)
@@ -245,7 +245,7 @@ def _begun(kind: str) -> Pair:
 
 
 def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
-    """Return times of an evaluation by Routh over quasi-velocities: by hand with the tan row, and by the package."""
+    """Return ratios of evaluation times, Routh to quasi-velocities: by hand with the tan row, and by the package."""
     body = BladeBody.of(numbers(np.random.default_rng(1), BODIES))
     works = [(body.quasi, body.omega), (body.tan, body.velocity), (body.regular, body.velocity)]
     seconds = in_turns([partial(rates, 0.3, state) for rates, state in works], ROUNDS, 2)

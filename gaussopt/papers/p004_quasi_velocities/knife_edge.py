@@ -60,12 +60,12 @@ class BladeBody:
 
     @property
     def omega(self) -> Vector:
-        """Start (x, phi, y, omega1, omega2)."""
+        """Initial state (x, phi, y, omega1, omega2)."""
         return np.array(np.broadcast_arrays(0.0, self.phi, 0.0, self.speed, self.turning))
 
     @property
     def velocity(self) -> Vector:
-        """Start (x, phi, y, vx, phi', vy)."""
+        """Initial state (x, phi, y, vx, phi', vy)."""
         c, s = np.cos(self.phi), np.sin(self.phi)
         return np.array(np.broadcast_arrays(0.0, self.phi, 0.0, self.speed * c, self.turning, self.speed * s))
 
@@ -152,7 +152,7 @@ PARTICLE_BOUNDS = ((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (0.3, 3.0), (-3.0, 3.0
 def particle() -> AbstractSystem:
     """Return a particle with a constraint that is nonlinear in the velocities, the general case of the paper.
 
-    Its horizontal speed is (1 + x^2 + sin(t)^2 / 2) times the vertical one; omega is speed and direction.
+    Its horizontal speed is (1 + x^2 + sin(t)^2 / 2) times its vertical speed; omega is horizontal speed and direction.
     """
     import sympy as sp
 

@@ -34,7 +34,7 @@ PREFIXES = {"NH-B": "NH-B: ", "NH-A": f"NH-A, {DRAWN_STEP}: ", "NH-C": "NH-C: "}
 """Prefix of the keys of the drawn runs of each case."""
 
 PLANE = {"x": 0, "y": 2}
-"""Coordinates of the centroid by their index."""
+"""Index of each coordinate of the centroid."""
 
 texts = Texts(__file__, drawn_step=DRAWN_STEP)
 
@@ -112,7 +112,7 @@ def _balance(results: PaperResults) -> list[Section]:
 
 
 def _apart(one: Trajectory, other: Trajectory, end: float) -> float:
-    """Return the largest distance of the centroids of two runs with the same step up to an instant, m."""
+    """Return the largest distance between the centroids of two runs with equal steps until `end`, m."""
     shared = min(len(one.t), len(other.t), int(np.searchsorted(one.t, end)) + 1)
     return float(np.linalg.norm((one.q[:shared] - other.q[:shared])[:, [0, 2]], axis=1).max())
 

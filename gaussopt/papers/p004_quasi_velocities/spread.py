@@ -90,7 +90,7 @@ def predicted(body: BladeBody, steps: Vector, end: float) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The drift of a case with a row, for the steps SHOWN and random ones around STEP.
+    """The drift of a case with one constraint row, for the steps SHOWN and random steps around STEP.
 
     Attributes
     ----------
