@@ -261,7 +261,7 @@ def scan(
     ----------
     problem : str or Problem
     axes : sequence of Axis, optional, of parameters; the problem's own grid if absent
-    slips : "all", a text such as "+,-|-,-" with rows between "|", or rows of +1 and -1
+    slips : "all", a text of rows such as "+,-" joined by "|", or rows of +1 and -1
         Signs of the slip velocities, one for every contact.
     loads : int
         Number of directions of the bias: both signs for one contact, evenly spaced on the circle for two, and drawn
