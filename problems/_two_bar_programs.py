@@ -78,7 +78,7 @@ def primal_program() -> Evidence:
 
 
 def strict_convexity() -> Evidence:
-    """Show what a positive definite A implies for eq. (29), without and with weights, and what it does not."""
+    """Show what a positive definite A implies for eq. (29), without and with weights, and what it does not imply."""
     from gaussopt.contact.operator import ContactOperator
     from gaussopt.contact.qp_equivalence import weights
     from gaussopt.solving.solve import solve_lcp, solve_step
@@ -107,7 +107,7 @@ def strict_convexity() -> Evidence:
 
 
 def all_ideal_forces() -> Evidence:
-    """Compute eq. (24) on the smallest example with a joint: one contact."""
+    """Solve eq. (24) for the smallest example with a joint, which has one contact."""
     from gaussopt.solving.solve import solve_step
 
     numbers: dict[str, float] = {}
@@ -153,8 +153,8 @@ def without_directions() -> Evidence:
 def sizes() -> Evidence:
     """Compare the printed sizes of the right-hand sides and the order of the product (17), on the bars with a hinge.
 
-    In the corrected sizes h + l and s + g, h and l are the numbers of holonomic and other equality rows, s and g the
-    numbers of these kinds among the inequality rows.
+    In the corrected sizes h + l and s + g, h and l are the numbers of holonomic and of other equality rows, s and g the
+    numbers of holonomic and of other inequality rows.
     """
     step = first_step("two-bar", variant="maximal")
     h, l, s, g = step.m, 0, step.k, 0

@@ -1,8 +1,8 @@
 """Andrews' squeezing mechanism: seven bodies in the plane, driven by a motor, one degree of freedom.
 
-Body 1 is the crank about O, body 2 the rod from its tip F to E. Rods 3, 4 and 6 are hinged to it at E: 3 turns about
-B and is pulled at D by a spring from C; 4 and 6 are hinged to the ends of 5 and 7, which turn about A. The source's
-coordinates are beta = theta_1, Theta = theta_2 - theta_1, gamma = theta_3, delta = theta_5,
+Body 1 is the crank about O, body 2 the rod from its tip F to E. Rods 3, 4 and 6 are hinged to body 2 at E: 3 turns
+about B and is pulled at D by a spring from C; 4 and 6 are hinged to the ends of 5 and 7, which turn about A. The
+source's coordinates are beta = theta_1, Theta = theta_2 - theta_1, gamma = theta_3, delta = theta_5,
 Phi = theta_4 - theta_5, epsilon = theta_7 and Omega = theta_6 - theta_7.
 """
 
@@ -34,7 +34,7 @@ START = (
 
 
 def fill(model: Model) -> None:
-    """Add the bodies; each frame has its origin at the centre of mass, and its angle as in the source."""
+    """Add the bodies; each frame has its origin at the centre of mass, and the angle that the source uses."""
     p, g = model.symbols, LENGTHS
     beta, Theta, gamma, Phi, delta, Omega, epsilon = START
     angles = (beta, beta + Theta, gamma, Phi + delta, delta, Omega + epsilon, epsilon)

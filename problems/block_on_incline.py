@@ -1,7 +1,7 @@
 """A block on a rough incline: it slides, stops, and then sticks or slides back.
 
-s is measured down the slope, n is the height above it. The block decelerates by g (mu cos alpha -+ sin alpha) and
-sticks after stopping if mu >= tan alpha.
+s is measured down the slope, n is the height above it. The block decelerates by g (mu cos alpha - sin alpha) on its way
+down, by g (mu cos alpha + sin alpha) on its way up, and sticks after stopping if mu >= tan alpha.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A wall of boxes in running bond that stands by friction, each row one box shorter.
+"""A wall of boxes in running bond that stands by friction, each row one box shorter than the row below.
 
 Boxes of the same row do not touch. Many contact forces are not unique, but the wall is certain to stand. The lowest
 row carries the whole weight.

@@ -1,7 +1,7 @@
 """The crank-slider of Yuan & Ge 2016: seven absolute coordinates, six holonomic constraints, one degree of freedom.
 
-A crank of length l1 turns about the origin, a connecting rod of length l2 joins its tip to a slider on the x axis,
-which is joined to a wall by a spring k and a damper c. (x1, y1, theta1) and (x2, y2, theta2) are centre and angle of
+A crank of length l1 turns about the origin, and a connecting rod of length l2 joins its tip to a slider on the x axis;
+a spring k and a damper c join the slider to a wall. (x1, y1, theta1) and (x2, y2, theta2) are centre and angle of
 crank and rod, x3 is the position of the slider. The spring is relaxed at x3 = l1 + l2.
 """
 

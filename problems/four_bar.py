@@ -1,6 +1,6 @@
 """The parallelogram four-bar linkage of Yang & Yao 2017: a singular mass matrix.
 
-Two cranks of length l and mass m turn about fixed pivots, a coupler of the same length and mass joins them.
+Two cranks of length l and mass m turn about fixed pivots, and a coupler of the same length and mass joins them.
 theta1 and theta2 are the crank angles, theta3 is the hinge angle; the coupler stays parallel to the ground. The kinetic
 energy of the coupler is expressed by theta1', so theta3 has no mass: M = diag(4 m l^2/3, m l^2/3, 0).
 """

@@ -1,8 +1,8 @@
 """A table with four legs, pulled by F: it sticks up to F = mu m g and slides with acceleration F / m - mu g beyond.
 
-The distribution of weight and friction over the legs is not unique. If the friction coefficient of a leg differs, the
-motion depends on it: a continuum of motions satisfies the contact laws, and methods find different ones. The pull
-acts at the height of the floor, along the angle `direction`.
+The distribution of weight and friction over the legs is not unique. If one leg has another friction coefficient, the
+motion depends on the distribution: a continuum of motions satisfies the contact laws, and different methods find
+different motions. The pull acts at the height of the floor, along the angle `direction`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A heavy symmetric top that spins fast about a fixed tip, with unit quaternions and their singular mass matrix.
 
-The unit vector p of its axis satisfies an equation of its own; with the angular momentum L3 = Ia spin about the axis
-and the transverse inertia I = It + m l^2 about the tip it is
+With the angular momentum L3 = Ia spin about the axis of the top and the transverse inertia I = It + m l^2 about the
+tip, the unit vector p of the axis satisfies
 
     I p x p'' + L3 p' = -m g l p x e_z.
 """

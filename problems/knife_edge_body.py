@@ -1,8 +1,8 @@
 """The planar body on a knife edge of Hao, Liu & Yao 2020: one nonholonomic constraint.
 
 A body of mass M and central inertia I_C slides on a plane; a blade at its centroid C lets it move only along its own
-axis: vx sin(phi) - vy cos(phi) = 0. A force F(t) = F0 cos(nu t) acts at the fixed angle alpha, and a torque L_C.
-Quasi-velocities: omega1, the speed along the blade, and omega2, the turning rate.
+axis: vx sin(phi) - vy cos(phi) = 0. The loads are a force F(t) = F0 cos(nu t) at the fixed angle alpha and a torque
+L_C. The quasi-velocities are omega1, the speed along the blade, and omega2, the turning rate.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ PARAMETERS = (
 def fill(model: Model) -> None:
     """Add the disc, which touches the plane at the origin; its axis is its x axis.
 
-    The `quaternion_mass` makes M regular and changes no motion.
+    The `quaternion_mass` makes M regular and does not change the motion.
     """
     import sympy as sp
 

@@ -1,6 +1,6 @@
 """A cube that slides over a rough floor and stops, with its four lower corners as contacts in space.
 
-By Coulomb's law it stays on the floor: it moves straight with the deceleration mu g and stops after speed0 / (mu g).
+By Coulomb's law it stays on the floor: it moves along a line, decelerates by mu g, and stops after speed0 / (mu g).
 The convex relaxation of the law (`coulomb-ccp`) opens sliding contacts at the rate mu |u_T| and so lifts the cube.
 """
 

@@ -1,7 +1,7 @@
 """The spatial slider-crank: crank and rod joined by a ball joint, rod and slider by a cardan joint, with quaternions.
 
-The crank turns about the x axis through A, the slider moves along the x axis. The x axis of the rod points from B to
-C; its y axis stays perpendicular to the x axis of the ground.
+The crank turns about the x axis through A, and the slider moves along the x axis. The x axis of the rod points from B
+to C; its y axis stays perpendicular to the x axis of the ground.
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ def printed_rows(step: StepData, p: Parameters) -> StepData:
 
 
 def printed_bias(step: StepData, p: Parameters) -> StepData:
-    """Use the printed bias of W_N: the centroid acceleration of BC, its first entry with the wrong sign."""
+    """Use the printed bias of W_N: the centroid acceleration of BC with the wrong sign in its first entry."""
     assert step.q is not None
     assert step.v is not None
     half, (th1, th2), (w1, w2) = p["l"] / 2, step.q[2:], step.v[2:]

@@ -1,1 +1,1 @@
-"""A grid of states studied at once: the answers of the contact laws and of the papers' printed programs."""
+"""Study a grid of states at once: the answers of the contact laws and of the papers' printed programs."""

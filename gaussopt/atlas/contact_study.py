@@ -1,7 +1,7 @@
 """The LCP, the printed programs and their variants, solved in many states at once.
 
-Everything is stacked along the first axis. The printed programs are strictly convex with as many rows as unknowns; they
-are solved exactly through the complementarity problem of their own multipliers: with P = P^T positive definite,
+All arrays are stacked along the first axis. The printed programs are strictly convex with as many rows as unknowns;
+they are solved exactly through the complementarity problem of their multipliers: with P = P^T positive definite,
 
     min 1/2 z^T P z - p^T z   subject to   A z + b >= 0      has      z = P^-1 (A^T eta + p),
     0 <= eta   complementary to   A P^-1 A^T eta + (b + A P^-1 p) >= 0.
@@ -75,7 +75,7 @@ MARGIN = 100.0
 """Rounding error decides whether two answers are equal if their difference is within this factor of `EQUAL`."""
 
 DECIDED = 1e-9
-"""Relative violation of the criterion up to which it is rounding error; as in `gaussopt.contact.qp_equivalence`."""
+"""Relative violation of the criterion that counts as rounding error; as in `gaussopt.contact.qp_equivalence`."""
 
 BORDER = (1e-11, 1e-6)
 """Violations between these are called borderline: rounding error then decides whether the answers are equal."""
@@ -101,9 +101,9 @@ def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> M
 def criteria(A: Matrix, b: Matrix, z: Matrix, ell: Matrix | None = None) -> tuple[Matrix, Vector, Matrix]:
     """Find eta at the solutions z of the LCPs, (B, k), and its relative violation of eta >= 0, eta . w = 0, (B,).
 
-    The printed program returns z if the violation is zero up to rounding. The last entry, (2, B), holds the least and
-    the largest possible violation, where force and gap acceleration of a contact are both too small to tell which of
-    them vanishes.
+    The printed program returns z if the violation is zero up to rounding. If force and gap acceleration of a contact
+    are both so small that rounding hides which of them vanishes, several violations are possible; the last entry,
+    (2, B), holds the least and the largest one.
     """
     At = A.swapaxes(1, 2)
     rhs = 0.5 * _times(A - At, z) - (0.0 if ell is None else 0.5 * ell)
@@ -161,9 +161,9 @@ def contractions(smooth: Matrix, delassus: Matrix) -> Vector:
 def study(stack: ContactStack) -> dict[str, NDArray[Any]]:
     """Solve the LCP, the printed QP and its variants in B states; return the results by the names in MEANINGS.
 
-    Forces and eta are (B, k), all others but the operator (B,); codes are indices into CLASSES. `predicted`, `agrees`
-    and `joint_agrees` are -1 where the criterion does not apply because the operator is not positive definite, and the
-    latter two where it is borderline.
+    Forces, eta and bias are (B, k), the operator is (B, k, k), all others are (B,); codes are indices into CLASSES.
+    `predicted`, `agrees` and `joint_agrees` are -1 where the criterion does not apply because the operator is not
+    positive definite, and `agrees` and `joint_agrees` also where it is borderline.
     """
     A, b = stack.delassus, stack.bias
     kind = classify_stack(A)
@@ -186,7 +186,7 @@ def study(stack: ContactStack) -> dict[str, NDArray[Any]]:
 
 
 def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[np.int_]]:
-    """Find forces, class and number of solutions; P-matrices have exactly one, solutions of others are enumerated."""
+    """Find forces, class and number of solutions of each LCP; unless A is a P-matrix, solutions are enumerated."""
     A, b = stack.delassus, stack.bias
     z = np.full(b.shape, np.nan)
     code, solutions = np.zeros(len(b), dtype=np.int8), np.ones(len(b), dtype=int)
@@ -204,7 +204,7 @@ def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[
 
 
 def _refusals(A: Matrix, b: Matrix, definite: Mask) -> Codes:
-    """Say why the printed programs have no (unique) minimiser where the operator is not positive definite."""
+    """Return, where the operator is not positive definite, the class of the printed program (index in QP_CLASSES)."""
     code = np.zeros(len(b), dtype=np.int8)
     for i in np.flatnonzero(~definite):
         try:

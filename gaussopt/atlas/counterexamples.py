@@ -1,4 +1,4 @@
-"""Counterexamples of an atlas as step and lcp files, which `gaussopt solve` and `gaussopt verify` take."""
+"""Write counterexamples of an atlas as step and lcp files, which `gaussopt solve` and `gaussopt verify` read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_counterexamples(atlas: Atlas, count: int, folder: Path) -> list[Path]:
 
 
 def _note(atlas: Atlas, cell: int, kind: str) -> str:
-    """Describe the place of the cell, the forces of the contact laws there, and the answer of the printed QP."""
+    """Describe the parameters of a cell, the forces by the contact laws, and the answer of the printed QP."""
     index = np.unravel_index(cell, atlas.codes("qp").shape)
     place = [f"{name} = {value:.6g}" for name, value in atlas.values(cell).items()]
     place.append(f"signs of slip {slip_label(atlas.slips[index[len(atlas.axes)]])}")

@@ -1,4 +1,4 @@
-"""The states of a grid: parameters at every point, step data there, and their variants by slip signs and loads."""
+"""The states of a grid: parameters and step data at every point, and variants of these by slip signs and loads."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gaussopt.modelling.problem import Problem
 
 
 def grid_of(entry: Problem) -> AtlasGrid:
-    """Return the problem's own grid, or one chosen from its parameters."""
+    """Return the problem's own grid, or a default grid made from its parameters."""
     return entry.atlas or default_grid(entry.parameters)
 
 
 def chosen_axes(entry: Problem, axes: Sequence[Axis] | None) -> tuple[Axis, ...]:
-    """Return the axes of a scan, those of the problem's own grid if None is given; raises UnknownName and BadInput."""
+    """Return the axes of a scan, by default of the problem's own grid; raises UnknownName and BadInput."""
     known = {p.name for p in entry.parameters}
     fixed = set(entry.values)
     chosen = tuple(axes) if axes is not None else tuple(a for a in grid_of(entry).axes if a.name not in fixed)
@@ -39,7 +39,7 @@ def chosen_axes(entry: Problem, axes: Sequence[Axis] | None) -> tuple[Axis, ...]
 
 
 def values_at(entry: Problem, axes: Sequence[Axis], point: Sequence[float]) -> dict[str, float]:
-    """Return the parameters at a point of the axes, with those that follow from them."""
+    """Return the parameters at a point of the axes, with the parameters that follow from these by the grid's rules."""
     held = {a.name for a in axes} | set(entry.values)
     values = dict(zip((a.name for a in axes), map(float, point), strict=True))
     full = {**entry.parameter_values, **values}
@@ -47,14 +47,14 @@ def values_at(entry: Problem, axes: Sequence[Axis], point: Sequence[float]) -> d
 
 
 def states(entry: Problem, axes: Sequence[Axis]) -> Iterator[StepData]:
-    """Yield the step data of all points of the axes, the last axis fastest."""
+    """Yield the step data of all points of the axes; the last axis varies fastest."""
     points = math.prod(len(a.values) for a in axes)
     for point in itertools.product(*(a.values for a in axes)):
         yield state(entry, values_at(entry, axes, point), points)
 
 
 def state(entry: Problem, values: Mapping[str, float], points: int = 1) -> StepData:
-    """Return the step data of the start with these parameters; `points` is the number of states that are expected."""
+    """Return the step data of the start with these parameters; the system prepares for `points` evaluations."""
     at = entry.at(**values) if values else entry
     at.system.prepare(points)
     try:
@@ -67,8 +67,8 @@ def state(entry: Problem, values: Mapping[str, float], points: int = 1) -> StepD
 def closed_sliding(step: StepData, slip: NDArray[np.int_], load: Vector | None = None) -> StepData:
     """Return the step with all contacts closed and sliding, as `ContactStack` studies it.
 
-    The signs `slip`, (k,), replace those of v_T (of size 1 m/s where a contact has no slip), and in space reverse its
-    direction; a `load`, (k,) in m/s^2, replaces the gap accelerations without contact forces.
+    The signs `slip`, (k,), replace those of v_T, whose size is 1 m/s where a contact has no slip; in space -1 reverses
+    the slip. A `load`, (k,) in m/s^2, replaces the gap accelerations without contact forces.
     """
     plane = step.v_T.shape[1] == 1
     speed = np.where(step.speed > 0, step.speed, 1.0)

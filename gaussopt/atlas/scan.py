@@ -43,13 +43,13 @@ Cell = int | Sequence[int]
 """A point of the grid by its number in the order of the arrays, or by its index on each of their dimensions."""
 
 MAX_POINTS = 2_000_000
-"""Most points of one atlas."""
+"""Largest number of points of an atlas."""
 
 MAX_SIGNS = 6
-"""Most contacts for which `slips="all"` combines all slip signs."""
+"""Largest number of contacts for which `slips="all"` combines all slip signs."""
 
 MAX_CONTACTS = 8
-"""Most contacts: the number of contact modes doubles with every one."""
+"""Largest number of contacts; every contact doubles the number of contact modes."""
 
 CHUNK = 4000
 """Points that are solved together."""
@@ -65,17 +65,17 @@ class Atlas(Mapped):
 
     Attributes
     ----------
-    problem : its label
+    problem : label of the problem
     axes : tuple of Axis
-    units : of the axes
+    units : units of the axes
     slips : (S, k), signs of slip
     loads : (L, k) or None, directions of the bias
     contacts : names of the contacts
     data : xarray.Dataset
-        Dimensions: the axes, "slip", with loads "load", and "contact"; codes carry their meaning as `flag_meanings`.
+        Dimensions: the axes, "slip", "load" if there are loads, and "contact"; `flag_meanings` explain the codes.
     settings : parameters, `case` or `variant` of the problem
-    seconds : float
-    entry : the problem as it was scanned, None for an atlas from a file
+    seconds : duration of the scan
+    entry : the problem that was scanned, None for an atlas read from a file
     """
 
     settings: Mapping[str, Any]
@@ -97,7 +97,7 @@ class Atlas(Mapped):
         return picture(data_uri(svg_of(axes[0].figure)), f"The printed QP beside the contact laws: {self.problem}.")
 
     def _counts(self, name: str) -> dict[str, int]:
-        """Count the points by class, of the classes that occur."""
+        """Count the points of each class that occurs."""
         classes = CLASSES[name]
         counts = np.bincount(self.codes(name).ravel(), minlength=len(classes))
         return {label: int(count) for label, count in zip(classes, counts, strict=True) if count}
@@ -112,15 +112,15 @@ class Atlas(Mapped):
         return np.asarray(self.data[name].values, dtype=int)
 
     def values(self, cell: Cell) -> dict[str, float]:
-        """Return parameters at a cell, on the axes and those that follow from them; see `step` for what is raised."""
+        """Return the parameters at a cell: on the axes, and those that follow from them; raises errors as `step`."""
         index = self._index(cell)
         return values_at(self._entry(), self.axes, [a.values[i] for a, i in zip(self.axes, index, strict=False)])
 
     def step(self, cell: Cell) -> StepData:
-        """Return the step that was studied at a cell: all contacts closed, sliding by the cell's signs, under its load.
+        """Return the step that was studied at a cell: all contacts closed and sliding with its signs, under its load.
 
-        `cell` is its number in the order of the arrays, or its indices on the axes, of the signs and of the load.
-        Raises BadInput for a cell that does not exist, UnknownName where the problem of an atlas from a file is not
+        `cell` is a number in the order of the arrays, or the indices on the axes, of the signs and of the load. Raises
+        BadInput for a cell that does not exist, UnknownName if an atlas was read from a file and its problem is not
         registered.
         """
         index = self._index(cell)
@@ -136,8 +136,8 @@ class Atlas(Mapped):
     def counterexamples(self, count: int) -> list[int]:
         """Find at most `count` cells where the contact laws have one answer and the printed QP another or none.
 
-        The kinds of disagreement take turns; within each, the largest differences of the forces come first. Cells whose
-        class rounding error decides are left out.
+        The kinds of disagreement alternate; within each, the largest differences of the forces come first. Cells for
+        which rounding errors decide the class are omitted.
         """
         code, one = self.codes("qp").ravel(), self.codes("lcp").ravel() == 0
         sure = ~self.data["borderline"].values.ravel().astype(bool)
@@ -261,11 +261,11 @@ def scan(
     ----------
     problem : str or Problem
     axes : sequence of Axis, optional, of parameters; the problem's own grid if absent
-    slips : "all", a text such as "+,-" (joined by "|"), or rows of +1 and -1
+    slips : "all", a text of rows such as "+,-" joined by "|", or rows of +1 and -1
         Signs of the slip velocities, one for every contact.
     loads : int
-        Number of directions of the bias, evenly spaced on the circle for two contacts, both signs for one, and drawn
-        evenly from the sphere (with a fixed seed) for more; 0: the problem's own bias.
+        Number of directions of the bias: both signs for one contact, evenly spaced on the circle for two, and drawn
+        uniformly from the sphere (with a fixed seed) for more. If 0, the problem's own bias is used.
     progress : called with the fraction done
     settings : parameters, `case` or `variant` of the problem
 
@@ -319,7 +319,7 @@ def _study(
     states: Iterator[StepData], signs: NDArray[np.int_], directions: Matrix | None, points: int,
     progress: Callable[[float], None] | None,
 ) -> dict[str, NDArray[Any]]:  # fmt: skip
-    """Return the findings and operators of all points by their names in MEANINGS, about CHUNK at a time."""
+    """Study all points, about CHUNK at a time; return results and operators by their names in MEANINGS."""
     together = max(1, CHUNK // (len(signs) * (1 if directions is None else len(directions))))
     found: list[dict[str, NDArray[Any]]] = []
     done = 0
@@ -352,13 +352,13 @@ def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_
 
 
 def load_directions(count: int, k: int) -> Matrix:
-    """Return the unit vectors in the space of the bias, (L, k); raises BadInput."""
+    """Return unit vectors as directions of the bias, (L, k); raises BadInput."""
     if not 1 <= count <= MAX_POINTS:
         raise BadInput(f"loads is {count}; give the number of directions of the load, from 1 to {MAX_POINTS}.")
     if k == 1:
         return np.array([[1.0], [-1.0]])
     if k == 2:
-        # Half a step off the axes, where one entry of the bias would vanish.
+        # Half a step away from the axes, since one entry of the bias vanishes on them.
         angle = 2 * np.pi * (np.arange(count) + 0.5) / count
         return np.column_stack((np.cos(angle), np.sin(angle)))
     x = np.random.default_rng(0).standard_normal((count, k))

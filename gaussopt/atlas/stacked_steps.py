@@ -1,6 +1,6 @@
-"""Many contact problems of one size at once: operators of all slip signs, and their matrix classes.
+"""Many contact problems of one size at once: operators for all slip signs, and their matrix classes.
 
-Everything is stacked along the first axis.
+All arrays are stacked along the first axis.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Codes = NDArray[np.int8]
 MATRIX_CLASSES = ("symmetric positive definite", "positive definite", "P-matrix", "positive semidefinite", "none")
 
 CANCELLED = 1e-15
-"""Entries of the operator this small, relative to the terms they are summed from, are set to zero."""
+"""Entries of the operator that are this small relative to their summands are set to zero."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class ContactStack:
     delassus : (B, k, k), w = delassus lam_N + bias, 1/kg
     bias : (B, k), m/s^2
     smooth : (B, k, k), the same operator without friction
-    motion : (B, n, k), |motion lam_N| is the mass norm of the acceleration by the contact forces
+    motion : (B, n, k), |motion lam_N| is the mass norm of the acceleration due to the contact forces
     ell : (B, k)
         sigma mu J_T (a_J - a0), effect of the joints along the friction; 0 without joints, NaN where M is singular.
-    size : (B, k), size of the terms that the bias was summed from
+    size : (B, k), magnitude of the summands of the bias
     joints : whether the systems have joints
     """
 
@@ -62,10 +62,10 @@ class ContactStack:
 
     @classmethod
     def of(cls, steps: Sequence[StepData], slips: NDArray[np.int_]) -> ContactStack:
-        """Stack operators of all states, which have the same k contacts, with all slip signs; the signs run fastest.
+        """Stack the operators of all states, which have the same k contacts, for all slip signs; these vary fastest.
 
-        The signs +1 and -1 of `slips`, (S, k), replace that of v_T; in space they reverse its direction. Raises
-        BadInput in space where there is no slip to reverse, and NotAccepted where the joints are ill-posed.
+        The signs +1 and -1 of `slips`, (S, k), replace the sign of v_T; in space -1 reverses its direction. Raises
+        BadInput if in space there is no slip to reverse, and NotAccepted if the joints are ill-posed.
         """
         parts = [_blocks(step) for step in steps]
         normal, tangent, bias, size, along = (np.array([p[i] for p in parts]) for i in range(5))
@@ -89,7 +89,7 @@ class ContactStack:
         )  # fmt: skip
 
     def with_bias(self, bias: Matrix) -> ContactStack:
-        """Pair every operator with every bias, (L, k); the biases run fastest. With joints `ell` is then NaN."""
+        """Pair every operator with every bias, (L, k); the biases vary fastest. With joints `ell` becomes NaN."""
         delassus, smooth, motion, ell = (
             np.repeat(x, len(bias), axis=0) for x in (self.delassus, self.smooth, self.motion, self.ell)
         )
@@ -116,7 +116,7 @@ def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
             i = int(np.argmax((speed == 0) & (step.mu > 0)))
             raise BadInput(f"Contact {i + 1} has two tangents and no slip; in space a slip direction is needed.")
         T = np.einsum("kdn,kd->kn", step.J_T, step.v_T / np.where(speed > 0, speed, 1.0)[:, None])
-    root = np.zeros((step.n, step.n))  # as many columns for every state, whatever the rank of its joints
+    root = np.zeros((step.n, step.n))  # the same number of columns for every state, whatever the rank of its joints
     root[:, : joints.root.shape[1]] = joints.root
     N, F = step.J_N @ root, T @ root
     bare = np.linalg.norm(step.J_N * coordinate_scale(step.M, step.J), axis=1)

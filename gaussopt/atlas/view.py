@@ -1,4 +1,4 @@
-"""How an atlas is drawn: which axes go across and up, what the panels are, and its maps."""
+"""Draw an atlas: choose the horizontal and the vertical axis and the panels, and draw the maps."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MAX_PANELS = 9
-"""Most maps in one figure; the file of the atlas holds all."""
+"""Largest number of maps in a figure; the file of the atlas holds all."""
 
 SMALLEST = 1e-6
-"""Relative differences below this are drawn as if they were this."""
+"""Relative differences below this value are drawn with this value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Mapped:
 
 @dataclass(frozen=True)
 class AtlasView:
-    """Dimensions drawn up and across, values and labels of x and y, and the panels of the remaining dimensions."""
+    """Vertical and horizontal dimension, values and labels of x and y, and the panels of the remaining dimensions."""
 
     drawn: tuple[str, ...]
     axes: tuple[Vector, Vector, str, str]
@@ -72,7 +72,7 @@ def _symbol(name: str) -> str:
 
 
 def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vector]]:
-    """Label the dimensions of the grid, with their values, angles in degrees; `plain` labels head data files."""
+    """Return label and values of each dimension, angles in degrees; `plain` labels are column heads of data files."""
     found: dict[str, tuple[str, Vector]] = {}
     for axis, unit in zip(atlas.axes, atlas.units, strict=True):
         values, unit = (np.degrees(axis.values), "degrees") if unit == "rad" else (axis.values, unit)
@@ -90,7 +90,7 @@ def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vecto
 
 
 def view_of(atlas: Mapped) -> AtlasView:
-    """Choose the longest axes across and up; the remaining dimensions make the panels."""
+    """Choose the two longest dimensions as axes of the maps; each combination of the others is a panel."""
     dims = dimensions(atlas)
     long = sorted((d for d in dims if d != "slip"), key=lambda d: -len(dims[d][1]))
     x = long[0] if long and len(dims[long[0]][1]) > 1 else "slip"
@@ -139,7 +139,7 @@ def draw(atlas: Mapped, name: str, onto: Any = plain_figure) -> list[Any]:
 
 
 def maps(atlas: Mapped, view: AtlasView, name: str, onto: Any = plain_figure) -> list[Any]:
-    """Draw the panels of a variable, and return the axes of the maps; raises BadInput as `draw`."""
+    """Draw the panels of a variable, and return the axes of the maps; raises BadInput as `draw` does."""
     panels = view.of(atlas, name)
     if name in CLASSES:
         return class_map(panels, *view.axes, CLASSES[name], onto=onto)
@@ -148,7 +148,7 @@ def maps(atlas: Mapped, view: AtlasView, name: str, onto: Any = plain_figure) ->
     scale = Scale(name.replace("_", " "), float(finite.min(initial=0.0)), float(finite.max(initial=1.0)))
     if name == "contraction":
         scale = Scale("ϱ", 0.0, 2.0)
-    if name.endswith("difference"):  # a zero has no place on a logarithmic scale
+    if name.endswith("difference"):  # zero cannot be drawn on a logarithmic scale
         panels = [replace(p, values=np.maximum(p.values, SMALLEST)) for p in panels]
         scale = Scale("relative difference", SMALLEST, min(scale.high, 10.0), log=True)
     return value_map(panels, *view.axes, scale, contour=1.0 if name == "contraction" else None, onto=onto)

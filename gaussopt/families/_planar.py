@@ -1,7 +1,7 @@
 """Rigid bodies in the plane: their points, pins and links between the points, and the units of the step data.
 
-Body i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre of mass and its angle. A point that sits at s in
-the frame of its body is at p = c + R(phi) s; with e_z x (a, b) = (-b, a),
+Body i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre of mass and its angle. The point s of the body's
+frame has the position p = c + R(phi) s; with e_z x (a, b) = (-b, a),
 
     p' = c' + phi' e_z x R s,     p'' = c'' + phi'' e_z x R s - phi'^2 R s,
 
@@ -19,7 +19,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.step_data import StepData
 
 GRAVITY = 9.81
-"""m/s^2."""
+"""Gravity, m/s^2."""
 
 GROUND = -1
 """Number of the body that does not move."""
@@ -27,7 +27,7 @@ GROUND = -1
 
 @dataclass(frozen=True)
 class Points:
-    """Points of bodies (p,), -1 for the ground, at places (p, 2) in the body frames, m; the ground's frame is fixed."""
+    """Points of bodies, (p,), -1 for the ground, at the positions `place`, (p, 2), in the frames of their bodies, m."""
 
     body: NDArray[np.intp]
     place: Matrix
@@ -96,7 +96,7 @@ class Links(Pins):
 
     @classmethod
     def between(cls, first: Points, second: Points, q: Vector) -> Links:
-        """Make rods as long as the points are apart at q."""
+        """Make rods whose lengths are the distances between the points at q."""
         return cls(first, second, np.linalg.norm(second.positions(q) - first.positions(q), axis=1))
 
     def _along(self, q: Vector) -> tuple[Vector, Matrix]:
@@ -138,9 +138,9 @@ def weights(mass: Vector) -> Matrix:
 
 
 def graded(ratio: float, count: int, zigzag: bool = False) -> Vector:
-    """Return the masses from the lightest to the heaviest in equal ratios, geometric mean 1 kg, (count,).
+    """Return a geometric sequence of masses from the lightest to the heaviest, geometric mean 1 kg, (count,).
 
-    `ratio` is that of the heaviest to the lightest. In a zigzag light and heavy masses alternate: the lightest, the
+    `ratio` is the heaviest mass over the lightest. In a zigzag light and heavy masses alternate: the lightest, the
     heaviest, the second lightest and so on.
     """
     if count == 1:
@@ -152,9 +152,9 @@ def graded(ratio: float, count: int, zigzag: bool = False) -> Vector:
 
 
 def shared_out(count: int, each: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Vector]:
-    """Share out contacts in groups of `each`, the last group with the remainder.
+    """Divide contacts into groups of `each`; the last group takes the remainder.
 
-    Returns for each contact its group, the group's size, and its place in it from -1 to 1 (-1 for a single contact).
+    Returns for each contact its group, the group's size, and its position in it, -1 to 1 (-1 for a single contact).
     """
     group = np.arange(count) // each
     size = np.bincount(group)[group]
@@ -164,7 +164,7 @@ def shared_out(count: int, each: int) -> tuple[NDArray[np.intp], NDArray[np.intp
 def in_units(step: StepData, unit: float) -> StepData:
     """Write a step in a unit of length of `unit` metres and a unit of mass of `unit` kilograms.
 
-    Seconds and radians stay. Accelerations and gaps are then divided by u = `unit` (but not angles), masses by u,
+    Seconds and radians are kept. Accelerations and gaps (but not angles) are divided by u = `unit`, masses by u,
     forces by u^2, moments and moments of inertia by u^3.
     """
     if unit == 1.0:

@@ -1,17 +1,17 @@
 """Boxes on boxes on the floor, at rest, under a growing sideways push.
 
 A stack of slabs, 1 m wide and 0.1 m thick. Every slab touches the one below with two contacts (more with `redundancy`,
-all on one line); the remaining contacts carry the topmost slab. Mass grows up the stack: heavy slabs on light ones are
-hard for iterations along the contacts. At every instant all velocities are zero; the push, a force on every slab that
-grows with its weight and its place in the stack, begins at zero. First all contacts stick, then slabs slip from the
-top, and slender stacks tip. The steps are instants of that growth.
+all on one line); the remaining contacts carry the topmost slab. Mass grows upwards: heavy slabs on light ones are hard
+for iterations that sweep over the contacts. All velocities are zero at every instant; the push, a force on every slab
+in proportion to its weight and its height in the stack, grows from zero. First all contacts stick, then slabs slip from
+the top, and slender stacks tip. The steps are instants of this growth.
 
-Nothing slips yet, so that friction has no direction: the laws are those of `stick-slip`. Without friction they are the
-Gauss QP, its dual and the symmetric `lcp`. Up to 4 contacts enumeration finds one acceleration at every friction
-coefficient; above, where there are too many modes, the certificate confirms a solution and leaves open whether it is
-the only one. Contacts of one body can share friction arbitrarily, so that forces are rarely unique. Heavy slabs on
-light ones lose digits in the contact operator: two boxes of mass ratio 1e6 are known to 1e-6 only, as the certificate
-states. A tall stack of equal boxes is as degenerate as a problem can be.
+Since nothing slips yet, friction has no direction, and the formulation that fits is `stick-slip`; without friction the
+Gauss QP, its dual and the symmetric `lcp` fit too. Up to 4 contacts enumeration finds one acceleration at every
+friction coefficient; with more contacts there are too many modes, and the certificate confirms a solution without
+stating whether it is unique. Friction can be distributed arbitrarily over the contacts of a body, so that forces are
+rarely unique. Heavy slabs on light ones lose digits in the contact operator: with two boxes of mass ratio 1e6 the
+certificate confirms 1e-6 only. A tall stack of equal boxes is highly degenerate.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Stack:
         self.below = Points(under, np.column_stack((x, top)))
 
     def loads(self, t: float) -> Vector:
-        """Return gravity, plus the push at growth t, (n,)."""
+        """Return gravity plus the push, which is proportional to t, (n,)."""
         loads = weights(self.mass)
         place = (np.arange(self.boxes) + 1.0) / self.boxes
         loads[:, 0] = t * (0.1 + 1.5 * self.friction) * place * -loads[:, 1]

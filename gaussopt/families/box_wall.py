@@ -1,7 +1,7 @@
 """Walls of boxes in running bond, as contact problems with friction cones; not the problem of the same name.
 
-The problem `box-wall` is the motion of one wall; here each step is a contact problem of a gable of any size, in the
-impulses, with random masses. A box touches with four contacts per face, one more than needed, so that W is rank
+The problem `box-wall` is the motion of one wall; here each step is a contact problem, with impulses as unknowns, of a
+gable of any size with random masses. Each face of a box has four contacts, one more than needed, so that W is rank
 deficient and impulses are not unique.
 """
 

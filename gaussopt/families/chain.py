@@ -5,8 +5,8 @@ The links lie along an arc, and waves run along them: link i has the angle
     phi_i = tilt + opening s_i + 0.3 sin(2 pi t + 0.7 i),     s_i from -1/2 to 1/2 along the chain.
 
 The steps are instants of a motion of one second. A closed chain is pinned to the ground where its end is at t = 0;
-tilt and opening follow so that it stays there. Up to 100 links the step data are dense, so that every formulation and
-solver can take part; for longer chains they are sparse.
+tilt and opening vary so that the end stays there. Up to 100 links the step data are dense, so that every formulation
+and solver can take part; for longer chains they are sparse.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_ITERATIONS = 30
 
 
 class Chains(Family):
-    """Bilateral constraints in a row, to measure how time and memory grow."""
+    """Chains of bilateral constraints, to measure how time and memory grow with size."""
 
     name = "chain"
     title = "Chains of links, open and closed"
@@ -83,7 +83,7 @@ class _Waves:
         for _ in range(MOST_ITERATIONS):
             phi = self.angles(shape, t)
             miss = _head(phi) - end
-            turned = LENGTH * np.array((-np.sin(phi), np.cos(phi)))  # velocity of the end for every rate of an angle
+            turned = LENGTH * np.array((-np.sin(phi), np.cos(phi)))  # derivative with respect to each angle
             if np.abs(miss).max() <= CLOSED * LENGTH * len(phi):
                 rate = self.rates(t)
                 follow = np.linalg.solve(turned @ self._along, turned @ rate)

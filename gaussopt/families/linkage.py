@@ -1,15 +1,15 @@
 """Bars joined by pins: chains that hang from the ground, and mechanisms with closed loops.
 
 The first bar is pinned to the ground, every other bar to the end of the bar before it: two rows per pin, so two rows
-per body. `constraints` is the number of rows. With fewer than two per body the last bars fly free; a row left over is a
+per body. `constraints` is the number of rows. With fewer than two per body the last bars are free; an odd row is a
 massless rod between the middles of two bars. With more, loops are closed: the end of the chain is pinned to the ground,
 then rods brace every bar against the next but one, until one degree of freedom is left. `redundancy` adds rows that
-repeat the pins' rows along turned axes. The steps are instants of a motion of one second: the bars swing, positions are
-projected onto the constraints, velocities onto their time derivatives.
+repeat the pins' rows along rotated axes. The steps are instants of a motion of one second: the bars swing, positions
+are projected onto the constraints, velocities onto the time derivatives of the constraints.
 
 The sizes n/m that papers.md measured for claim C2, 6/4, 21/14, 90/60 and 300/200, are 2, 7, 30 and 100 bodies with
-`constraints` left at 0. The rows are independent at every setting (measured to 299 rows of 300 coordinates); the most
-braced chains are ill-conditioned, and iterative solvers of the dual fail on them.
+`constraints` left at 0. The rows are independent at every setting (measured up to 299 rows of 300 coordinates); chains
+with the most rods are ill-conditioned, and iterative solvers of the dual fail on them.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class _Mechanism:
         return np.vstack((self.pins.rows(q), self.links.rows(q)))
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities that satisfy the constraints, nearest to those of the chain, (n,) each."""
+        """Return positions and velocities that satisfy the constraints, close to those of the chain, (n,) each."""
         q, v = self.chain(t)
         for _ in range(50):
             miss = self.values(q)
@@ -118,7 +118,7 @@ class _Mechanism:
         return q, v - np.linalg.lstsq(J, J @ v, rcond=None)[0]
 
     def turned(self, m: int) -> Matrix:
-        """Return repeated rows as combinations of the rows, (repeated, m): pins along turned axes, or rods again."""
+        """Return T such that T J are the repeated rows, (repeated, m): pins along rotated axes, or rods again."""
         T = np.zeros((self.repeated, m))
         pins = len(self.pins.first)
         for i in range(self.repeated):

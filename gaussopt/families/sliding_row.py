@@ -5,20 +5,20 @@ them, and slides with its own velocity; bodies that a rod joins slide together. 
 a single foot and swings about it. Loads rise and fall like waves along the row, so
 that at every instant some feet press and others are about to lift. The steps are instants of one second.
 
-Friction is what makes the contact operator non-symmetric: under one free body it is
+Friction makes the contact operator non-symmetric; for one free body it is
 
     X diag(1/m, 1/(m k^2)) [[1, 0], [c, 1]] X^T,   X = [1, x_i],   c = mu h sigma,
 
 x_i the feet, k the radius of gyration, h the height. Its symmetric part is positive definite for |c| < 2 k = 0.6 m, and
-it is a P-matrix with two feet at +-b for |c| < b + k^2 / b: beyond is Painleve's region. Heights vary by a tenth, so
+it is a P-matrix with two feet at +-b for |c| < b + k^2 / b; Painleve's region lies beyond. Heights vary by a tenth, so
 with the other dials at their defaults every step has one solution up to a height of 1.8 m at mu = 0.3 and up to 0.4 m
-at mu = 1 (measured on 9 steps); at 2 m and at 0.6 m the certificate finds none, or several. The asymmetry
+at mu = 1 (measured on 9 steps); at 2 m and 0.6 m, respectively, the certificate finds none, or several. The asymmetry
 ||A - A^T|| / ||A + A^T|| is 0.22 at the defaults, 0.11 at a height of 0.1 m and 0.61 at 1.8 m.
 
-Rods are slanted and carry the friction of one body into the normal forces of the next. Pairs of bodies (`joints` up to
-half their number) stay positive definite at every mass ratio (measured at 200 contacts). Chains do not: with 99 rods on
-100 bodies uniqueness is open, and from a mass ratio of some 1e3 heavy neighbours push and pull light bodies into
-Painleve's region, where an entry of the diagonal of A is negative.
+Rods are slanted and carry the friction of one body into the normal forces of the next. If they join bodies in pairs
+(`joints` up to half their number), A is positive definite at every mass ratio (measured at 200 contacts). If they form
+chains, it is not: with 99 rods on 100 bodies uniqueness is not proved, and from a mass ratio of some 1e3 heavy
+neighbours push and pull light bodies into Painleve's region, where an entry of the diagonal of A is negative.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GYRATION = 0.3
 """Radius of gyration of every body, m."""
 
 SPACING = 2.0
-"""Distance of neighbours, m."""
+"""Distance between neighbouring bodies, m."""
 
 SPEED = 0.3
 """Mean slip speed of the bodies, m/s."""
@@ -79,14 +79,14 @@ class _Row:
         self.feet = Points(body, np.column_stack((side * self.half[body], -self.height[body])))
         self.swings = np.bincount(body) == 1
         joined = min(int(at["joints"]), max(int((~self.swings).sum()) - 1, 0))
-        # Rods from every second gap first, so that few rods join bodies in pairs and many join them in chains.
+        # Rods take every second gap first, so that few rods join bodies in pairs and many rods join them in chains.
         gaps = np.concatenate((i[:-1:2], i[1:-1:2]))
         self.joined = np.sort(gaps[~self.swings[gaps + 1]][:joined])
         # Bodies that rods join slide together; the others alternate in direction.
         new = np.ones(self.bodies, dtype=bool)
         new[self.joined + 1] = False
         self.group = np.cumsum(new) - 1
-        # Rods go from the right side of a body to the left of its neighbour, rising and falling in turn.
+        # Rods go from the right side of a body to the left of its neighbour, alternately rising and falling.
         rise = np.where(self.joined % 2 == 0, 0.15, -0.1)
         left, right = (
             Points(body, np.column_stack((side * self.half[body], side * rise)))

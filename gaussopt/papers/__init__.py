@@ -1,1 +1,1 @@
-"""The main job: reproduce the papers (`reproduce.py`) from their sections and claims, and write the report."""
+"""The main job, `reproduce.py`: compute sections and claims of all papers again, and write the report."""

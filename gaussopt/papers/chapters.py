@@ -2,18 +2,18 @@
 
 The headings of a template determine the use of their text:
 
-- `NAME: TITLE` opens a part of the chapter; what precedes the first part is the lead;
+- `NAME: TITLE` opens a part of the chapter; the text before the first part is the lead;
 - `verdict C1` is the verdict on a claim;
-- `figure NAME` is a figure of the supplement with the text as caption; `figure NAME, beside` joins the one before it;
-- `found FIGURE in PART` is a sentence for the first screen, with a figure and the part with details; `found in PART`
-  has no figure;
-- `words` ends the chapter; the entries after it are words that the module of the chapter uses in its values;
-- any other heading names paragraphs for the authors of the template.
+- `figure NAME` is a figure of the supplement with the text as caption; `figure NAME, beside` adds it to the gallery
+  that directly precedes it, or begins a gallery;
+- `found FIGURE in PART` is a sentence for the first screen, with a figure and a link to the part that holds the
+  details; `found in PART` has no figure;
+- `words` ends the chapter; the entries after it are phrases that the module of the chapter inserts in its values;
+- any other heading is a label for paragraphs and is not printed.
 
-` if C1 is yes no` at the end of a heading: the text is used only if the first readings of the claim hold or fail in
-this way; otherwise the judgement replaces it. Numbers of a judgement are values by the claim, as in
-`{{C1[worst]:.1e}}`, and so are those of its evidence, as in `{{C1[random steps][worst]:.1e}}`. Where a value is missing
-because a case failed, a sentence states that.
+If a heading ends in ` if C1 is yes no`, its text is used only if the first readings of the claim hold or fail in this
+order; otherwise the judgement replaces it. A text quotes numbers of a judgement as `{{C1[worst]:.1e}}`, and numbers of
+its evidence as `{{C1[random steps][worst]:.1e}}`. If a value is missing because a case failed, a sentence says so.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Important(Tex):
         return found
 
     def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
-        """Return the arguments that make a copy in another process."""
+        """Return the arguments from which pickle makes a copy in another process."""
         return str(self), self.figure, self.anchor
 
 
@@ -63,7 +63,7 @@ class Chapter:
 
     Attributes
     ----------
-    section : the chapter; its figures are those of the supplement, with captions of their own
+    section : the chapter; it shows figures of the supplement with different captions
     found : the one or two most important findings, with numbers, for the first screen
     """
 
@@ -72,7 +72,7 @@ class Chapter:
 
 
 class _Absent:
-    """A value that was not computed; each of its entries is the same."""
+    """A value that was not computed; looking up any of its entries returns the value itself."""
 
     def __getitem__(self, name: str) -> Self:
         return self
@@ -120,7 +120,7 @@ class ChapterTexts(Texts):
     def _missing(
         self, heading: str, known: Mapping[str, Any], figures: Mapping[str, Figure | None] | None = None
     ) -> list[str]:  # fmt: skip
-        """Name the values and figures that an entry needs but this run did not compute."""
+        """Return the names of values and figures that an entry needs but this run did not compute."""
         values = self.values_in(heading, **known)
         shown = _FIGURE.match(heading)
         absent = [field for field, value in values.items() if value is None or isinstance(value, _Absent)]
@@ -139,7 +139,7 @@ def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]
 
 
 def _fits(judged: Judgement | str, wanted: str) -> bool:
-    """Tell whether the first readings of a claim hold or fail as wanted; claims not computed count as fitting."""
+    """Return whether the first readings of a claim hold or fail as wanted; True for a claim that was not computed."""
     holds = [{"yes": True, "no": False}[word] for word in wanted.split()]
     return isinstance(judged, str) or [r.holds for r in judged.readings[: len(holds)]] == holds
 
@@ -152,7 +152,7 @@ def _instead(judged: Judgement | str) -> Paragraph:
 
 
 def _verdict(claim: str, judged: Judged) -> Paragraph:
-    """Return the verdict on a claim, and where its reason stands: in the table of all claims, once."""
+    """Return the verdict on a claim and a link to the table of all claims, which alone states the reason."""
     found = judged[claim]
     if isinstance(found, str):
         return Paragraph(Tex(f"The verdict on claim {claim} is not computed: {found}"))
@@ -170,7 +170,7 @@ def errata_counts(entry: Problem, results: PaperResults) -> dict[str, Any]:
 
 
 def misprint(identifier: str, results: PaperResults) -> dict[str, Any]:
-    """Quote the first two numbers of an erratum's evidence: as printed, and right."""
+    """Return the first two numbers of an erratum's evidence: the printed value and the correct one."""
     evidence = results.value(f"erratum {identifier}")
     printed, right = list(evidence.numbers.values())[:2] if evidence else (None, None)
     return {"misprint": printed, "instead": right}

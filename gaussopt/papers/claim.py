@@ -22,7 +22,7 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Evidence:
-    """Numbers that other texts quote by the name of the evidence, as in `{{NAME[worst]}}`."""
+    """Base of evidence with numbers that other texts quote by its name, as in `{{NAME[worst]}}`."""
 
     values: Mapping[str, Any] = field(default_factory=dict, compare=False)
     name: str = field(default="", compare=False)
@@ -38,8 +38,8 @@ class Derivation(_Evidence):
     Attributes
     ----------
     statement : a theorem, identity or closed form, in words and formulas (LaTeX between dollar signs)
-    computed : the numbers, those of `values`, that confirm or contradict it on this run
-    holds : whether they confirm it
+    computed : a text with the numbers of this run (from `values`) that confirm or contradict the statement
+    holds : whether these numbers confirm it
     """
 
     statement: str
@@ -49,7 +49,7 @@ class Derivation(_Evidence):
 
 @dataclass(frozen=True, slots=True)
 class Attempt(_Evidence):
-    """An attempt to refute a statement, and its extent; its `values` are the numbers in `covered` and `found`.
+    """An attempt to refute a statement by a search; `values` are the numbers quoted in `covered` and `found`.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Reading:
     holds : whether it holds in all circumstances that the source states or implies
     parts : named parts of these circumstances, distinguished by properties of the data
     ours : whether the source leaves the meaning open, so that the reading is ours
-    statement : the statement that is read, in a claim with several; a clause that follows "that"
+    statement : the statement that is interpreted, if the claim makes several; a clause that can follow "that"
     """
 
     meaning: str
@@ -111,11 +111,11 @@ class Reading:
 def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], missing: str = "") -> ClaimVerdict:
     """Judge a claim by the rule that is common to all claims.
 
-    A derivation that this run does not confirm leaves the claim undecided. Without a reading nothing is claimed, and
-    the evidence is a result of ours. If the source does not print the data that decide (`missing` names them), it
-    cannot be reproduced. Else each statement of the claim is true if every reading of it holds in all circumstances of
-    the source, false if no reading holds in all or in a named part of them, and true under conditions otherwise. A
-    claim whose statements get different verdicts is true in part.
+    A claim is undecided if this run does not confirm one of the derivations. Without a reading nothing is claimed, and
+    the evidence is our own result. A claim cannot be reproduced if the source does not print the data that decide it
+    (`missing` names them). Otherwise each statement of the claim is true if all its readings hold in all circumstances
+    of the source, false if none holds even in a named part of them, and true under conditions in the remaining cases.
+    A claim whose statements get different verdicts is true in part.
     """
     if not all(d.holds for d in derivations):
         return ClaimVerdict.UNDECIDED
@@ -128,7 +128,7 @@ def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], miss
 
 
 def _statements(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
-    """Return the readings of each statement of a claim."""
+    """Group the readings of a claim by the statement that they interpret."""
     return {s: [r for r in readings if r.statement == s] for s in dict.fromkeys(r.statement for r in readings)}
 
 
@@ -140,7 +140,7 @@ def _of_statement(readings: Sequence[Reading]) -> ClaimVerdict:
 
 @dataclass(frozen=True, slots=True)
 class OwnResult:
-    """A result of ours in addition to a claim, which has no part in the verdict.
+    """Our own result on the subject of a claim, which does not influence the verdict.
 
     Attributes
     ----------
@@ -164,14 +164,14 @@ class Judgement:
     ----------
     verdict : follows from the derivations and searches, never from what was expected
     sentence : the reason in one or two sentences, with the numbers that decide
-    derivations, searches : at least one each
+    derivations, searches : the evidence, at least one of each
     conditions : where each reading holds and where it fails, one line per reading; "" for a plain verdict
-    columns, rows : a table of numbers behind it; () if there is none
+    columns, rows : a table of the numbers on which the verdict rests; () if there is none
     timed : the columns that hold measured times
-    times_decide : whether `sentence`, `computed` and `found` quote measured times
+    times_decide : whether `sentence` and the texts of derivations and searches quote measured times
     readings : the possible meanings of the claim, and where each holds
-    own : a result of ours in addition to the claim, if any
-    numbers : numbers by name that the chapter of the paper quotes
+    own : our own result in addition to the claim, if any
+    numbers : numbers by name, for the chapter of the paper to quote
     brief : the reason in one sentence, for places that quote the verdict
     """
 
@@ -191,7 +191,7 @@ class Judgement:
 
     @property
     def reason(self) -> str:
-        """Sentence on the verdict; if none was written for this outcome, where the claim holds, or why none exists."""
+        """The reason in short: `brief` if the claim is decided, else the conditions, else `sentence`."""
         short = "" if self.verdict == ClaimVerdict.UNDECIDED else self.brief
         return short or " ".join(self.conditions.splitlines()) or self.sentence
 
@@ -200,7 +200,7 @@ class Judgement:
         cls, readings: Sequence[Reading], sentence: str, derivations: Sequence[Derivation], searches: Sequence[Attempt],
         *, missing: str = "", **table: Any,
     ) -> Self:  # fmt: skip
-        """Return the judgement of the readings by `verdict`; `table` holds other fields, such as columns and rows."""
+        """Judge the readings by the rule of `verdict`; `table` holds further fields, such as columns and rows."""
         found = verdict(readings, derivations, missing)
         failed = [d.statement for d in derivations if not d.holds]
         told = {
@@ -236,9 +236,9 @@ class Claim:
     paper : "000", "001", "002" or "004"
     where : section, equation and paragraph of the paper
     says : the claim, in our words and without a full stop
-    check : function that computes the evidence, which repeats but for measured times; `check(True)` searches less
-    reading : the assumed meaning of the claim, where that is not plain; "" if it is
-    weight : approximate number of seconds that it takes
+    check : function that computes the evidence, reproducible except for measured times; `check(True)` searches less
+    reading : the assumed meaning of the claim if its words are ambiguous, else ""
+    weight : approximate duration of the check in seconds
     """
 
     id: str

@@ -18,10 +18,10 @@ def line_figure(
     labels: tuple[str, str], *, data: pd.DataFrame | None = None, columns: tuple[str, str] = ("t", "curve"),
     **how: Any,
 ) -> Figure:  # fmt: skip
-    """Return a figure of curves over one abscissa, or each over its own, and its data, by default the curves.
+    """Return a figure of curves with its data; `x` is a common abscissa, or maps each curve to an abscissa.
 
-    `labels` are those of the axes, `columns` the names of the data's columns with the abscissa and, if each curve has
-    its own, with the labels; `how` are arguments of `plots.lines`.
+    `data` are the curves by default, with the abscissa in `columns[0]` and, if each curve has another abscissa, the
+    labels of the curves in `columns[1]`. `labels` are the axes' labels, `how` further arguments of `plots.lines`.
     """
     if data is None and isinstance(x, Mapping):
         data = pd.concat([pd.DataFrame({columns[1]: k, columns[0]: x[k], "value": y}) for k, y in curves.items()])
@@ -31,14 +31,14 @@ def line_figure(
 
 
 def thin(length: int, points: int = 800) -> slice:
-    """Return a stride that leaves about `points` points of a curve."""
+    """Return a slice that keeps about `points` points of a curve."""
     return slice(None, None, max(1, length // points))
 
 
 def remarks(curves: Mapping[str, Vector], *, log: bool = False) -> str:
-    """Return remarks for a caption on curves over a common abscissa: which coincide, and where zeros are drawn.
+    """Return remarks for a caption: which curves coincide and, if any value is zero, where zeros are drawn.
 
-    Curves coincide if their distance is nowhere more than half a percent of the picture's height.
+    Curves with a common abscissa coincide if they differ nowhere by more than half a percent of the plotted range.
     """
     drawn = {k: np.log10(np.maximum(np.abs(y), plots.ZERO_IS)) if log else np.asarray(y) for k, y in curves.items()}
     if not drawn:

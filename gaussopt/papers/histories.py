@@ -1,4 +1,4 @@
-"""Forces, constraint drift and energy along motions, in one form for all papers."""
+"""Forces, constraint drift and energy along motions, in the same form for all papers."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ texts = Texts(__file__)
 def energy_residual(traj: Trajectory) -> Vector:
     """Return E(t) - E(0) - W(t) at the recorded instants, J; W is the work of the forces without a potential.
 
-    W is integrated by Simpson's rule over the recorded instants, whose error in the residual is of fourth order in
-    their distance.
+    W is integrated by Simpson's rule over the recorded instants; its error is of fourth order in their spacing.
     """
     work = cumulative_simpson(traj.power, x=traj.t, initial=0.0)
     return np.asarray(traj.energy - traj.energy[0] - work)
 
 
 def forces_figure(name: str, traj: Trajectory, labels: Mapping[str, int], caption: str, unit: str) -> Figure:
-    """Draw constraint forces over time; `labels` maps to the index of each multiplier, `caption` names them."""
+    """Draw constraint forces over time; `labels` maps the label of each curve to the index of a multiplier."""
     cut = thin(len(traj.t))
     curves = {label: traj.lam[cut, i] for label, i in labels.items()}
     words = ", ".join(
@@ -42,7 +41,7 @@ def forces_figure(name: str, traj: Trajectory, labels: Mapping[str, int], captio
 
 
 def balance_section(number: str, runs: Mapping[str, Trajectory], forces: Sequence[Figure], lead: str) -> Section:
-    """Return a section: forces as `forces_figure`, drift and energy as table and figures; `number` is of the paper."""
+    """Return a section of a paper with figures of forces (`forces_figure`), and drift and energy of its motions."""
     rows = (
         (label, v.t[-1], v.position_drift.max(), v.velocity_drift.max(), v.energy[0], v.energy[-1],
          float(np.abs(energy_residual(v)).max()))

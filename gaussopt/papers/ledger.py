@@ -46,7 +46,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def judgements(outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | str]:
-    """Return the evidence for each claim by its number, or a sentence with the reason why there is none."""
+    """Return the judgement of each claim by the claim's number, or a sentence that states why there is none."""
     found: dict[str, Judgement | str] = {}
     for c in ledger():
         outcome = outcomes.get(_key(c))
@@ -55,7 +55,7 @@ def judgements(outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | str]
 
 
 def verdicts(found: Mapping[str, Judgement | str]) -> Section:
-    """Return the rule in short, and all claims with verdict, sentence and link to their evidence."""
+    """Return a summary of the rule, and a table of all claims with verdict, reason and link to the evidence."""
     rows = (
         (Link(c.id, _anchor(c)), SOURCES[c.paper].authors, Tex(c.says), _verdict(found[c.id]), _brief(found[c.id]))
         for c in ledger()
@@ -109,7 +109,7 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
 
 
 def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) -> Iterator[Block]:
-    """Yield tables of derivations, searches and numbers; `text` is the type of their numbers."""
+    """Yield tables of derivations, searches and numbers; `text` is the type of the texts with numbers."""
     derived = ((Tex(d.statement), text(d.computed), d.holds) for d in of.derivations)
     sought = ((Tex(s.sought), Tex(s.covered), text(s.found), _truth(s.refutes, text)) for s in of.searches)
     if of.derivations:
@@ -121,7 +121,7 @@ def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) 
 
 
 def _truth(holds: bool, text: type[Tex]) -> bool | Timed:
-    """Return whether something holds; if times decide, marked as valid for the machine that measured."""
+    """Return `holds`; if measured times decide it (`text` is `Timed`), mark it as valid for this machine only."""
     return Timed(text_of(holds)) if text is Timed else holds
 
 

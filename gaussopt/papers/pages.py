@@ -37,8 +37,8 @@ def document(
 ) -> Document:  # fmt: skip
     """Make the report from the outcomes of all cases by key and the comparison of the solvers.
 
-    It is drawn on the executor or, without one, in a process of its own; `solvers` is the section on the comparison
-    if already drawn.
+    Figures are drawn by the executor's workers or, without an executor, in a child process. `solvers` is the outcome
+    of `solvers_case` if it was run before.
     """
     judged = ledger.judgements(outcomes)
     drawn = _drawn(outcomes, judged, compared, quick, executor, solvers)
@@ -74,7 +74,7 @@ def _first_screen(told: Mapping[str, Chapter], shown: Mapping[str, str]) -> tupl
 
 
 def _with_figure(found: Important, shown: Mapping[str, str]) -> Tex:
-    """Return a finding, with a reference to its figure if the page shows that."""
+    """Return a finding, with a reference to its figure if the page shows the figure."""
     anchor = f"figure-{found.figure}"
     return Tex(f"{found} ([#{anchor}])" if anchor in shown and f"[#{anchor}]" not in found else found)
 
@@ -110,7 +110,7 @@ def _drawn(
     outcomes: Mapping[str, JobOutcome], judged: Mapping[str, Judgement | str], compared: Results, quick: bool,
     executor: Executor | None, solvers: JobOutcome | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Draw the parts with many figures in parallel: by paper its section and its chapter, and "solvers"."""
+    """Draw in parallel the parts with many figures: section and chapter of each paper, and the section "solvers"."""
     cases = [solvers_case(compared)]
     known = {} if solvers is None else {cases[0].key: solvers}
     for number in PAPERS:
@@ -118,21 +118,21 @@ def _drawn(
         arguments = {"number": number, "outcomes": own, "judged": dict(judged), "quick": quick}
         cases.append(Job(number, section_and_chapter, arguments, 1.0 + 1e-3 * len(own)))
     drawn = known | run_jobs([c for c in cases if c.key not in known], executor=executor)
-    # A part whose drawing failed there is drawn here, so that its error appears with its traceback.
+    # A part whose drawing failed in a worker is drawn again in this process, so that the error has its traceback.
     return {c.key: drawn[c.key].value if not drawn[c.key].failure else c.function(**c.arguments) for c in cases}
 
 
 def section_and_chapter(
     number: str, outcomes: dict[str, JobOutcome], judged: Mapping[str, Judgement | str], quick: bool
 ) -> tuple[tuple[Section, Sequence[str]], Chapter]:
-    """Return the section of the supplement on a paper, with findings, and the chapter of the main document."""
+    """Return the supplement's section on a paper with its findings, and the paper's chapter of the main document."""
     paper = PAPERS[number]
     chapter = importlib.import_module(f"{paper.__package__}.chapter").chapter(outcomes, judged, quick)
     return paper.section(outcomes, quick), chapter
 
 
 def _own(outcomes: Mapping[str, JobOutcome], number: str) -> dict[str, JobOutcome]:
-    """Return outcomes of a paper's own cases, by their keys there; those of the maps belong to one of the papers."""
+    """Return the outcomes of one paper's cases, keyed without its number; only one paper has the atlas of maps."""
     own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
     mapped = atlas_section.KEY in outcomes and number == atlas_section.PAPER
     return own | ({atlas_section.KEY: outcomes[atlas_section.KEY]} if mapped else {})

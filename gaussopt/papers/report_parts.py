@@ -28,7 +28,7 @@ from gaussopt.simulation.simulate import simulate
 texts = Texts(__file__)
 
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
-"""Slow solvers, with the factor by which they get fewer states of a reference."""
+"""Slow solvers, and the factor by which their stride over the states of a reference is longer."""
 
 WIDEST = 200
 """Largest stride over the states of a reference for slow solvers."""
@@ -38,20 +38,20 @@ FIRST_ALONE = 1000
 
 
 def takes_part(solver: str, formulation: str, quick: bool) -> bool:
-    """Tell whether a solver is tried with a formulation: in a quick run slow ones only get Gauss's own program."""
+    """Return whether a solver is tried with a formulation; a quick run tries slow solvers with "gauss" only."""
     return not quick or solver not in SLOW or formulation == "gauss"
 
 
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
-"""Parts of the time of a step; a program is handed over by the solver's update, or its set-up if it keeps nothing."""
+"""Parts of the time of a step; "hand over" is the solver's update or, if it keeps no data, its set-up."""
 
 
 EXACT, ENGINE = ("gauss", "kkt"), "compiled" if COMPILED else "auto"
-"""Formulation, solver and engine of motions that show the mechanism and not a method: ten times as fast."""
+"""Formulation, solver and engine of motions that show the mechanism rather than a method; compiled where possible."""
 
 
 def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
-    """Simulate a problem; a step that is not accepted is not saved."""
+    """Simulate a problem without an error estimate; a step that is not accepted is not written to a file."""
     entry = problem(name, **settings)
     return simulate(entry, formulation, solver, step_folder=None, error_estimate=False, **options)
 
@@ -68,7 +68,7 @@ def motion_case(
 class ByFormulation:
     """A formulation with every installed solver that accepts its program.
 
-    `refused` is why the formulation does not fit; that of a pair is why the solver does not accept its program.
+    `refused` states why the formulation does not fit the problem, and in a pair, why the solver rejects its program.
     """
 
     formulation: str
@@ -77,7 +77,7 @@ class ByFormulation:
 
 
 def by_formulation(name: str, references: Sequence[str], formulation: str, stride: int, quick: bool) -> ByFormulation:
-    """Judge a formulation with all installed solvers on every `stride`-th state of references, slow ones on fewer."""
+    """Compare all installed solvers with a formulation on every `stride`-th reference state, slow solvers on fewer."""
     entry = problem(name)
     start = entry.system.evaluate(0.0, entry.q0, entry.v0)
     reason = registry.load("formulation", formulation).refuses(start)
@@ -99,7 +99,7 @@ def erratum(name: str, identifier: str) -> Evidence:
 
 
 def errata_cases(name: str, weights: Mapping[str, float]) -> list[Job]:
-    """Return one case for each erratum of a problem; `weights` are the seconds of those that take long."""
+    """Return one case for each erratum of a problem; `weights` holds the seconds of slow cases by erratum."""
     return [
         Job(f"erratum {e.id}", erratum, {"name": name, "identifier": e.id}, weights.get(e.id, 0.2))
         for e in problem(name).errata
@@ -116,7 +116,7 @@ def states_cases(name: str, references: Sequence[str], stride: int, quick: bool)
 
 @dataclass(frozen=True)
 class PaperResults:
-    """Outcomes by key; the value of a failed or missing one is None."""
+    """Outcomes of cases by key; the value of a failed or missing case is None."""
 
     outcomes: Mapping[str, JobOutcome]
 
@@ -126,7 +126,7 @@ class PaperResults:
         return None if outcome is None else outcome.value
 
     def trajectory(self, key: str) -> Trajectory | None:
-        """Return a motion that has at least its start, else None."""
+        """Return the motion of a case, or None if it has not even an initial state."""
         found: Trajectory | None = self.value(key)
         return found if found is not None and len(found.t) else None
 
@@ -140,13 +140,13 @@ class PaperResults:
 
 
 def part(anchor: str, title: str, *blocks: Block | Iterable[Block] | None) -> Section:
-    """Return a section of blocks and lists of them; None and tables without rows, absent from a run, are left out."""
+    """Return a section of blocks and lists of blocks; None and tables without rows, not computed here, are omitted."""
     flat = [b for given in blocks for b in (given if isinstance(given, list | tuple) else (given,))]
     return Section(anchor, title, tuple(b for b in flat if b is not None and not (isinstance(b, Table) and not b.rows)))
 
 
 def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
-    """Return microseconds of the parts of a step, by part, in the order of the pairs."""
+    """Return the time of each part of a step in microseconds, by the name of the part, in the order of the pairs."""
     seconds = [{**r.times, "hand over": r.times["update"] or r.times["setup"]} for r in pairs.values()]
     return {part: [1e6 * s[part] for s in seconds] for part in TIME_PARTS}
 
@@ -188,7 +188,7 @@ def states_section(number: str, results: PaperResults, lead: str) -> Section:
     refusals += [("solver", f"{s} for {', '.join(of)}", why) for (s, why), of in reasons.items()]
     lucky = [g.formulation for g in judged if not g.pairs[0].exact and g.pairs[0].error < 1e-10]
     who = " and ".join(f"{f} (see paper {SHOWN_WRONG[f]})" if f in SHOWN_WRONG else f for f in lucky)
-    # In detail: each formulation by its first solver, and Gauss's own program by all of them.
+    # The detailed table has each formulation with its first solver, and Gauss's program with all solvers.
     shown = {
         f"{r.formulation} by {r.solver}": r
         for g in sorted(judged, key=lambda g: g.formulation == "gauss")
@@ -214,7 +214,7 @@ SHOWN_WRONG = {"least-squares-as-printed": "000", "pinv-mass-as-printed": "002"}
 
 
 def pairs_matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Table:
-    """Tabulate solvers down, formulations across; formulations that only linear algebra accepts are in the details."""
+    """Tabulate solvers by formulations; formulations that only one solver accepts are only in the detailed table."""
     wide = [g for g in judged if len(g.pairs) > 1]
     solvers = sorted({r.solver for g in wide for r in g.pairs}, key=lambda s: (s != "kkt", s))
     rows = []
@@ -241,13 +241,13 @@ def per_solve(traj: Trajectory) -> float:
 
 
 def certified(traj: Trajectory) -> tuple[Any, ...]:
-    """Return a motion's number of evaluations, largest and median certified error, largest constraint residual."""
+    """Return a motion's number of evaluations, largest and median certified error, and largest constraint residual."""
     worst, median = traj.worst, float(np.median(traj.relative_error))
     return traj.meta["evaluations"], worst.relative_error, median, worst.constraint_residual
 
 
 def errata_section(entry: Problem, number: str, results: PaperResults, findings: list[str]) -> Section:
-    """Show the errors of the source: printed, corrected, and the numbers of this run on them.
+    """Show the errata of the source: the printed and the corrected formula, and the numbers of this run.
 
     Formulas of errata, sentences and notes may be LaTeX between dollar signs.
     """

@@ -1,4 +1,4 @@
-"""The report on the papers: its cases are run, its figures drawn and its pages written.
+"""Run the cases of the papers' report, draw its figures and write its pages.
 
 The papers are imported here only after the worker processes have begun importing them, so that no core waits.
 """
@@ -18,7 +18,7 @@ from gaussopt.reporting import pdf as printing
 from gaussopt.reporting.html.page import prepare_report, write
 
 COMPARED, DRAWING_BEGINS = 0.15, 0.85
-"""Shares of the time after which the comparison of the solvers ends, and after which all cases are computed."""
+"""Fractions of the total time at which the comparison of the solvers ends, and at which all cases are computed."""
 
 
 def reproduce(
@@ -46,12 +46,12 @@ def reproduce(
         from gaussopt.papers.pages import PAPERS, document, solvers_case
         from gaussopt.papers.sections import bibliography, solver_comparison
 
-        # While they run, the keys of a paper's cases begin with its number, so that papers may use the same keys.
+        # During the run a paper's number precedes the keys of its cases, so that papers may use the same keys.
         cases = [replace(c, key=f"{number}: {c.key}") for number, paper in PAPERS.items() for c in paper.cases(quick)]
         interrupt.pass_on()
         cases += [*atlas_section.cases(quick), *ledger.cases(quick)]
         compared = solver_comparison.results(quick, workers, share(0.0, COMPARED))
-        # Drawn among the cases, so that the later drawing takes equally long on two processes.
+        # This section is drawn together with the cases, so that later two processes share the drawing equally.
         solvers = solvers_case(compared)
         outcomes = run_jobs([*cases, solvers], progress=share(COMPARED, DRAWING_BEGINS), executor=workers)
         page = document(outcomes, compared, quick, workers, outcomes.pop(solvers.key))
@@ -75,7 +75,7 @@ def reproduce(
 
 
 def _load() -> None:
-    """Load modules that nearly all cases need: all papers, and the claims."""
+    """Import modules that nearly all cases need: all papers, and the claims."""
     from gaussopt.papers import ledger, pages  # noqa: F401
 
     ledger.ledger()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper; `key` is its name in addresses."""
+    """A paper; `key` is its name in web addresses."""
 
     number: str
     authors: str

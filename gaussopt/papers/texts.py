@@ -13,17 +13,17 @@ class ClaimTexts(Texts):
     """Make evidence and judgements from the entries of the Markdown file of a claim."""
 
     def derivation(self, name: str, holds: bool, /, **values: Any) -> Derivation:
-        """Fill an entry with the statement and its numbers."""
+        """Fill in an entry of two paragraphs: the statement, and the numbers that confirm it."""
         statement, computed = self.paragraphs(name, **values)
         return Derivation(statement, computed, holds, values=values, name=name)
 
     def confirmed(self, name: str, within: float, errors: Iterable[float], /, **values: Any) -> Derivation:
-        """Confirm a derivation if no error exceeds a bound; its text contains `worst` and perhaps `count`."""
+        """Return a derivation that holds if no error exceeds a bound; its text quotes `worst` and perhaps `count`."""
         found = list(errors)
         return self.derivation(name, bool(max(found) <= within), worst=max(found), count=len(found), **values)
 
     def attempt(self, name: str, refutes: bool, /, **values: Any) -> Attempt:
-        """Fill an entry with the aim, the extent and the result of a search."""
+        """Fill in an entry of three paragraphs: the aim, the extent and the result of a search."""
         sought, covered, found = self.paragraphs(name, **values)
         return Attempt(sought, covered, found, refutes, values=values, name=name)
 
@@ -31,14 +31,14 @@ class ClaimTexts(Texts):
         self, name: str, holds: bool, /, parts: Mapping[str, bool] | None = None, ours: bool = True,
         statement: str = "", **values: Any,
     ) -> Reading:  # fmt: skip
-        """Read an entry as a meaning of the claim; its parts of the circumstances and its statement are entries."""
+        """Make a reading from an entry; the keys of `parts` and `statement` name entries too."""
         told = tuple(Circumstance(self(part, **values), truth) for part, truth in (parts or {}).items())
         return Reading(self(name, **values), holds, told, ours, statement and self(statement))
 
     def brief(self, readings: Sequence[Reading], /, **values: Any) -> str:
         """Return the reason of a verdict in one sentence, "" if none was written for the readings that hold.
 
-        The name of the entry tells which readings hold, as in "brief yes no".
+        The name of the entry states which readings hold, as in "brief yes no".
         """
         entry = " ".join(("brief", *("yes" if r.holds else "no" for r in readings)))
         return self(entry, **values) if entry in self.entries else ""
@@ -48,10 +48,10 @@ class ClaimTexts(Texts):
         rows: Sequence[tuple[Any, ...]] = (), numbers: Mapping[str, Any] | None = None, own: OwnResult | None = None,
         **fields: Any,
     ) -> Judgement:  # fmt: skip
-        """Judge the readings; the entry "sentence" quotes the evidence by its names, and further numbers.
+        """Judge the readings; the entry "sentence" quotes `numbers`, and the evidence by name.
 
-        The columns of its rows are those of the entry "numbers", unless `fields`, which are fields of a judgement, name
-        others.
+        The entry "numbers" names the columns of `rows`, unless `fields`, further fields of the judgement, hold
+        "columns".
         """
         evidence: list[Derivation | Attempt] = [*own.derivations, *own.searches] if own else []
         evidence += [*derivations, *searches]
@@ -64,6 +64,6 @@ class ClaimTexts(Texts):
         )  # fmt: skip
 
     def claim(self, identifier: str, paper: str, check: Callable[[bool], Judgement], weight: float) -> Claim:
-        """Make the claim from the entry of its name: place, wording and reading."""
+        """Make the claim from the entry named `identifier`: its paragraphs are place, wording and reading."""
         where, says, *reading = self.paragraphs(identifier)
         return Claim(identifier, paper, where, says, check, " ".join(reading), weight)

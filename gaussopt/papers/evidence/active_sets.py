@@ -32,7 +32,7 @@ class ActiveSetPoints:
 
 
 def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> ActiveSetPoints:
-    """Solve a stack of problems, (B, m, m), (B, m), (B, m, k), (B, k, m) and (B, k); P is regular."""
+    """Solve B problems given by arrays (B, m, m), (B, m), (B, m, k), (B, k, m) and (B, k); P is regular."""
     k = b.shape[1]
     columns: Matrix = np.asarray(np.linalg.solve(P, np.concatenate((R, p[..., None]), axis=2)), dtype=np.float64)
     X, x0 = columns[..., :k], columns[..., k]
@@ -42,7 +42,7 @@ def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> ActiveSetPoi
 
 
 def lcp(A: Matrix, b: Matrix) -> Matrix:
-    """Find forces of the contact laws 0 <= z complementary to A z + b >= 0 for a stack, (B, k, k) and (B, k)."""
+    """Solve z >= 0, A z + b >= 0, z^T (A z + b) = 0 for each of B problems; A is (B, k, k), b and z are (B, k)."""
     diagonal = A.diagonal(axis1=1, axis2=2)
     unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     S, s = unit[:, :, None] * A * unit[:, None, :], unit * b
@@ -90,7 +90,7 @@ def times(A: Matrix, x: Matrix) -> Matrix:
 
 def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rational, b: Sequence[Fraction | int]) \
         -> list[tuple[list[Fraction], list[Fraction], list[Fraction]]]:  # fmt: skip
-    """Find all solutions (x, y, w) of one problem in rational numbers, from the regular active sets; P is regular."""
+    """Find in rational numbers all solutions (x, y, w) of one problem with a regular active set; P is regular."""
     rows, bias = rational.exact(A), rational.exact(b)
     columns = rational.solve(rational.exact(P), np.column_stack((rational.exact(R), rational.exact(p))))
     assert columns is not None
@@ -103,7 +103,7 @@ def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rati
 
 
 def lcp_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fraction]]:
-    """Find all forces of the contact laws in rational numbers, from the regular principal submatrices of A."""
+    """Find in rational numbers all solutions of `lcp` that belong to a regular principal submatrix of A."""
     M, q = rational.exact(A), rational.exact(b)
     found: list[list[Fraction]] = []
     for active in subsets(len(q)):

@@ -14,7 +14,7 @@ from gaussopt.core.arrays import Vector
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """The smallest value found, its place, and the number of points tried."""
+    """The smallest value found, the point with this value, and the number of points tried."""
 
     value: float
     at: Vector
@@ -31,7 +31,7 @@ def minimise(
     ----------
     cost : (d,) to a number; if `together`, (d, S) to (S,)
     bounds : lower and upper bound of each number
-    generations : number after the first population; all are run
+    generations : number of generations after the first population; the search never ends before
     seed : a seed, or a Generator, which continues from its state
     population : number of points of a population divided by d
     start : (d,), one point of the first population
@@ -55,7 +55,7 @@ def minimise(
 
 def maximise(gain: Callable[[Vector], float], bounds: Sequence[tuple[float, float]], generations: int,
              seed: int | np.random.Generator, population: int = 3) -> Least:  # fmt: skip
-    """Maximise a function of d numbers within bounds, see `minimise`; the value is the largest one."""
+    """Maximise a function of d numbers within bounds, see `minimise`; `value` is the largest value found."""
     found = minimise(lambda z: -gain(z), bounds, generations, seed, population)
     return replace(found, value=-found.value)
 
@@ -63,7 +63,7 @@ def maximise(gain: Callable[[Vector], float], bounds: Sequence[tuple[float, floa
 def largest_error(
     error: Callable[[Vector], float], size: int, generations: int, seed: int, population: int
 ) -> tuple[float, Least]:
-    """Seek the largest relative error over `size` numbers in [-1, 1] by its logarithm; return it and the search."""
+    """Maximise the logarithm of a relative error over `size` numbers in [-1, 1]; return the error and the search."""
     found = maximise(
         lambda z: float(np.log10(error(z) + 1e-18)), [(-1.0, 1.0)] * size, generations, np.random.default_rng(seed),
         population,

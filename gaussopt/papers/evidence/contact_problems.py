@@ -1,4 +1,4 @@
-"""Contact problems A z + b constructed from plain numbers: random ones, and all of two or three contacts."""
+"""Contact problems A z + b made from numbers: random problems, and all problems of two or three contacts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZES, SKEWS = (2, 3, 4, 5), (0.1, 0.3, 1.0, 3.0)
 """Numbers of contacts, and norms of the skew part, of random problems."""
 
 DEFINITE = 1e-3
-"""Least eigenvalue of sym A, scaled to unit diagonal, of a sample that counts as positive definite."""
+"""Smallest eigenvalue of sym A, scaled to unit diagonal, with which a sample counts as positive definite."""
 
 
 def definite(A: Matrix, least: float = DEFINITE) -> Mask:
@@ -36,7 +36,7 @@ def random_definite(count: int, n: int, skew: float, rng: np.random.Generator) -
 
 
 def definite_from(X: Matrix, Y: Matrix, skew: float) -> Matrix:
-    """Make the matrices S + K of `random_definite` from any numbers, (B, n, n) each."""
+    """Make the matrices S + K of `random_definite` from arbitrary matrices X and Y, (B, n, n) each."""
     n = X.shape[-1]
     S = X @ X.swapaxes(1, 2) + 0.1 * np.eye(n)
     S /= np.linalg.norm(S, 2, axis=(1, 2))[:, None, None]
@@ -49,7 +49,7 @@ def definite_from(X: Matrix, Y: Matrix, skew: float) -> Matrix:
 def random_stacks(
     count: int, seed: Sequence[int], skews: Sequence[float] = (0.0,), sizes: Sequence[int] = SIZES
 ) -> list[tuple[Matrix, Matrix]]:
-    """Draw a stack of `count` problems of every size and skew, each with a seed of its own."""
+    """Draw a stack of `count` problems for every size and skew, each stack with a different seed."""
     return [
         random_definite(count, n, skew, np.random.default_rng([*seed, n, i]))
         for n in sizes for i, skew in enumerate(skews)
@@ -57,14 +57,14 @@ def random_stacks(
 
 
 def random_symmetrisable(count: int, n: int, rng: np.random.Generator) -> tuple[Matrix, Matrix, Matrix]:
-    """Draw A = D^-1 S with S positive definite, d from 1/10 to 10, b standard normal and d, (B, n): P-matrices."""
+    """Draw P-matrices A = D^-1 S, S positive definite, D = diag d, d from 1/10 to 10; return A, normal b, and d."""
     S, b = random_definite(count, n, 0.0, rng)
     d = 10.0 ** rng.uniform(-1.0, 1.0, (count, n))
     return S / d[:, :, None], b, d
 
 
 def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
-    """Make symmetric S of unit diagonal and b on the unit sphere from three entries and two angles each."""
+    """Make symmetric S with unit diagonal and unit vectors b from rows of three entries and two angles."""
     S = np.tile(np.eye(3), (len(points), 1, 1))
     for c, (i, j) in enumerate(combinations(range(3), 2)):
         S[:, i, j] = S[:, j, i] = points[:, c]
@@ -77,7 +77,7 @@ ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi 
 
 
 def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:
-    """Make A = [[1, s + k], [s - k, 1]] and b at angle phi; up to units, every definite problem of two contacts."""
+    """Make A = [[1, s + k], [s - k, 1]], b at the angle `load`: up to units, all definite problems of two contacts."""
     one = np.ones_like(shared)
     A = np.stack((one, shared + skew, shared - skew, one), axis=-1).reshape(-1, 2, 2)
     return A, np.stack((np.cos(load), np.sin(load)), axis=-1).reshape(-1, 2)

@@ -1,8 +1,8 @@
 """Random planar mechanisms of pinned bodies: trees, and trees whose branches are pinned together into loops.
 
-Each is described twice. The step data, in absolute coordinates, three per body, with two rows of J per joint, contain
-no tree. The minimal equations follow the tree from the ground outwards, in the angles of the bodies alone, and
-solve the loops for the dependent angles.
+Each mechanism is described twice. The step data use absolute coordinates, three per body, with two rows of J per joint,
+and no tree. The minimal equations use the angles of the bodies only: they follow the tree from the ground outwards, and
+the loop conditions determine the dependent angles.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Mechanism:
 
     Attributes
     ----------
-    tree : the pin of every body to a body before it or to the ground; its b is that body or the ground
+    tree : the pin that joins each body to an earlier body or to the ground, the b of the pin
     loops : pins in addition to the tree
     phi, omega : (bodies,), angles and rates; both satisfy the loops
     mass, inertia : (bodies,)
@@ -52,7 +52,7 @@ class Mechanism:
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom: number of bodies less that of independent loop conditions."""
+        """Degrees of freedom: number of bodies less the number of independent loop conditions."""
         return len(self.phi) - (int(np.linalg.matrix_rank(self.closures()[0], tol=1e-9)) if self.loops else 0)
 
     def step(self, repeated: int = 0) -> StepData:
@@ -67,7 +67,7 @@ class Mechanism:
         return StepData.smooth(M, zero, self.force, joints.rows(turned_to), joints.gamma(turned_to, v), 0.0, zero, v)
 
     def point(self, body: int, on: Vector) -> tuple[Vector, Matrix, Vector]:
-        """Return the place of a point of a body, and K, (2, bodies), and bias of its acceleration K phi'' + bias."""
+        """Return the position of a point of a body; K, (2, bodies), and bias of its acceleration K phi'' + bias."""
         place, K, bias = np.zeros(2), np.zeros((2, len(self.phi))), np.zeros(2)
         while body != GROUND:
             pin = self.tree[body]
@@ -79,7 +79,7 @@ class Mechanism:
         return place + on, K, bias
 
     def motion(self) -> tuple[Matrix, Vector]:
-        """Return K and bias of all absolute coordinates, (3 bodies, bodies) and (3 bodies,)."""
+        """Return K and bias for the accelerations of all coordinates, (3 bodies, bodies) and (3 bodies,)."""
         bodies = len(self.phi)
         K, bias = np.zeros((3 * bodies, bodies)), np.zeros(3 * bodies)
         for i in range(bodies):
@@ -115,7 +115,7 @@ class Mechanism:
 
 
 def turned(angle: float, point: Vector) -> Vector:
-    """Rotate a vector from the frame of a body at this angle into that of the ground."""
+    """Rotate a vector from the frame of a body at this angle into the frame of the ground."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([c * point[0] - s * point[1], s * point[0] + c * point[1]])
 
@@ -126,12 +126,12 @@ def across(arm: Vector) -> Vector:
 
 
 def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...], spread: float) -> Mechanism:
-    """Make the mechanism that numbers between -1 and 1 describe.
+    """Decode numbers between -1 and 1 into a mechanism.
 
     Parameters
     ----------
     x : (12 bodies + 2 loops,)
-    parents : the body to which each body is pinned, one before it, or GROUND
+    parents : the earlier body to which each body is pinned, or GROUND
     pairs : the two bodies, or a body and the ground, that each loop pins together, at a point within reach of both
     spread : largest ratio of masses
     """
@@ -158,17 +158,17 @@ def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int],
 
 
 def numbers(parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...]) -> int:
-    """Count the numbers that describe a mechanism."""
+    """Return how many numbers describe a mechanism."""
     return 12 * len(parents) + 2 * len(pairs)
 
 
 def _points(of: Sequence[tuple[int, Vector]]) -> Points:
-    """Return points given by their bodies and places there, (2,) each."""
+    """Make points from pairs of a body and a position in the frame of the body, (2,)."""
     return Points(np.array([body for body, _ in of]), np.array([place for _, place in of]))
 
 
 def _reach(of: Mechanism, body: int, target: Vector) -> Vector:
-    """Return the place `target` as a point of a body."""
+    """Return the position `target` in the frame of a body."""
     return target if body == GROUND else turned(-of.phi[body], target - of.point(body, np.zeros(2))[0])
 
 

@@ -1,6 +1,6 @@
 """Random steps: M positive definite with a chosen condition number, or singular; rows J; any forces.
 
-One function decodes numbers for both searches for counterexamples: random draws, and optimisers of the same numbers.
+Random draws and optimisers, the two searches for counterexamples, decode their numbers by the same function.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gaussopt.solving.solver_sequence import SolverSequence
 
 
 def entries(n: int, m: int) -> int:
-    """Count the numbers that describe a step of n coordinates and m rows."""
+    """Return how many numbers describe a step of n coordinates and m rows."""
     return n + n * n + m + m * m + n * m + 2 * n + m
 
 
 def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: float) -> StepData:
-    """Make the step that numbers between -1 and 1 describe.
+    """Decode numbers between -1 and 1 into a step.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def lagrange_system(step: StepData) -> tuple[Matrix, Vector]:
 def minimiser(step: StepData) -> Vector:
     """Find the true acceleration by minimal coordinates of the step: a = a_p + Z z with Z^T M (a - a0) = 0.
 
-    The basis Z of ker J comes from a singular value decomposition, the reduced system is solved directly; no
+    The basis Z of ker J comes from a singular value decomposition, and the reduced system is solved directly; no
     formulation or solver of this package is used.
     """
     Z = kernel(step.J)
@@ -91,7 +91,7 @@ def mass_norm(M: NDArray[np.floating[Any]], a: NDArray[np.floating[Any]]) -> flo
 
 
 def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
-    """Return the distance of `a` from the true acceleration in the mass norm, relative to its size and that of a0."""
+    """Return the error |a - true| / (|true| + |a0|) in the mass norm; a0 is the free acceleration."""
     true = minimiser(step) if true is None else true
     size = mass_norm(step.M, true) + mass_norm(step.M, free_acceleration(step))
     return mass_norm(step.M, a - true) / size
@@ -100,12 +100,12 @@ def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
 def misses(
     steps: Iterable[StepData], candidate: Callable[[StepData], Vector], true: Callable[[StepData], Vector] = minimiser
 ) -> list[float]:
-    """Return the errors of a candidate's accelerations of steps, see `miss`."""
+    """Return the error of a candidate's acceleration for each step, see `miss`."""
     return [miss(s, candidate(s), true(s)) for s in steps]
 
 
 def answer(formulation: Any, sequence: SolverSequence, step: StepData) -> tuple[Vector, Vector | None]:
-    """Solve a step without certificate; the acceleration is infinite if there is none."""
+    """Solve a step without certificate; the acceleration is infinite if the solver returns none."""
     program, data = formulation.apply(step)
     raw, _ = sequence.solve(program)
     if raw.x is None:
@@ -121,13 +121,13 @@ def by_formulation(name: str) -> Callable[[StepData], Vector]:
 
 
 def _orthonormal(X: Matrix) -> Matrix:
-    """Make the columns of X orthonormal; the shift keeps X = 0 away from rank 0."""
+    """Make the columns of X orthonormal; the shift gives X = 0 full rank."""
     rows, columns = X.shape
     return np.asarray(np.linalg.qr(X + 1e-3 * np.eye(rows, columns))[0])
 
 
 EIGENVALUES = (0.1, 10.0)
-"""Range of the eigenvalues of M that are not zero, narrow so that rounding errors stay small."""
+"""Range of the nonzero eigenvalues of M, narrow so that rounding errors stay small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,19 +140,19 @@ class Size:
 
     @property
     def numbers(self) -> int:
-        """Count the numbers that make a step of this size."""
+        """Return how many numbers describe a step of this size."""
         return self.n * self.rank + self.rank + self.rows * (self.n + 1) + 2 * self.n
 
 
 def drawn(random: np.random.Generator, most: int = 8, well_posed: bool = True) -> Size:
-    """Draw a size; `well_posed` says whether rank M plus the number of rows is at least n."""
+    """Draw a size; `well_posed` states whether rank M plus the number of rows is to be at least n."""
     n = int(random.integers(2 if well_posed else 3, most + 1))
     rank = int(random.integers(1, n if well_posed else n - 1))
     return Size(n, rank, int(random.integers(n - rank, n) if well_posed else random.integers(1, n - rank)))
 
 
 def singular_step(z: Vector, size: Size, outside: float = 0.0) -> StepData:
-    """Make the step that numbers in [-1, 1] describe.
+    """Decode numbers in [-1, 1] into a step with a singular mass matrix.
 
     Its force has a part in the range of M, a part in the kernel of M that is a constraint force J^T y, and `outside`
     times a unit vector from the kernel of M.

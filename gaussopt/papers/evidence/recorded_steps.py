@@ -17,7 +17,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
 
 def recorded(specs: Sequence[Spec], pairs: Sequence[tuple[str, str]], budget: float | None) -> list[TimedAnswers]:
-    """Return answers, and times within a budget in s if given, of formulations by solvers that do not refuse."""
+    """Return answers of the pairs that accept the steps and, if a budget in s is given, times measured within it."""
     answers: list[Answers] = []
     times: list[Times] = []
     for spec in specs:
@@ -31,10 +31,10 @@ def recorded(specs: Sequence[Spec], pairs: Sequence[tuple[str, str]], budget: fl
 
 
 def in_turns(works: Sequence[Callable[[], object]], rounds: int, number: int | Sequence[int] = 1) -> Matrix:
-    """Measure the processor times of several functions, which take turns after a first one that is left out.
+    """Measure the processor times of several functions, called in alternation; a first round is discarded.
 
-    Returns seconds of a call, the mean of `number` calls, (rounds, works). Waiting does not count, so that the times
-    hold on a machine that others use too.
+    Returns seconds per call, the mean of `number` calls, (rounds, works). Processor time excludes waiting, so that the
+    times are valid on a machine with other load too.
     """
     calls = np.broadcast_to(number, len(works)).tolist()
     turns = [[timeit(w, number=n, timer=process_time) / n for w, n in zip(works, calls, strict=True)]

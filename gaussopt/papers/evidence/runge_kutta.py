@@ -16,7 +16,7 @@ Rates = Callable[[Any, Vector], Vector]
 
 
 def march(rates: Rates, state: Vector, dt: Any) -> Iterator[Vector]:
-    """Yield the states after every step, endlessly; the step is one number or one for each motion.
+    """Yield the start and the state after every step, without end; `dt` is one number or one for each motion.
 
     The rates are called four times per step, in the order of the stages: rates that draw random errors rely on it.
     """

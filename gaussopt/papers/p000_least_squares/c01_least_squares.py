@@ -1,8 +1,8 @@
 """C1: the least-squares form gives the true acceleration without multipliers.
 
 Equation (14) is exact with the Moore-Penrose inverse of the product. Equation (16), used by the source, is exact with
-generalised inverses that are weighted by the masses; with those of Moore and Penrose it minimises an unweighted
-distance and is exact for all forces only if M leaves ker J invariant.
+generalised inverses that are weighted by the masses; with Moore-Penrose inverses it minimises an unweighted distance
+and is exact for all forces only if M leaves ker J invariant.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _reading_16(samples: Samples, along: bool) -> Reading:
-    """Read eq. (16) in general, and on steps whose kernel is M-invariant or whose free acceleration keeps the rows."""
+    """Judge eq. (16) in general, for steps with M-invariant ker J, and for free accelerations that satisfy the rows."""
     same, free = (max(rs.misses(map(make, samples), equation_16)) <= EXACT for make in (_invariant, _kept))
     return text.reading("by-16", along and same and free, {"invariant": same, "kept": free})
 
@@ -103,7 +103,7 @@ def _optimality(samples: Samples) -> Derivation:
 
 
 def _start() -> Derivation:
-    """Check closed forms of the crank's acceleration at the printed start: the true one, and that of (16)."""
+    """Check closed forms of the crank's true acceleration and of its acceleration by (16) at the printed start."""
     found = []
     for tau in (-0.5, 0.0):
         entry = problem("crank-slider", tau=tau)
@@ -155,7 +155,7 @@ def _nearest(s: StepData) -> Vector:
 
 
 def _error_map(s: StepData) -> tuple[Matrix, Matrix]:
-    """Return Y with orthonormal columns orthogonal to ker J, and E: (16) errs by E Y^T J^+ (gamma - J a0)."""
+    """Return an orthonormal basis Y of range J^T, and E with which (16) has the error E Y^T J^+ (gamma - J a0)."""
     Z = rs.kernel(s.J)
     Y = np.linalg.qr(s.J.T)[0]
     return Y, np.asarray(Z @ np.linalg.solve(Z.T @ s.M @ Z, Z.T @ s.M @ Y))
@@ -177,7 +177,7 @@ def _invariance(samples: Samples) -> Derivation:
 
 
 def _worst_gamma(s: StepData) -> Vector:
-    """Return the right-hand side of unit correction J^+ (gamma - J a0) with the largest error of (16)."""
+    """Return the gamma whose correction J^+ (gamma - J a0) is a unit vector and maximises the error of (16)."""
     Y, E = _error_map(s)
     direction = np.linalg.svd(E)[2][0]
     return np.asarray(s.J @ (rs.free_acceleration(s) + Y @ direction))
@@ -190,7 +190,7 @@ def _repairs(samples: Samples) -> Derivation:
 
 
 def _inverse_15(s: StepData) -> float:
-    """Measure, relative, how far eq. (15) with J_M^- and P is from a least-squares inverse of M^(1/2) P."""
+    """Measure the relative error of eq. (15), with J_M^- and P, as a least-squares inverse of M^(1/2) P."""
     root, inverse = _roots(s.M)
     P = np.eye(s.n) - _weighted_inverse(s) @ s.J
     A, B = root @ P, P @ inverse
@@ -207,13 +207,13 @@ def _true_inverse(s: StepData) -> Vector:
     root, inverse = _roots(s.M)
     N, Jp = rs.projector(s.J), np.linalg.pinv(s.J)
     b = inverse @ s.force - root @ (Jp @ s.gamma)
-    # ker (M^(1/2) N) is the range of J^T: a cutoff between rounding error and the smallest mass finds it.
+    # The kernel of M^(1/2) N is the range of J^T; the cutoff lies between rounding errors and the smallest mass.
     return np.asarray(Jp @ s.gamma + N @ (np.linalg.pinv(root @ N, rcond=1e-8) @ b))
 
 
 def _weighted_inverse(s: StepData) -> Matrix:
     _, inverse = _roots(s.M)
-    # The same as M^-1 J^T (J M^-1 J^T)^-1, with the square root of its condition number.
+    # This is M^-1 J^T (J M^-1 J^T)^-1, but the matrix inverted has only the square root of the condition number.
     return np.asarray(inverse @ np.linalg.pinv(s.J @ inverse))
 
 
@@ -272,7 +272,7 @@ def _adversary_14(quick: bool) -> Attempt:
 
 
 def _along() -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
-    """Try (16) at the states of two motions, with a table of errors; the values are those of the printed motion."""
+    """Try (16) at the states of two motions, and tabulate the errors; median and largest are of the printed torque."""
     rows: list[tuple[object, ...]] = []
     missed: list[Vector] = []
     for tau, name in ((-0.5, "crank-A-2s"), (0.0, "crank-B-20s")):
@@ -308,7 +308,7 @@ def _constraint(s: StepData, a: Vector) -> float:
 
 
 def _adversary_condition(quick: bool) -> Attempt:
-    """Minimise the largest error of (16) over the distance of NM(I - N) from zero; the ratio cannot be below 1."""
+    """Minimise the largest error of (16) divided by |N M (I - N)| / |M|; the ratio cannot be below 1."""
     n, m = 3, 1
     size = rs.entries(n, m)
 
@@ -331,7 +331,7 @@ def _lucky_states(quick: bool) -> Attempt:
     angles, rates = np.linspace(-np.pi, np.pi, 7 if quick else 37)[1:], np.linspace(-60.0, 60.0, 11 if quick else 25)
 
     def difference(omega: float, theta: float) -> float:
-        # (16) describes the same mechanism with unit masses under the forces M^-1 Q, in its minimal coordinate.
+        # (16) solves the mechanism with unit masses under the forces M^-1 Q, here in its minimal coordinate.
         K, Kp = crank.directions(theta)
         a0 = crank.force(theta, omega) / crank.mass().diagonal()
         return float(K @ (a0 - Kp * omega**2) / (K @ K) - crank.acceleration(theta, omega)[2])

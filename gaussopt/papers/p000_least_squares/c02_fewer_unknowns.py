@@ -1,7 +1,7 @@
 """C2: fewer unknowns make the method more efficient than Lagrange multipliers.
 
-In operations this holds against the system of all n + m unknowns where constraints leave few freedoms. Against the
-smaller system of the multipliers alone it does not.
+Counted in operations this holds against the system of all n + m unknowns if the constraints leave few degrees of
+freedom. It does not hold against the smaller system of the multipliers alone.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from gaussopt.papers.texts import ClaimTexts
 
 SEED = 2
 SHARES = np.linspace(0.1, 0.99, 90)
-"""m / n at which operations are counted."""
+"""Ratios m / n at which operations are counted."""
 GRID = {False: ((20, 60, 150), (0.1, 0.3, 0.5, 2 / 3, 0.8, 0.9, 0.97)), True: ((20, 80), (0.25, 0.9))}
-"""Coordinates n, and m / n, of the timed steps, for a full and a quick run."""
+"""Numbers n of coordinates and ratios m / n of the timed steps; the key is whether the run is quick."""
 CRANK_SLIDER = 7, 6
 MANY = 0.66
-"""Least m / n at which few freedoms are left."""
+"""Ratio m / n from which the constraints leave few degrees of freedom."""
 
 text = ClaimTexts(__file__, seed=SEED, shares=(SHARES[0], SHARES[-1]))
 
 WEIGHTED = ("multipliers by Cholesky",)
-"""Ways that compute eq. (16) with weighted inverses, which is the elimination with multipliers."""
+"""Methods that compute eq. (16) with weighted inverses, which is the same as elimination with multipliers."""
 
 RIVALS = {"system": (plain.LU, plain.LDL), "fastest": tuple(plain.WITH)}
-"""The rivals of eq. (14) in each reading, of which the leanest counts; LU does not use that the system is symmetric."""
+"""Rivals of eq. (14) in each reading, of which the cheapest counts; LU does not exploit the symmetry of the system."""
 
 SLOWER = {"system": "slower than system", "fastest": "slower than fastest"}
-"""The name of the search against each reading."""
+"""Name of the search that tries to refute each reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Times of all lean ways at one size, measured in turns.
+    """Times of all methods at one size, measured in alternation.
 
     Attributes
     ----------
     n, m, diagonal : coordinates, rows, and whether M is diagonal
-    times : (rounds,) by way, s
+    times : (rounds,) by method, s
     """
 
     n: int
@@ -56,16 +56,16 @@ class Race:
     times: dict[str, Vector]
 
     def fastest(self, ways: tuple[str, ...]) -> Vector:
-        """Return the times of the way, of several, whose median is the shortest."""
+        """Return the times of the method with the smallest median among `ways`."""
         return min((self.times[w] for w in ways), key=np.median)
 
     def ratio(self, rivals: tuple[str, ...], ways: tuple[str, ...] = tuple(plain.WITHOUT)) -> float:
-        """Divide the median time of the fastest of several ways by that of the fastest of their rivals."""
+        """Return the median time of the fastest of `ways` divided by that of the fastest of `rivals`."""
         return float(np.median(self.fastest(ways)) / np.median(self.fastest(rivals)))
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by counted operations and by measured times of the leanest code, with diagonal M as in the source."""
+    """Judge by counted operations and by measured times of the fastest code, with diagonal M as in the source."""
     races = [_race(n, m, True, quick) for n, m in _sizes(quick)]
     ratios = {name: np.array([r.ratio(rivals) for r in races]) for name, rivals in RIVALS.items()}
     operations = {name: operation_ratio(rivals, True) for name, rivals in RIVALS.items()}
@@ -114,12 +114,12 @@ def cheaper_from(rivals: tuple[str, ...]) -> float:
 
 
 def _against_lu() -> tuple[Span, float]:
-    """Compare operations of eq. (14) with LU: their ratio, and the share of constraints from which it takes fewer."""
+    """Return the operations of eq. (14) over those of LU, and the ratio m / n from which eq. (14) takes fewer."""
     return Span.of(operation_ratio((plain.LU,), True)), cheaper_from((plain.LU,))
 
 
 def _grid(races: list[Race]) -> str:
-    """Return the timed sizes in words."""
+    """Describe the timed sizes."""
     sizes, many = [r.n for r in races], [r.m / r.n for r in races]
     return text("grid", sizes=(min(sizes), max(sizes)), many=(min(many), max(many)))
 
@@ -130,7 +130,7 @@ def _printed(races: list[Race]) -> Span:
 
 
 def _by_size(ratios: Vector, races: list[Race]) -> str:
-    """Return the span of ratios for each number of coordinates, in words."""
+    """Describe the span of ratios for each number of coordinates."""
     n = np.array([r.n for r in races])
     return ", ".join(f"{Span.of(ratios[n == size]):range} (n = {size})" for size in np.unique(n))
 
@@ -159,7 +159,7 @@ class Span:
 
 
 def _counts(quick: bool) -> Derivation:
-    """Compare counted loops with the formulas, and derive the consequences for eq. (14)."""
+    """Compare operations counted in loops with the formulas, and derive the consequences for eq. (14)."""
     rng = np.random.default_rng(SEED)
     worst, off = 0.0, []
     sizes = (10, 20) if quick else (20, 40, 80)
@@ -179,7 +179,7 @@ def _counts(quick: bool) -> Derivation:
 
 
 def _equation_16() -> Derivation:
-    """Compare eq. (16) as printed, with weighted inverses, with the elimination with multipliers."""
+    """Compare eq. (16), as printed but with weighted inverses, to the elimination with multipliers."""
     rng, apart = np.random.default_rng(SEED), 0.0
     for n, m in (CRANK_SLIDER, (9, 3), (30, 20)):
         step = rs.draw(rng, n, m)
@@ -195,7 +195,7 @@ def _equation_16() -> Derivation:
 def operation_ratio(
     rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES, ways: tuple[str, ...] = tuple(plain.WITHOUT)
 ) -> Vector:
-    """Divide operations of the cheapest of several ways, by default for eq. (14), by the cheapest rival's, by m / n."""
+    """Return operations of the cheapest of `ways` (by default for eq. (14)) over the cheapest rival's at each m / n."""
     of = plain.operations(shares, diagonal)
     least = [np.min([of[way] for way in among], axis=0) for among in (ways, rivals)]
     return np.asarray(least[0] / least[1])
@@ -222,7 +222,7 @@ def _race(n: int, m: int, diagonal: bool, quick: bool) -> Race:
 
 
 def _search(name: str, ratios: Vector, races: list[Race]) -> Attempt:
-    """Search sizes at which eq. (14) is not faster than its rivals."""
+    """Search for sizes at which eq. (14) is not faster than its rivals."""
     sizes = ", ".join(f"{r.n}/{r.m}" for r in races)
     slower = ", ".join(f"{r.n}/{r.m}" for r, x in zip(races, ratios, strict=True) if x >= 1)
     return text.attempt(
@@ -241,7 +241,7 @@ def _rows(races: list[Race]) -> tuple[tuple[object, ...], ...]:
 
 
 def _beside(quick: bool, races: list[Race]) -> OwnResult:
-    """Measure dense M, and the cost of eq. (16), which does not give the true acceleration."""
+    """Measure times with dense M, and those of eq. (16), which does not give the true acceleration."""
     dense = [_race(n, m, False, quick) for n, m in _sizes(quick)]
     spans = {name: Span.of(np.array([r.ratio(rivals) for r in dense])) for name, rivals in RIVALS.items()}
     return OwnResult(text("beside", **spans, printed=_printed(races), printed_dense=_printed(dense)))

@@ -1,7 +1,7 @@
 """C3: the crank-slider is solved exactly and comes to rest.
 
-By eq. (16) with Moore-Penrose inverses it is not solved exactly, and with the printed torque at all times it spins for
-ever: the work of the torque in a turn exceeds the damper's loss until the crank is fast.
+Eq. (16) with Moore-Penrose inverses does not solve it exactly. If the printed torque acts at all times, the crank turns
+for ever: until it is fast, the torque does more work in a turn than the damper dissipates.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ def check(quick: bool) -> Judgement:
         "such": f", such as {', or '.join(resting)}" if resting else "",
         "resting": "Some" if choices.refutes else "None", "tried": choices["count"] + choices["tried"],
         "work": 2 * np.pi * abs(PARAMETERS["tau"]),
-        # The angle at which it rests without torque, if it does.
+        # The angle at which the crank rests without torque, if it comes to rest.
         "static": crank.at(tau=0.0).static(-np.pi, 0.0) if limits[0] < 0 < limits[1] else None,
     }  # fmt: skip
-    # Whether it rests would depend on values that the source does not print.
+    # If some of our choices come to rest, values that the source does not print decide whether the crank does.
     missing = text("missing") if choices.refutes and not rests else ""
     return text.judgement(
         readings, (minimal, *_turns(crank, per_turn), _unit_masses(crank, unit, states)),
@@ -97,7 +97,7 @@ ENERGIES = np.linspace(0.1, 100.0, 33)
 
 
 def _spinning(crank: Crank, per_turn: int) -> tuple[bool, Vector, Attempt]:
-    """Tell whether the crank stops; return its speeds after 0, 1, 2, ... turns and the search for a stop too."""
+    """Return whether the crank stops, its speeds after 0, 1, 2, ... turns, rad/s, and the search for a stop."""
     rows = problem("crank-slider").reference(PRINTED)
     run = backwards(crank, 0.0, TURNS, per_turn)
     speeds = crank.speed(-run.covered, run.kinetic)
@@ -112,7 +112,7 @@ def _spinning(crank: Crank, per_turn: int) -> tuple[bool, Vector, Attempt]:
 
 
 def _turns(crank: Crank, per_turn: int) -> tuple[Derivation, Derivation]:
-    """Check that a faster turn ends faster, and the work of torque and damper in it, whether or not the crank rests."""
+    """Check that a turn begun faster ends faster, and that its energy changes by the work of torque and damper."""
     run = backwards(crank, 0.0, 1, per_turn, ENERGIES)
     whole = ~run.stops
     begin, end = ENERGIES[whole], run.kinetic[-1, whole]
@@ -160,12 +160,12 @@ def _first(crank: Crank, name: str, low: float, high: float, quick: bool) -> flo
 def _thresholds(crank: Crank, quick: bool) -> tuple[Attempt, tuple[float, float]]:
     bounds = {"tau": (-0.5, -0.1), "c": (1.0, 6.0), "g": (9.81, 40.0)}
     tau, damping, gravity = (_first(crank, name, *ends, quick) for name, ends in bounds.items())
-    # Above this torque the crank leaves the start forwards, where its weight does not hold it back at all.
+    # A torque above this exceeds the moment of the weight at the start, so that the crank turns forwards.
     upper = 0.5 * float((crank.m1 + crank.m2) * crank.g * crank.l1)
     per_turn = 200 if quick else 400
     between, above = np.linspace(tau + 1e-3, upper - 1e-3, 33), np.linspace(upper + 1e-3, 2.0, 33)
     resting = int(backwards(crank.at(tau=between), 0.0, 1, per_turn).stops.sum())
-    # Forwards is backwards in the mirror image.
+    # To turn forwards is to turn backwards in the mirror image, with the opposite torque and gravity.
     lifted = int(backwards(crank.at(tau=-above, g=-crank.g), 0.0, 2, per_turn).stops.sum())
     search = text.attempt(
         "thresholds", tau < PARAMETERS["tau"] or damping < PARAMETERS["c"] or gravity < PARAMETERS["g"],
@@ -223,7 +223,7 @@ def _table(crank: Crank, unit: Crank, speed: Vector, mean: float, quick: bool) -
 
 
 def _after(crank: Crank, seconds: float, tolerance: float) -> float:
-    """Compute the crank's angle some time after the printed start."""
+    """Return the crank's angle, rad, at the given seconds after the printed start."""
     found = solve_ivp(
         lambda _, x: (x[1], crank.acceleration(x[0], x[1])[2]), (0.0, seconds), (0.0, 0.0), "DOP853",
         rtol=tolerance, atol=tolerance,

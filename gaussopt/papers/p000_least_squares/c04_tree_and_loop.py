@@ -1,7 +1,7 @@
 """C4: the same treatment serves tree systems and closed loops.
 
-Gauss's principle does: it uses nothing but J and gamma, which hold a joint's rows whether or not the joint closes
-a loop. So does eq. (14). Eq. (16) with Moore-Penrose inverses also treats both alike, but gives the motion of neither.
+Gauss's principle and eq. (14) do: of the joints they use only J and gamma, which contain the rows of a joint whether or
+not it closes a loop. Eq. (16) with Moore-Penrose inverses also treats both alike, but gives the motion of neither.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _drawn(seed: int, count: int) -> list[rm.Mechanism]:
-    """Draw random trees and loops in turn."""
+    """Draw random trees and loops alternately."""
     rng = np.random.default_rng(seed)
     return [rm.draw(rng, MOST, bool(i % 2), SPREAD) for i in range(count)]
 
@@ -59,7 +59,7 @@ def _medians_16(quick: bool) -> dict[str, float]:
 
 
 def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[object, ...], ...], tuple[float, float]]:
-    """Check closed forms of the open and closed mechanism; return errors of (14) on both as table, and the largest."""
+    """Check closed forms of the mechanism, cut open and closed; also return the errors of (14) as rows and numbers."""
     crank = Crank.of(problem("crank-slider").parameter_values)
     states = reference_steps("crank-A-2s")[::stride]
     trees = [replace(s, J=s.J[:4], gamma=s.gamma[:4]) for s in states]

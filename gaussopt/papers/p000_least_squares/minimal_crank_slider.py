@@ -121,7 +121,7 @@ class Crank:
         return np.asarray(weight * np.cos(theta) - self.tau - self.k * stretch * self.gain(theta))
 
     def static(self, low: float, high: float) -> float:
-        """Find the angle between two others at which the crank rests; NaN if there is no equilibrium between them."""
+        """Find the equilibrium angle of the crank between `low` and `high`, rad; NaN if there is none."""
         ends = self.slope(np.array([low, high]))
         if ends[0] * ends[1] > 0:
             return float("nan")
@@ -164,11 +164,11 @@ class CrankRun:
 def backwards(
     crank: Crank, start: Values | float, turns: float, per_turn: int, kinetic: Values | float = 0.0
 ) -> CrankRun:
-    """Follow the kinetic energy T of cranks over the angle: dT/ds = U' - c x3'^2 |omega| with theta = start - s.
+    """Integrate the kinetic energy T of cranks over the angle: dT/ds = U' - c x3'^2 |omega| with theta = start - s.
 
-    With energy instead of time, the question whether a crank passes the next barrier is one of sign. Runge-Kutta of
-    fourth order with `per_turn` steps per turn, all cranks at once. At the angles `start` they have the energy
-    `kinetic`; where that is zero U' must be positive.
+    As a function of the angle, T stays positive if and only if a crank passes the next barrier. All cranks are
+    integrated at once, by the Runge-Kutta method of fourth order with `per_turn` steps per turn. They begin at the
+    angles `start` with the energies `kinetic`; where these are zero, U' must be positive.
     """
     step, count = 2 * np.pi / per_turn, round(turns * per_turn)
     shape = np.broadcast_shapes(

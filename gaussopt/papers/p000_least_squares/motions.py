@@ -17,7 +17,7 @@ MOTIONS = (
     ("lagrange", "kkt"), ("gauss", "kkt"), ("gauss", "osqp"), ("gauss", "newton"), ("gauss", "cvxpy"),
     ("least-squares", "kkt"),
 )  # fmt: skip
-"""Pairs that simulate the printed case with RK4."""
+"""Pairs of formulation and solver that simulate the printed case with RK4."""
 
 CONTROLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("kkt", "kkt", {}),
@@ -26,7 +26,7 @@ CONTROLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("deap, null-space coordinates", "deap", {}),
     ("deap, full coordinates with penalty", "deap", {"coordinates": "full", "generations": 80}),
 )
-"""Solvers of the short run with the papers' own integrator."""
+"""Label, solver and solver options of the short runs with the integrator of the papers."""
 
 
 def cases(quick: bool) -> list[Job]:

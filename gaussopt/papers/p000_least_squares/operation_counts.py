@@ -1,4 +1,4 @@
-"""Dense ways to solve one step, each as lean as LAPACK allows, and their numbers of floating-point operations.
+"""Dense methods for one step, each with as little work as LAPACK allows, and their counts of operations.
 
 Two keep the multipliers: the system of all n + m unknowns, and the m multipliers alone. Two avoid them and compute the
 source's eq. (14); a third computes its eq. (16). M is dense, or a vector of masses where it is diagonal.
@@ -46,7 +46,7 @@ def multipliers(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vect
 
 
 def normal_equations(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Solve eq. (14) with Z for N: QR of J^T, of which only the last n - m columns are formed; Cholesky of Z^T M Z."""
+    """Solve eq. (14) with Z in place of N: Z from QR of J^T, only the last n - m columns; Cholesky of Z^T M Z."""
     p, Z = _particular_and_kernel(J, gamma, len(f))
     MZ = M @ Z if M.ndim == 2 else M[:, None] * Z
     C, _ = lapack.dpotrf(Z.T @ MZ, lower=1)
@@ -54,7 +54,7 @@ def normal_equations(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) ->
 
 
 def two_qr(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Solve eq. (14) with Z for N: QR of J^T, and least squares with M^(1/2) Z by QR."""
+    """Solve eq. (14) with Z in place of N: Z from QR of J^T, then least squares with M^(1/2) Z by QR."""
     p, Z = _particular_and_kernel(J, gamma, len(f))
     if M.ndim == 1:
         root = np.sqrt(M)
@@ -80,7 +80,7 @@ def _particular_and_kernel(J: Matrix, gamma: Vector, n: int) -> tuple[Vector, Ma
 
 
 def as_printed(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Compute eq. (16), a0 + J^+ (gamma - J a0), by Cholesky factors of J J^T: not the true acceleration."""
+    """Compute eq. (16), a0 + J^+ (gamma - J a0), by Cholesky factors of J J^T; this is not the true acceleration."""
     a0 = f / M if M.ndim == 1 else lapack.dposv(M, f, lower=1)[1]
     S, _ = lapack.dpotrf(J @ J.T, lower=1)
     return np.asarray(a0 + J.T @ lapack.dpotrs(S, gamma - J @ a0, lower=1)[0])
@@ -108,17 +108,17 @@ def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:
 
 
 def cholesky(n: Vector | float) -> Vector | float:
-    """Return the operations n^3 / 3 of a Cholesky factorisation."""
+    """Return the number of operations of a Cholesky factorisation, n^3 / 3."""
     return n**3 / 3
 
 
 def householder(n: Vector | float, m: Vector | float) -> Vector | float:
-    """Return the operations of QR of an n by m matrix: 2 n m^2 - 2 m^3 / 3."""
+    """Return the number of operations of QR of an n by m matrix, 2 n m^2 - 2 m^3 / 3."""
     return 2 * n * m**2 - 2 * m**3 / 3
 
 
 def counted_cholesky(A: Matrix) -> tuple[Matrix, int]:
-    """Return the Cholesky factor by the textbook's loop, and the number of its operations."""
+    """Return the Cholesky factor by the textbook loop, and the number of operations of the loop."""
     L, count = np.tril(A), 0
     for j in range(len(L)):
         L[j, j] = np.sqrt(L[j, j])

@@ -41,7 +41,7 @@ FIGURES = (
     (8, "x3", 6, "q", "Slider position x₃", "m"),
     (9, "vx3", 6, "v", "Slider velocity ẋ₃", "m/s"),
 )
-"""Number in the source, name, coordinate, quantity, label, unit."""
+"""Figures of the source: number, name, index of the coordinate, quantity, label, unit."""
 
 
 def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
@@ -70,7 +70,7 @@ def _method() -> Section:
 
 @cache
 def operations_figure() -> Figure:
-    """Draw operations of eq. (14) over those of its rivals with multipliers, over the share of constraints."""
+    """Draw the ratio of the operations of eq. (14) to those of its rivals with multipliers, as a function of m / n."""
     shares = c02.SHARES
     rivals = {"the system of n + m unknowns by LU": (plain.LU,), "the system by L D Lᵀ": c02.RIVALS["system"],
               "the fastest way with multipliers": c02.RIVALS["fastest"]}  # fmt: skip
@@ -105,7 +105,7 @@ def _motions(results: PaperResults, reference: ReferenceData, findings: list[str
 
 
 def end_miss(exact: Trajectory, reference: ReferenceData) -> float:
-    """Return the difference of the crank's angle at the end of a motion from that of the reference, rad."""
+    """Return the difference between the crank's angles at the end of a motion and in the reference, rad."""
     last = int(np.argmin(np.abs(reference.t - exact.t[-1])))
     return float(abs(exact.q[-1, 2] - reference.q[last, 2]))
 
@@ -129,7 +129,7 @@ def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refer
 
 
 TORQUES, TURNS = (-0.5, -0.30, -0.28), 50
-"""Torques, N m: the printed one, and two on both sides of the least torque with which the crank rests; turns."""
+"""The printed torque, and one on each side of the least torque with which the crank comes to rest, N m; turns."""
 
 
 @cache
@@ -198,7 +198,7 @@ def _label(run: str) -> str:
 
 
 def _falling(settles: Trajectory) -> str:
-    """Return a clause if every quarter of the motion swings less than the one before it, else an empty text."""
+    """Return a clause if the range of the angle falls from each quarter of the motion to the next, else ""."""
     quarters = [float(np.ptp(part)) for part in np.array_split(settles.q[:, 2], 4)]
     return " with falling amplitude" if all(np.diff(quarters) < 0) else ""
 

@@ -1,4 +1,4 @@
-"""The printed programs of paper 001 against the contact laws: on grids of states, and forces over the angle."""
+"""Compare the printed programs of paper 001 with the contact laws: on grids of states, and over the angle."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def section(outcomes: Mapping[str, JobOutcome]) -> tuple[Section, list[str]]:
-    """Return the section and its findings, the first of them important; a sentence instead if the case failed."""
+    """Return the section and its findings, the first of them `Important`; if the case failed, the section says so."""
     outcome = outcomes.get(KEY)
     if outcome is None or outcome.failure:
         why = "It was not run." if outcome is None else outcome.failure
@@ -53,7 +53,7 @@ def section(outcomes: Mapping[str, JobOutcome]) -> tuple[Section, list[str]]:
 def paper_section(quick: bool) -> tuple[Section, list[str]]:
     """Return the atlas of the two bars and of the rod with their tables, as one section, and its findings.
 
-    The first finding is that of `sliding_together`.
+    The first finding is the sentence of `sliding_together`.
     """
     bars = scan("two-bar", _thinned("two-bar", 15 if quick else 45, 8 if quick else 30))
     rod = scan("sliding-rod", _thinned("sliding-rod", 12 if quick else 45, 2 if quick else 3, 8 if quick else 25))
@@ -91,13 +91,13 @@ BOUNDARIES: dict[str, Callable[[Vector], Vector]] = {
     "μ tan θ = 2 for the angle θ, above which C lifts off by the contact laws.": lambda t: 2.0 / np.tan(t),
     "75 μ² sin² θ = 16 (1 + 3 sin² θ) (1 + 3 cos² θ), above which A is not positive definite.": indefinite_from,
 }  # fmt: skip
-"""Closed forms of friction coefficients over the angle, rad, for the map of both ends sliding to the left."""
+"""Friction coefficients as functions of the angle, rad, by caption; for the map of both ends sliding to the left."""
 
 
 def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
     """Return a sentence and a small map of the printed QP where both ends of the two bars slide to the left.
 
-    The atlas is that of the two bars over angle and friction coefficient with all signs of slip.
+    `bars` is the atlas of the two bars over angle and friction coefficient, with all signs of slip.
     """
     theta, mu = bars.axes
     codes = bars.codes("qp")
@@ -114,10 +114,10 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
         "angle of AB / degrees", "friction coefficient μ", [LEGEND.get(c, c) for c in CLASSES["qp"]], small=True,
     )  # fmt: skip
     fine = np.linspace(theta.values[0], theta.values[-1], 400)
-    # The second curve lies between the darkest classes.
+    # The second curve is white, since it lies between the darkest classes.
     for curve, style, colour in zip(BOUNDARIES.values(), ("-", "--"), ("black", "white"), strict=True):
         axes[0].plot(np.degrees(fine), curve(fine), style, color=colour, linewidth=1.2)
-    # The lines extend beyond the friction coefficients of the map.
+    # The curves extend beyond the friction coefficients of the map.
     axes[0].set_ylim(mu.values[0], mu.values[-1])
     angles, frictions = np.meshgrid(np.degrees(theta.values).round(6), mu.values, indexing="ij")
     data = {"angle of AB / degrees": angles.ravel(), "mu": frictions.ravel(),
@@ -149,7 +149,7 @@ def lift_off() -> float:
 
 @cache
 def forces_figure() -> Figure:
-    """Draw the forces with both ends sliding to the left on the floor, no rotation, gravity alone, printed values."""
+    """Draw the forces for bars that do not rotate, both ends sliding to the left, at default parameters."""
     steps = samples.on_floor(np.radians(ANGLES))
     found = samples.compare(steps.A, steps.b)
     curves = {

@@ -1,6 +1,6 @@
 """Tables of the rod and the two bars of paper 001: where the printed program differs from mechanics, and by how much.
 
-Every number is computed from the step data of the problems; stated values and closed forms are listed with it.
+Numbers are computed from step data; closed forms, and values "stated" by an analysis of the paper, are listed as well.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ texts = Texts(__file__)
 def two_bar_stack(
     theta: float, slips: tuple[int, int] = CO_SLIDING, mu: float = 0.2, omega: float = 0.0, **settings: Any
 ) -> ContactStack:
-    """Return the operator of the two bars with both ends on the floor at an angle, rad, and the rate omega, rad/s."""
+    """Return the contact operator of the two bars, both ends on the floor, at an angle, rad, and a rate, rad/s."""
     angles = {"theta1_0": theta, "theta2_0": np.pi / 2 - theta, "omega1_0": omega, "omega2_0": -omega}
     return _stack(problem("two-bar", mu=mu, **settings).at(**angles), slips)
 
@@ -76,7 +76,7 @@ def _closed_eta(theta: float, mu: float) -> float:
 
 
 def _entries(theta: float, mu: float) -> float:
-    """Return A_12 A_21 of co-sliding, whose sign decides whether weights exist."""
+    """Return A_12 A_21 with both ends sliding to the left; its sign decides whether symmetrising weights exist."""
     A = two_bar_stack(theta, mu=mu).delassus[0]
     return float(A[0, 1] * A[1, 0])
 
@@ -116,7 +116,7 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
     ):
         name, shown = f"spreading: positive definite below ({bound})", bound.replace("=", "<")
         rows.append(_row(name, mu, _root(_lowest, *between, mu, SPREADING), np.degrees(angle), shown))
-    # Near 90 degrees the bound of co-sliding is lowest.
+    # If both ends slide to the same side, the bound on mu is lowest near 90 degrees.
     limit = float(brentq(lambda mu: _lowest(np.pi / 2 - 1e-4, mu, CO_SLIDING), 0.8, 1.0, xtol=1e-12))
     name = "co-sliding: positive definite at all angles for μ below 8/√75"
     rows.append(_row(name, limit, limit, 8 / 75**0.5, 0.9237, "1"))
@@ -205,7 +205,7 @@ STATES = (
 
 
 def table_25() -> Table:
-    """Compare LCP, printed QP and weighted QP with the stated forces: two bars, co-sliding to the left at mu = 0.2."""
+    """Compare LCP, printed QP and weighted QP with stated forces; both ends of the bars slide to the left, mu = 0.2."""
     rows = []
     for name, degrees, omega, pull, lcp, qp, stated in STATES:
         stack = two_bar_stack(np.radians(degrees), omega=omega, F_C=pull)
@@ -219,7 +219,7 @@ def table_25() -> Table:
 
 
 def joint_table() -> Table:
-    """Compute the states of `table_25` with two hinge rows: the printed program over all ideal forces (eq. 24)."""
+    """Solve the states of `table_25` with two hinge rows by the printed program over all ideal forces (eq. 24)."""
     stated = {"60°, 20 N up at C": "19.4323, -0.8988"}
     rows = []
     for name, degrees, omega, pull, *_ in STATES[:5]:
@@ -265,14 +265,14 @@ FROZEN = (
 
 
 def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
-    """Return the errors of frozen friction in the norm of A_0, from zero force down to 1e-12, and the first iterate."""
+    """Iterate frozen friction from zero force; return errors in A_0's norm, down to 1e-12, and the first iterate."""
     path = Iteration.run(stack.smooth, stack.delassus - stack.smooth, stack.bias, 60).path
     errors = norm(stack.smooth, path - sets.lcp(stack.delassus, stack.bias))[:, 0]
     return errors[: int(np.argmax(errors <= 1e-12 * errors[0])) + 1], path[1, 0]
 
 
 def frozen_table() -> Table:
-    """Try frozen friction on the two bars: bound of the contraction, measured ratio, spectral radius, iterations."""
+    """Tabulate frozen friction on the two bars: contraction bound, measured ratio, spectral radius, iterations."""
     rows = []
     for name, degrees, pull, stated in FROZEN:
         stack = two_bar_stack(np.radians(degrees), F_C=pull)
@@ -283,7 +283,7 @@ def frozen_table() -> Table:
         part = np.ix_(active, active)
         radius = float(np.abs(np.linalg.eigvals(np.linalg.solve(A_0[part], C[part]))).max())
         ratios = errors[1:] / errors[:-1]
-        # The last ratio that is free of rounding errors.
+        # Only these ratios are free of rounding errors.
         clear = ratios[errors[1:] > 1e-9 * errors[0]]
         wrong = float(np.abs(first - found["lam_lcp"][0]).max())
         rows.append((name, float(found["contraction"][0]), stated[0], float(clear[-1]), float(clear[-2:].max()),

@@ -86,7 +86,7 @@ def _smallest() -> Attempt:
 
 
 def _one_sided() -> Attempt:
-    """Compare the change of the form (20) for one contact with what (23) says of it, exactly."""
+    """Compare, in rational numbers, the change of the form (20) for one contact with the change that (23) states."""
     A, B, change = Fraction(1), Fraction(-10), Fraction(1)
     force = -B / A
     rise, stated = A * ((force + change) ** 2 - force**2) / 2, A * change**2 / 2
@@ -109,7 +109,7 @@ def _two_contacts(quick: bool) -> Derivation:
 def _every_two(quick: bool) -> tuple[Matrix, Matrix]:
     """Make a grid over all definite problems of two contacts, up to units and up to exchanging the contacts."""
     s, k, load = (8, 8, 36) if quick else (20, 20, 72)
-    # Never on a symmetry, where rounding error would decide.
+    # The grid avoids symmetric problems, for which rounding errors would decide.
     shared, skew = np.linspace(-0.97, 0.96, s), np.tan(np.linspace(0.013, 1.53, k))
     grid = np.meshgrid(shared, skew, 0.017 + np.linspace(0, 2 * np.pi, load, endpoint=False))
     return problems.two_contacts(*(x.ravel() for x in grid))
@@ -178,10 +178,10 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt]:
 
 
 def _link(pull: int) -> tuple[list[Fraction], Fraction]:
-    """Compute contact laws and (24) for two unit masses on a horizontal link, the first on a rough floor, N.
+    """Return forces, N, by the contact laws and by (24) for two linked unit masses, the first on a rough floor.
 
-    The coordinates are x_1, y_1, x_2; the link keeps x_1 - x_2 and shares a pull on the second mass, so that
-    a_J - a_0 = pull / 2 along x_1. The slip is positive, mu = 1/2, and the weight 10 N.
+    The coordinates are x_1, y_1, x_2; the horizontal link keeps x_1 - x_2 constant and halves a pull on the second
+    mass, so that a_J - a_0 = pull / 2 along x_1. The slip is positive, mu = 1/2, and the weight 10 N.
     """
     A, b, ell = [[1]], [-10], Fraction(-1, 2) * Fraction(pull, 2)
     (z,) = sets.lcp_exactly(A, b)
@@ -266,7 +266,7 @@ def _ratio(sign: float, generations: int) -> float:
     def measure(points: Matrix) -> Vector:
         A, b = problems.two_contacts(*points.T)
         found = samples.compare(A, b)
-        # The difference in units of the problem's size, as the violation is; where both are rounding, so is the ratio.
+        # Difference and violation are in units of the problem's size; the ratio of two rounding errors is excluded.
         unit = np.linalg.norm(found.program - found.laws, axis=1)
         clear = np.maximum(unit, found.violation) > 1e-6
         return np.where(clear, sign * np.log(np.maximum(unit, 1e-300) / np.maximum(found.violation, 1e-300)), np.nan)

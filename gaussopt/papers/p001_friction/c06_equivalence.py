@@ -1,4 +1,4 @@
-"""C6: quadratic programs and complementarity problem as conditions for each other, (34) to (37) of paper 001."""
+"""C6: equivalence of quadratic programs and the complementarity problem, eqs. (34) to (37) of paper 001."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gaussopt.papers.texts import ClaimTexts
 
 SEED = 60
 GAP = 1e-6
-"""Relative distance above which two answers differ; its square is that for an excess of the objective."""
+"""Relative distance above which two answers differ; its square is the threshold for an excess of the objective."""
 
 EXAMPLE = [[2, 1], [0, 2]]
 """A of the example in rational numbers."""
@@ -27,7 +27,7 @@ EXAMPLE = [[2, 1], [0, 2]]
 DIRECTIONS = ("sufficient", "necessary", "primal", "dual")
 
 Broken = dict[str, Mask]
-"""Masks of the samples of a stack at which each direction fails, by its name, and at which all contacts bear."""
+"""Masks over a stack of samples: where each direction fails, by its name, and where all contacts carry a force."""
 
 texts = ClaimTexts(__file__, seed=SEED)
 
@@ -81,7 +81,7 @@ def _broken(A: Matrix, b: Matrix) -> Broken:
     laws = [samples.natural(A, b, v, v) > GAP for v in (x, y)]
     bearing = np.asarray((sets.times(A, z) + b <= GAP * np.abs(b)).all(axis=1) & (z > 0).all(axis=1))
     return {
-        # The excess is of second order in the distance of two strictly convex minima.
+        # The excess of a strictly convex objective is of second order in the distance from its minimum.
         "sufficient": laws[0], "necessary": excess > GAP**2 * np.maximum(value(z), 1e-300), "primal": laws[1],
         "dual": (samples.relative(A, b, x, y) > GAP) & (np.abs(b).max(axis=1) > 0), "bearing": bearing,
     }  # fmt: skip
@@ -121,7 +121,7 @@ def _scalar() -> Derivation:
 def _symmetric(quick: bool) -> Derivation:
     count, number, worst = (60 if quick else 400), 0, 0.0
     for A, b in problems.random_stacks(count, (SEED, 1)):
-        # Without the functions that are judged: (36) as contact laws, (37) through its multipliers.
+        # This avoids the functions under test: (36) is solved as contact laws, (37) with its multipliers.
         z = sets.lcp(A, b)
         x = sets.solve(A, np.zeros_like(b), A, A, b).x
         values = (
@@ -151,7 +151,7 @@ def _even(quick: bool) -> Counter[str]:
 
 
 def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
-    """Count the failures of each direction on random matrices and hinged bars, and samples where all contacts bear."""
+    """Count failures of each direction on random matrices and hinged bars, and samples with forces at all contacts."""
     count = 60 if quick else 400
     matrices = problems.random_stacks(count // 4 + 1, (SEED, 3), problems.SKEWS)
     hinged = [

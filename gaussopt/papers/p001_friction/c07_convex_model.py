@@ -21,11 +21,11 @@ from gaussopt.solving.solve import solve_lcp
 SEED = 70
 MU = 0.2
 ONE_SIDED = np.array([[2.0, 1.0], [0.0, 2.0]])
-"""Positive definite; only one of the opposite entries vanishes."""
+"""Positive definite; only one of A_12 and A_21 vanishes."""
 OPPOSED = np.array([[2.0, 1.0], [-1.0, 2.0]])
-"""Positive definite; the opposite entries differ in sign."""
+"""Positive definite; A_12 and A_21 differ in sign."""
 ROUND = np.array([[3.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 2.0, 3.0]])
-"""Positive definite; the products around the only cycle differ."""
+"""Positive definite; the products A_12 A_23 A_31 and A_13 A_32 A_21 around the only cycle differ."""
 
 DIRECTIONS = 12
 """Number of load directions for which an objective is tried."""
@@ -95,7 +95,7 @@ def _weighted_adversary(quick: bool) -> Attempt:
 
 
 def cycle_condition(A: Matrix) -> bool:
-    """Tell whether A_ij and A_ji have equal signs, and products around every cycle are equal in both directions."""
+    """Return whether A_ij and A_ji have equal signs, and products around every cycle are equal in both directions."""
     n = len(A)
     if any(np.sign(A[i, j]) != np.sign(A[j, i]) for i, j in combinations(range(n), 2)):
         return False
@@ -111,7 +111,7 @@ def cycle_condition(A: Matrix) -> bool:
 
 
 def weights_exist(A: Matrix) -> bool:
-    """Tell whether d_i A_ij = d_j A_ji has a solution d >= 1, by linear programming."""
+    """Return whether d_i A_ij = d_j A_ji has a solution d >= 1, by linear programming."""
     n = len(A)
     rows = np.zeros((n * (n - 1) // 2, n))
     for row, (i, j) in zip(rows, combinations(range(n), 2), strict=True):
@@ -129,7 +129,7 @@ def _cycles(quick: bool) -> Derivation:
             problems.random_definite(count, n, 0.1, rng)[0], problems.random_symmetrisable(count, n, rng)[0],
             problems.random_symmetrisable(count, n, rng)[0],
         ]  # fmt: skip
-        # In some samples both opposite entries vanish, in others only one.
+        # In some samples A_12 and A_21 both vanish, in others only A_12.
         both, one = kinds[2], kinds[2].copy()
         both[:, 0, 1] = both[:, 1, 0] = one[:, 0, 1] = 0.0
         for A in np.concatenate((*kinds, one)):
@@ -153,7 +153,7 @@ def _necessary() -> Derivation:
 
 
 def _product(quick: bool) -> tuple[Derivation, Attempt]:
-    """Check the program whose least value is zero: by active sets, and by a solver that does not use them."""
+    """Check the program whose minimum is zero, by active sets and by a solver that does not enumerate them."""
     count, number, without = (60 if quick else 400), 0, 0
     apart, value, lowest, solver = 0.0, 0.0, np.inf, 0.0
     tried = 0
@@ -210,7 +210,7 @@ def _margin(theta: Vector, mu: float) -> Vector:
 
 
 def without_weights(mu: float) -> list[tuple[float, float]]:
-    """Find angles in degrees between which the two bars, both ends sliding to the same side, have no weights."""
+    """Find the intervals of angles, degrees, without weights for the two bars, both ends sliding to the same side."""
     grid = np.radians(np.linspace(0.5, 89.5, 3561))
     values = _margin(grid, mu)
     places = np.flatnonzero(values[1:] * values[:-1] < 0)
@@ -227,7 +227,7 @@ def _two_bars(quick: bool) -> Derivation:
         gaps = without_weights(mu)
         angles = np.linspace(1.0, 89.0, 12 if quick else 60)
         for theta, A in zip(angles, samples.on_floor(np.radians(angles), mu=mu).A, strict=True):
-            # At 45° both opposite entries differ only by rounding errors.
+            # At 45°, which is not on the grid, A_12 and A_21 differ only by rounding errors.
             inside = any(low < theta < high for low, high in gaps)
             tried, wrong = tried + 1, wrong + (cycle_condition(A) == inside)
         told.append(f"μ = {mu:g}: none in " + ", ".join(f"({low:.3f}°, {high:.3f}°)" for low, high in gaps))
@@ -235,9 +235,9 @@ def _two_bars(quick: bool) -> Derivation:
 
 
 def best_objective(A: Matrix, generations: int) -> tuple[float, Matrix]:
-    """Find the P of the program over the rows of A, two contacts, with the least worst error; return error and P.
+    """Find P for which min 1/2 z^T P z subject to A z + B >= 0, two contacts, errs least; return error and P.
 
-    The worst error is taken over DIRECTIONS of B; P has unit first entry without loss of generality.
+    The error is the largest over DIRECTIONS of B; the first entry of P is 1 without loss of generality.
     """
     angle = 0.1 + 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     b = np.stack((np.cos(angle), np.sin(angle)), axis=1)

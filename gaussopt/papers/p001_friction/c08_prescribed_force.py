@@ -23,13 +23,13 @@ CONVERGED = 1e-12
 """Relative change of the forces at which an iteration ends."""
 
 ROUNDING = 1e-6
-"""Excess over the bound of one iteration that may be rounding error, for errors down to 1e-6 of the forces."""
+"""Relative excess over the bound of one iteration that rounding may cause, for errors above 1e-6 of the forces."""
 
 FALLING = [degrees for degrees, loads in POSES.values() if not loads]
 """Angles of the special states of the two bars with gravity alone, degrees."""
 
 STEPS = 250
-"""Most iterations where no bound limits their number."""
+"""Number of iterations in cases without a bound on the number that is needed."""
 
 texts = ClaimTexts(__file__, seed=SEED, poses="; ".join(POSES))
 
@@ -47,7 +47,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _iterated(quick: bool) -> OwnResult:
-    """Study friction if Gauss's principle is solved again and again, which the source does not propose."""
+    """Study an iteration that the source does not propose: Gauss's principle with the friction of the last iterate."""
     rows, program = _two_bars()
     contraction, adversary, beyond = _contraction(quick), _adversary(quick), _beyond(quick)
     sentence = texts("iterated", contraction=contraction, beyond=beyond)
@@ -57,7 +57,7 @@ def _iterated(quick: bool) -> OwnResult:
 
 @dataclass(frozen=True)
 class Iteration:
-    """Frozen friction on a stack, N' = LCP(A_0, B + C N): the forces from the first on, (iterations + 1, B, k)."""
+    """Iteration of frozen friction on a stack, N' = LCP(A_0, B + C N); `path`: all N, (iterations + 1, B, k)."""
 
     path: Matrix
 
@@ -102,7 +102,7 @@ def _bars(count: int, mu: float, rng: np.random.Generator) -> list[Contacts]:
 
 
 def _known(quick: bool) -> tuple[Derivation, Attempt]:
-    """Check the identity by which the motion minimises (25) with friction held at its true value, and the minimum."""
+    """With friction fixed at its true value, check the identity by which the motion minimises (25), and the minimum."""
     rng, number, worst, identity = np.random.default_rng([SEED, 1]), 0, 0.0, 0.0
     for steps in _bars(60 if quick else 400, 1.0, rng):
         steps = steps[problems.definite(steps.A)]
@@ -211,7 +211,7 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
         active = z[i] > 0
         S = np.linalg.solve(A0[i][np.ix_(active, active)], C[i][np.ix_(active, active)])
         radius = float(np.abs(np.linalg.eigvals(S)).max())
-        # Over two iterations, because eigenvalues of opposite sign make the ratio alternate.
+        # The mean of two iterations, because eigenvalues of opposite sign make the ratio alternate.
         rate = float(np.sqrt(error[j, i] / error[j - 2, i]))
         below += rate <= rho[i] * (1 + 1e-6)
         first, last = (float(np.abs(run.path[n, i] - z[i]).max()) for n in (1, -1))
@@ -254,7 +254,7 @@ def _adversary(quick: bool) -> Attempt:
     generations = 15 if quick else 100
 
     def ratio(points: Matrix) -> Vector:
-        """Divide the error after one iteration by that before and by rho, which only the shape of C can change."""
+        """Return the error after one iteration over the error before it, divided by rho = 0.999."""
         count = len(points)
         A0 = np.tile(np.eye(2), (count, 1, 1))
         A0[:, 0, 1] = A0[:, 1, 0] = points[:, 0]
@@ -262,7 +262,7 @@ def _adversary(quick: bool) -> Attempt:
         b = np.stack((np.cos(points[:, 5]), np.sin(points[:, 5])), axis=1)
         start = np.maximum(points[:, 6:8], 0.0)
         rho = contraction(A0, C)
-        # Scaled to the largest factor that is still a contraction.
+        # C is scaled to a contraction factor just below 1.
         C = 0.999 * C / np.maximum(rho, 1e-300)[:, None, None]
         z = sets.lcp(A0 + C, b)
         before = norm(A0, start - z)

@@ -27,7 +27,7 @@ FED = 0.09
 """Instant at which energies are compared, s; no event occurs before it."""
 
 POINTS = {"the centroid of AB": 0.5, "the hinge B": 0.0, "the end A": 1.0}
-"""Points whose coordinates x and y may be: their distance from B divided by the length of AB."""
+"""Points to which the printed x and y may belong, with their distance from B divided by the length of AB."""
 
 CONSISTENT = 1e-6
 """Gap accelerations and powers that count as zero, m/s² and W."""
@@ -80,7 +80,7 @@ class Start:
     point: str
     """The point whose coordinates are x and y."""
     doubled: bool
-    """Whether the bars have the length 2 l, as the source's rod."""
+    """Whether the bars have the length 2 l, as the source's rod has."""
     gaps: Vector
     rates: Vector
 
@@ -153,7 +153,7 @@ def _least_bias() -> float:
     entry = problem("two-bar", variant="as-printed", case="airborne", F=0.0, g=0.0)
     times = np.linspace(0.0, 5.0, 60)
     steps = Contacts.of([entry.system.evaluate(t, entry.q0 + t * entry.v0, entry.v0) for t in times])
-    # Every LCP with b >= 0 has the solution 0, whatever A is; the bars then move in straight lines, as h is missing.
+    # If b >= 0, the LCP has the solution 0 for any A; without forces and h the coordinates are linear in time.
     return float(np.where(np.abs(steps.b) < 1e-12, 0.0, steps.b).min())
 
 
@@ -169,7 +169,7 @@ PRINTED_SIGN = -1
 
 
 def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:
-    """Compare derived and printed rows and bias with differences of the gaps; return errors of the printed ones."""
+    """Compare derived and printed rows and bias with differences of the gaps; also return errors of the printed."""
     printed, regular = _evaluate("printed-normal"), _evaluate()
     bias = _evaluate("printed-bias").zeta_N
     assert printed.v is not None
@@ -185,7 +185,7 @@ def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:
 
 
 def _missed_power() -> float:
-    """Return the power missing in the energy balance without h at the reconstructed start, by the contact laws, W."""
+    """Return the error of the power balance, W, at the reconstructed start if the contact laws are solved without h."""
     step = _evaluate()
     (N,), (a,) = _forces(Contacts.of([replace(step, h=np.zeros(4))]))
     friction = float(-np.sign(step.v_T[:, 0]) * step.mu * N @ step.v_T[:, 0])
@@ -252,10 +252,10 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]], bool]:
 
 
 RIGHT = {"sign": "against the slip", "W_N": "derived", "bias": "derived", "h": "with h"}
-"""The reading of the mechanics."""
+"""The choices that are mechanically correct."""
 
 PRINTED = {"sign": "along the slip", "W_N": "printed", "bias": "printed", "h": "without h"}
-"""The printed reading."""
+"""The printed choices."""
 
 
 def _forces(stack: Contacts) -> tuple[Matrix, Matrix]:
@@ -266,10 +266,10 @@ def _forces(stack: Contacts) -> tuple[Matrix, Matrix]:
 
 
 def _power(step: StepData, a: Matrix) -> Vector:
-    """Return the rate of the mechanical energy less the power of the loads for accelerations (..., n), in W.
+    """For accelerations a, (..., n), return the rate of the mechanical energy less the power of the loads, in W.
 
-    Along q'' = a it is exactly v^T (M a + h - Q), since v^T (M a + h) is the rate of the kinetic energy: differences of
-    the energy would err by more than the balance may.
+    With q'' = a it is exactly v^T (M a + h - Q), since v^T (M a + h) is the rate of the kinetic energy. Finite
+    differences of the energy would have errors above the tolerance of the balance.
     """
     assert step.v is not None
     return np.asarray((a @ step.M + step.h - step.Q) @ step.v)
@@ -306,7 +306,7 @@ def _other_states(quick: bool) -> Attempt:
 
 
 def _data(least: float, kept: dict[str, list[str]], bias: float, gained: float, off: tuple[float, float]) -> Table:
-    """Return the printed data with consistent ones; the arguments are results of the searches, see `check`."""
+    """Tabulate the printed data and consistent data; the arguments are results of the searches, see `check`."""
     p = _printed()
     rise = p["l"] / 2 * np.cos(p["theta1_0"]) * p["omega1_0"]
     return texts.table(

@@ -25,7 +25,7 @@ MAP = "atlas-two-bar-qp-sliding"
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:
     """Describe the proposal of the paper, results that hold, results that do not and why, and misprints.
 
-    `outcomes` holds the case of the maps as well.
+    `outcomes` must also hold the case of the maps.
     """
     results, bars, rod = PaperResults(outcomes), problem(PROBLEM), problem(ROD)
     runs = motions.pair_of(results, "two-bar-contact")

@@ -1,8 +1,8 @@
 """Contact problems for the claims of paper 001: random matrices, hinged bars, the two bars of the paper.
 
-Hinged bars are rods in the plane in the coordinates of all rods, with hinges as equality rows and contacts anywhere on
-them: gravity, random loads, spins and friction. Their joints are eliminated here by bordered systems, not by the code
-of the formulations. All draws are seeded.
+Hinged bars are planar rods in absolute coordinates, with hinges as equality rows, contacts anywhere on the rods,
+gravity, random loads, angular velocities and friction. Their joints are eliminated here by bordered systems, not by the
+code of the formulations. All draws are seeded.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ EQUAL = 1e-8
 """Relative difference of the forces up to which two programs agree."""
 
 DECIDED = 1e-9
-"""Relative violation of a criterion up to which it is rounding error."""
+"""Relative violation of a criterion up to which it counts as rounding error."""
 
 BORDER = (1e-11, 1e-6)
-"""Violations between these decide nothing: rounding error then decides whether two answers agree."""
+"""Between these violations rounding errors decide whether two answers agree, so such samples are not counted."""
 
 GRAVITY = 9.81
 
 
 @dataclass(frozen=True)
 class Contacts:
-    """B steps of one size with the joints kept, all contacts sliding.
+    """A stack of B steps of one size, with joints as rows and all contacts sliding.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Contacts:
 
     @cached_property
     def _moved(self) -> tuple[Matrix, Matrix, Matrix]:
-        """Accelerations without contact forces, and by unit normal and friction forces."""
+        """Accelerations without contact forces, (B, n), by unit normal forces and by their friction, (B, n, k) each."""
         n, k = self.M.shape[1], self.J_N.shape[1]
         right = np.concatenate((self.force, self.gamma), axis=1)[..., None]
         columns = (right, self._forces(self.J_N), self._forces(self.friction))
@@ -99,7 +99,7 @@ class Contacts:
 
     @cached_property
     def coupling(self) -> Matrix:
-        """C = A - A_0, the gap accelerations by friction, (B, k, k)."""
+        """C = A - A_0, the gap accelerations due to the friction of unit normal forces, (B, k, k)."""
         return self.J_N @ self._moved[2]
 
     @property
@@ -124,13 +124,13 @@ class Contacts:
 
     @property
     def ell(self) -> Matrix:
-        """Acceleration by the joints along the friction, sigma mu J_T (a_J - a_0), (B, k)."""
+        """Accelerations due to the joints along the friction forces, sigma mu J_T (a_J - a_0), (B, k)."""
         return sets.times(self.friction, self._moved[0] - self.free)
 
     def solve(self, friction: Matrix | None = None) -> sets.ActiveSetPoints:
-        """Solve the contact laws with the joints kept; x = (a, lam), y = lam_N.
+        """Solve the contact laws together with the joint rows; x = (a, lam), y = lam_N.
 
-        `friction`, (B, n), are forces known in advance in place of friction: Gauss's principle with contacts.
+        Known forces `friction`, (B, n), replace Coulomb friction; the result then fulfils Gauss's principle.
         """
         given = 0.0 if friction is None else friction
         p = np.concatenate((self.force + given, self.gamma), axis=1)
@@ -152,7 +152,7 @@ class Contacts:
         return problems.definite(self._all_ideal[1])
 
     def over_all_forces(self) -> tuple[Matrix, Callable[[Matrix], Vector]]:
-        """Return normal forces by the program (24) over all ideal forces, and its objective as a function of them.
+        """Return normal forces by the program (24) over all ideal forces, and the objective as a function of these.
 
         The joint rows determine the joint forces, so that the objective is a function of the normal forces alone.
         """
@@ -185,7 +185,7 @@ def hinged_bars(
     Parameters
     ----------
     length, mass, angle, spin : (B, bars), m, kg, rad, rad/s
-    place : (B, k), of the contacts, from -1/2 to 1/2 of the bar
+    place : (B, k), position of each contact on its bar, from -1/2 to 1/2 of the length
     load : (B, bars, 3), forces at the centroids in addition to gravity, N, and torques, N m
     mu, slip : (B, k), friction coefficients, and the signs of the slips
     """
@@ -222,7 +222,7 @@ def hinged_bars(
 def random_bars(
     count: int, bars: int, contacts: int, rng: np.random.Generator, mu: tuple[float, float] = (0.0, 1.0)
 ) -> Contacts:
-    """Draw hinged bars of 0.5 to 2 m and kg in any pose; standard deviations are 1 rad/s for spins, 10 N and N m."""
+    """Draw hinged bars of 0.5 to 2 m and 0.5 to 2 kg; standard deviations: spins 1 rad/s, loads 10 N and 10 N m."""
     shape = (count, bars)
     return hinged_bars(
         rng.uniform(0.5, 2.0, shape), rng.uniform(0.5, 2.0, shape), rng.uniform(-np.pi, np.pi, shape),
@@ -246,7 +246,7 @@ def two_bars(labels: Sequence[str] = tuple(POSES)) -> Contacts:
 
 
 def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = None, **settings: float) -> Contacts:
-    """Put the ends of the two bars on the floor at angles in rad, rates in rad/s, speeds of the centroid in m/s."""
+    """Return steps with both ends on the floor at angles, rad, rates, rad/s, and speeds of the centroid, m/s."""
     entry = problem("two-bar", **settings)
     p = entry.parameter_values
     states = np.broadcast_arrays(theta, omega, p["vx0"] if vx is None else vx)
@@ -255,7 +255,7 @@ def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = Non
 
 
 def opposite_slides(angles: Vector, rate: float) -> tuple[Contacts, Vector]:
-    """Turn the two bars at a rate either way, so that the ends slide apart or together; return the angles, rad, too."""
+    """Return steps in which the bars rotate at +-`rate`, rad/s, so that the ends slide oppositely, and angles, rad."""
     theta, omega = np.repeat(angles, 2), np.tile([-rate, rate], len(angles))
     l = problem("two-bar").parameter_values["l"]
     return on_floor(theta, omega, l / 2 * np.sin(theta) * omega), theta
@@ -263,12 +263,12 @@ def opposite_slides(angles: Vector, rate: float) -> tuple[Contacts, Vector]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The contact laws, a printed program and the criterion on a stack.
+    """Forces by the contact laws and by a printed program, and the criterion for their equality, on a stack.
 
     Attributes
     ----------
     laws, program : (B, k), normal forces
-    difference : (B,), of the two, relative, in the unit of each contact
+    difference : (B,), relative difference of the two, with forces in the unit of each contact
     violation : (B,), relative violation of eta >= 0, eta . w = 0 at the laws' forces
     """
 
@@ -289,12 +289,12 @@ class Comparison:
 
     @property
     def borderline(self) -> Mask:
-        """Whether rounding error decides, (B,)."""
+        """Whether rounding errors decide if the answers are equal, (B,)."""
         return np.asarray((self.violation > BORDER[0]) & (self.violation < BORDER[1]))
 
     @property
     def mismatch(self) -> Mask:
-        """Whether the criterion is wrong, (B,)."""
+        """Whether the criterion predicts wrongly, borderline cases excluded, (B,)."""
         return np.asarray((self.equal != self.predicted) & ~self.borderline)
 
     @property
@@ -304,7 +304,7 @@ class Comparison:
 
 
 def compare(A: Matrix, b: Matrix, ell: Matrix | None = None) -> Comparison:
-    """Compare (29), or with `ell` (24) with the joints eliminated, with the contact laws, for positive definite A."""
+    """Compare (29) or, with `ell`, (24) after elimination of the joints to the contact laws; A is positive definite."""
     z = sets.lcp(A, b)
     x = sets.printed(A, b) if ell is None else sets.quadratic(sets.symmetric(A), 0.5 * ell, A, b)
     return Comparison(z, x, relative(A, b, x, z), natural(A, b, z, eta(A, z, ell)))
@@ -339,7 +339,7 @@ def relative(A: Matrix, b: Matrix, x: Matrix, z: Matrix) -> Vector:
 
 def maximise(function: Callable[[Matrix], Vector], bounds: Sequence[tuple[float, float]], generations: int) \
         -> tuple[float, Vector]:  # fmt: skip
-    """Return the largest value that differential evolution (seed 1, 15 points for each unknown) finds, and its place.
+    """Return the largest value that differential evolution (seed 1, 15 points for each unknown) finds, and its point.
 
     `function` takes points (P, d) and returns (P,); a point with a value that is not finite is never chosen.
     """

@@ -1,4 +1,4 @@
-"""Motions of paper 001 against the references, the printed loop, the energy by the sign of friction, and the rod."""
+"""Sections on paper 001: motions and references, the printed loop, energy by the sign of friction, and the rod."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def agreement_section(results: PaperResults, findings: list[str]) -> Section:
 
 
 def printed_loop(results: PaperResults, findings: list[str]) -> Section:
-    """Show the source's six steps, from the floor and from the air."""
+    """Show the source's algorithm of six steps, started on the floor and in the air."""
     rows = motions.reference_of("two-bar", "two-bar-contact").load()
     table = []
     for key, traj in results.group("loop, ").items():
@@ -149,7 +149,7 @@ def energy_figure(results: PaperResults) -> Figure | None:
 
 
 def rod(results: PaperResults, findings: list[str]) -> Section:
-    """Show the rod's motions: slides until it lies flat; slides, stops and sticks; slides and lifts off."""
+    """Show the rod's motions: it slides until it lies flat; slides, stops and sticks; or slides and lifts off."""
     entry = problem("sliding-rod")
     blocks = texts.blocks("rod", cases="; ".join(f"{case}: {entry.cases[case].description}" for case in motions.ROD))
     gallery = []

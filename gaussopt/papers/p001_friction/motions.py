@@ -1,4 +1,4 @@
-"""Motions of paper 001: two bars and a rod, from event to event and by the printed loop, and numbers read from them."""
+"""Motions of paper 001, two bars and a rod, event-driven and by the printed loop; and numbers read from them."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ PRINTED_LOOP: dict[str, Any] = {"stepper": "as-printed-001", "tolerance": math.i
 EXACT: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
 
 ENGINES = {PRINTED: "interpreted", MECHANICS: "compiled"}
-"""Engines of the motions from event to event: the LCP's are compiled, equal to interpreted ones up to rounding."""
+"""Engines of event-driven motions; for the LCP the compiled motion equals the interpreted one up to rounding."""
 
 STEPS, FEW_STEPS = (600, 1200), (200,)
-"""Steps of the printed loop up to the last event of the reference; for a quick run; the first by both programs."""
+"""Numbers of steps of the printed loop in full and in quick runs; both programs are run with the first number."""
 
 ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20, 50)}
-"""Instants of the references at which the motions are recorded, by the two pairs; a fifth of them in a quick run,
-and 20 at most."""
+"""Numbers of recorded instants of motions by PRINTED and by MECHANICS up to the end of the reference; quick runs have
+a fifth of them, and 20 at most."""
 
 LATER = 0.5
-"""End of the runs that compare energies by the printed loop, s."""
+"""End of the runs that compare energies, s, event-driven and by the printed loop."""
 
 FED = 0.09
 """Instant at which the energies with both signs of friction are compared, s; no event occurs before it."""
@@ -113,7 +113,7 @@ def reference_of(name: str, reference: str) -> Reference:
 
 
 def ends(traj: Trajectory) -> dict[str, Matrix]:
-    """Return places of the centroid of AB, of its ends A and B, and of C, each (2, N), m."""
+    """Return the positions of the centroid of AB, of its ends A and B, and of C, each (2, N), m."""
     x, y, th1, th2 = traj.q.T
     l = traj.meta["parameters"]["l"]
     along = l / 2 * np.array([np.cos(th1), np.sin(th1)])
@@ -123,7 +123,7 @@ def ends(traj: Trajectory) -> dict[str, Matrix]:
 
 
 def event_name(event: Mapping[str, Any]) -> str:
-    """Return the kind with the contact's name, as references write it."""
+    """Return kind and contact of an event as references write them."""
     return f"{event['kind']}:{event['contact']}" if "contact" in event else str(event["kind"])
 
 
@@ -152,13 +152,13 @@ def happened_in(traj: Trajectory) -> str:
 
 
 def jump(traj: Trajectory) -> float:
-    """Return the largest jump of a contact force between the two rows of an event, N."""
+    """Return the largest jump of a contact force at an event, between the rows before and after it, N."""
     rows = np.flatnonzero(np.diff(traj.t) < 1e-12)
     return float(np.abs(traj.lam_N[rows + 1] - traj.lam_N[rows]).max(initial=0.0))
 
 
 def agreement(traj: Trajectory, rows: ReferenceData) -> tuple[int, float, float, float]:
-    """Count the common instants, and return the largest errors of q, v and the normal forces there."""
+    """Return the number of common instants, and the largest errors of q, v and the normal forces at these."""
     here, there = common_instants(traj, rows)
     if not len(here):
         return 0, math.nan, math.nan, math.nan
@@ -192,7 +192,7 @@ def pair_of(results: PaperResults, reference: str) -> dict[str, Trajectory]:
 
 
 def changes(traj: Trajectory) -> Indices:
-    """Return the steps over which the slip changes its sign, without changes by rounding error."""
+    """Return the indices of the steps in which the slip changes its sign; slips below 1e-9 m/s count as zero."""
     slip = np.where(np.abs(traj.slip[:, 0, 0]) < 1e-9, 0.0, traj.slip[:, 0, 0])
     return np.flatnonzero(slip[1:] * slip[:-1] < 0)
 
@@ -201,13 +201,13 @@ def curves_figure(
     name: str, caption: str, words: str, t: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], ylabel: str,
     **how: Any,
 ) -> Figure:  # fmt: skip
-    """Draw curves over time; the caption says which coincide, unless they have markers or their own times."""
+    """Draw curves over time; without markers and with common times, the caption states which curves coincide."""
     notes = "" if isinstance(t, Mapping) or how.get("markers") else remarks(curves)
     return line_figure(name, f"{caption}{notes}", words, t, curves, ("t / s", ylabel), **{"size": (4.4, 2.8), **how})
 
 
 def span(label: str, y: Vector, unit: str) -> str:
-    """Return first and last value, and the range where it goes beyond them, in words."""
+    """Describe a curve by its first and last value, and by its range if that extends beyond them."""
     low, high = float(np.min(y)), float(np.max(y))
     ends = sorted((float(y[0]), float(y[-1])))
     beyond = max(ends[0] - low, high - ends[1]) > 1e-6 * max(1e-12, high - low)
@@ -216,7 +216,7 @@ def span(label: str, y: Vector, unit: str) -> str:
 
 
 def beside(runs: Mapping[str, Trajectory], values: Mapping[str, Mapping[str, Vector]]) -> dict[str, Any]:
-    """Return curves of the first run, points of the others, and a table of all of them.
+    """Return arguments of `curves_figure`: curves of the first run, markers for the others, and a table of all.
 
     `values` holds the curves by name, for each run.
     """
@@ -255,6 +255,6 @@ def marks(traj: Trajectory, values: Vector) -> tuple[Vector, Vector]:
 
 
 def way(slip: Vector) -> str:
-    """Return the sides to which an end slides, as a clause, without changes by rounding error."""
+    """Return a clause on the sides to which an end slides; slips below 1e-9 m/s count as zero."""
     found = [side for side, there in (("left", slip < -1e-9), ("right", slip > 1e-9)) if there.any()]
     return f"to the {' and to the '.join(found)}" if found else "nowhere"

@@ -1,4 +1,4 @@
-"""The rod's Painleve states for the report of paper 001: number of solutions, and the pairs that recognise it."""
+"""The rod's Painleve states for the report of paper 001: number of solutions, and the status that each pair reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATES = (
     "regular", "separating", "inconsistent", "indeterminate",
     "unit-contact", "unit-lift-off", "unit-right", "unit-inconsistent", "unit-indeterminate",
 )  # fmt: skip
-"""Cases of the rod that are single states."""
+"""Cases of the rod of which only the initial state is studied."""
 
 PAIRS = (
     ("lcp", "lemke"), ("lcp", "newton"), ("lcp", "pgs"), ("lcp", "enumerate"), ("stick-slip", "lemke"),
@@ -46,14 +46,14 @@ SIGNS = {
 EXPECTED = {
     "unique, contact": "solved", "unique, lift-off": "solved", "none": "no_solution", "several": "multiple_solutions",
 }  # fmt: skip
-"""The right status for each kind of solutions."""
+"""The correct status for each kind of solutions."""
 
 texts = Texts(__file__)
 
 
 @dataclass(frozen=True, slots=True)
 class RodState:
-    """One state of the rod: coefficients, the kind of solutions by their signs, closed-form forces, all statuses."""
+    """A state of the rod: A and B, the solutions by their signs, closed-form forces, and the status by each pair."""
 
     label: str
     degrees: float
@@ -69,13 +69,13 @@ class RodState:
 
 
 def states() -> list[RodState]:
-    """Compute the named states by all pairs."""
+    """Solve the named states by all pairs."""
     return [_state(name, problem(PROBLEM, case=name), PAIRS) for name in STATES]
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Counts over a grid of states: (signs, formulation, status) to number of states."""
+    """Numbers of states of a grid; `counts` maps (signs, pair, status) to a number."""
 
     counts: Mapping[tuple[str, str, str], int]
     wrong: int
@@ -83,7 +83,7 @@ class Grid:
 
 
 def grid(step: float) -> Grid:
-    """Count statuses over angles by `step` degrees, four rates, four friction coefficients, both slips."""
+    """Count statuses over angles every `step` degrees, four rates, four friction coefficients and both slips."""
     counts: Counter[tuple[str, str, str]] = Counter()
     wrong = states = 0
     for mu, omega, degrees, slip in product(

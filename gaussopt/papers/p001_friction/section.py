@@ -50,7 +50,7 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
 
 
 def both(bars: Problem, rod: Problem) -> Problem:
-    """Return one entry with the errata of both problems in the order of their numbers, and the notes."""
+    """Return the problem of the bars with the errata, in the order of their numbers, and notes of both problems."""
     errata = sorted(bars.errata + rod.errata, key=lambda e: int(e.id.rpartition("-")[2]))
     return replace(bars, errata=tuple(errata), notes=bars.notes + rod.notes)
 

@@ -1,4 +1,4 @@
-"""The two bars sliding with both ends on the floor, by the reduced equations of their one angle."""
+"""The two bars sliding with both ends on the floor, by equations reduced to the angle and the centroid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SlidingMotion:
 
     Attributes
     ----------
-    states : of (q, v) between the events
+    states : (q, v) at instants between the events
     forces : (T, 2), N_A and N_C of the reduced equations, N
     events : reversals of C and the end on the floor, s
     passes : whether C goes through every reversal instead of sticking
@@ -44,7 +44,7 @@ def parameters() -> dict[str, float]:
 
 
 def start() -> Vector:
-    """Return the reconstructed start: angle, rate, place and speed of the centroid, (4,)."""
+    """Return the reconstructed start: angle, rate, position and velocity of the centroid, (4,)."""
     p = parameters()
     return np.array([p["theta1_0"], p["omega1_0"], p["x0"], p["vx0"]])
 
@@ -62,7 +62,7 @@ def slip(z: Vector) -> tuple[float, float]:
 
 
 def energies(t_end: float, sign: int) -> tuple[float, float]:
-    """Return energies at the start and at t_end, both ends sliding with friction of the sign, J; -1 adds energy."""
+    """Return energies, J, at the start and at t_end with both ends sliding; `sign` -1 is friction that adds energy."""
     entry = problem("two-bar")
     z = start(), solve_ivp(lambda _, z: slope(z, (sign, sign)), (0.0, t_end), start(), **EXACT).y[:, -1]
     states = [both_ends(theta, x, vx, omega, parameters()["l"]) for theta, omega, x, vx in z]
@@ -73,7 +73,7 @@ def energies(t_end: float, sign: int) -> tuple[float, float]:
 
 
 def slide(points: int) -> SlidingMotion:
-    """Follow the motion from the reconstructed start until the bars lie flat, at about `points` instants."""
+    """Integrate the motion from the reconstructed start until the bars lie flat, at about `points` instants."""
     p = parameters()
     z, t = start(), 0.0
     sides = [int(-np.sign(v)) for v in slip(z)]
@@ -84,7 +84,7 @@ def slide(points: int) -> SlidingMotion:
     while t < 1.0 and z[0] > 1e-12:
         sigma = sides[0], sides[1]
         run = _until_event(t, z, sigma)
-        # Only between the events: at a reversal the slip has no sign.
+        # States are recorded between the events only, because at a reversal the slip has no sign.
         for instant in np.linspace(t, run.t[-1], points // 3 + 2)[1:-1]:
             x = run.sol(instant)
             states.append(both_ends(x[0], x[2], x[3], x[1], p["l"]))
@@ -94,7 +94,7 @@ def slide(points: int) -> SlidingMotion:
         if len(run.t_events[0]):
             before = sides[1]
             sides[1] = -before
-            # The slip must continue in its direction with the friction of the new side.
+            # With the friction of the new side, the slip must grow to that side; otherwise C sticks.
             passes &= slip(z + 1e-6 * slope(z, (sides[0], sides[1])))[1] * before > 0
         elif len(run.t_events[1]):
             passes = False
@@ -103,7 +103,7 @@ def slide(points: int) -> SlidingMotion:
 
 
 def _until_event(t: float, z: Vector, sigma: Sides) -> Any:
-    """Integrate until C turns around, A stops, or the bars lie flat."""
+    """Integrate until the slip of C reverses, A stops, or the bars lie flat."""
 
     def turns(t: float, z: Vector) -> float:
         return slip(z)[1]

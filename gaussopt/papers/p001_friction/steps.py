@@ -1,4 +1,4 @@
-"""Steps with contacts for the reports: every formulation with every solver, and the answers of each program."""
+"""Steps with contacts for the report: every formulation with every solver, and the answers of each program."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REFERENCES = {
     "two bars": ("two-bar", ("two-bar-contact", "two-bar-airborne")),
     "rod": ("sliding-rod", ("rod-floor", "rod-stop", "rod-lift")),
 }
-"""Groups of states on references: problem and references."""
+"""Groups of reference states: the problem, and the names of its references."""
 
 STRIDES = {"two bars": 20, "rod": 25}
 """Strides over the rows of the references."""
@@ -52,14 +52,14 @@ POSES: dict[str, tuple[float, dict[str, float]]] = {
 """Two bars with both ends on the floor, both sliding to the left without turning: angle in degrees, loads."""
 
 SLIDES = 1e-9
-"""Least slip, m/s, of a row of a reference; below it sliding friction has no sign."""
+"""Smallest slip, m/s, at which a reference state is used; below it the sign of sliding friction is uncertain."""
 
 texts = Texts(__file__)
 
 
 @dataclass(frozen=True, slots=True)
 class ContactStep:
-    """A step of the closed contacts, its true acceleration and normal forces, and the seconds of its evaluation."""
+    """A step with the closed contacts only, its true acceleration and normal forces, and its evaluation time, s."""
 
     step: StepData
     a: Vector
@@ -68,7 +68,7 @@ class ContactStep:
 
 
 def on_references(group: str, stride: int) -> list[ContactStep]:
-    """Return rows of the references with a closed contact that slides, without open contacts."""
+    """Return the reference states with closed contacts that all slide, as steps without the open contacts."""
     name, references = REFERENCES[group]
     found = []
     for reference in problem(name).references:
@@ -96,7 +96,7 @@ def pose(label: str) -> StepData:
 
 
 def special_states() -> list[ContactStep]:
-    """Return the special states with the only solution that enumeration finds."""
+    """Return the special states with their unique solution, found by enumeration."""
     found = []
     for label in POSES:
         begin = perf_counter()
@@ -109,7 +109,7 @@ def special_states() -> list[ContactStep]:
 
 
 def contact_formulation(group: str, formulation: str, stride: int, quick: bool) -> ByFormulation:
-    """Judge a formulation with all installed solvers on the states of a group; slow ones on fewer."""
+    """Compare all installed solvers with a formulation on the states of a group, slow solvers on fewer states."""
     steps = special_states() if group == SPECIAL else on_references(group, stride)
     entry: Formulation = registry.load("formulation", formulation)
     velocity = "it is at velocity level, and references hold accelerations" if entry.level == "velocity" else None
@@ -117,20 +117,20 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
     if reason:
         return ByFormulation(formulation, reason, ())
     solvers = [s for s in installed_solvers() if common.takes_part(s, formulation, quick)]
-    # A step whose program has no minimum tells nothing of the solvers.
+    # A step whose program has no minimum does not show which solvers accept the program.
     fitting = next(found for s in steps if (found := pairs([formulation], solvers, s.step)))
     slow = {s: 1 if group == SPECIAL else common.SLOW.get(s, 1) for _, s in fitting}
     return ByFormulation(formulation, "", tuple(judge_on_steps(steps[::n], formulation, s) for s, n in slow.items()))
 
 
 def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) -> PairResult:
-    """Solve the steps by one pair and compare the answers that have an acceleration with the true ones."""
+    """Solve the steps with one pair, and compare answers that have an acceleration with the true accelerations."""
     pair = StepSolver(formulation, solver)
     answers: list[tuple[ContactStep, Answer]] = []
     statuses, reason = Counter[str](), ""
     for item in steps:
         try:
-            # A separate copy, since a step caches its contact operator.
+            # A copy, because the contact operator that a step caches would shorten the times of later solvers.
             answers.append((item, pair.solve(replace(item.step))))
             statuses[str(answers[-1][1].status)] += 1
         except NotAccepted as refusal:
@@ -159,9 +159,9 @@ class Frozen:
 
     Attributes
     ----------
-    lcp : normal forces of the mechanics, N
-    frozen, first : those of the last and of the first iterate; the last is None if there is none
-    contraction, count : factor of frozen friction and number of its programs
+    lcp : normal forces by the contact laws, N
+    frozen, first : normal forces of the last and of the first iterate; `frozen` is None without an answer
+    contraction, count : contraction factor of the iteration, and number of its programs
     """
 
     label: str
@@ -191,7 +191,7 @@ def _frozen(label: str) -> Frozen:
 
 
 def cases(quick: bool) -> list[Job]:
-    """Return cases of the pairs on all groups, and of frozen friction on the special states."""
+    """Return a case for each formulation and group of states, and one of frozen friction on the special states."""
     strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
     found = []
     for group in GROUPS:
@@ -235,7 +235,7 @@ def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
     if not shown:
         return []
     states = max(r.states for r in shown.values())
-    # All solvers of the LCP, and the active-set method for each program, show where the time is spent.
+    # All solvers of the LCP, and the solvers daqp and newton of each program, show where the time is spent.
     drawn = {k: r for k, r in shown.items() if r.formulation == "lcp" or r.solver in ("daqp", "newton")}
     details = texts.table("details", tuple(
             (k, r.exact, r.states, ", ".join(f"{n} {s}" for s, n in r.statuses.items()), r.claimed, r.error,
@@ -254,7 +254,7 @@ def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
 
 
 def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
-    """Return the first pair of each formulation and its worst: the fewest answers confirmed, then the largest error."""
+    """Return the first and the worst pair of each formulation; worst: fewest answers confirmed, then largest error."""
     by: dict[str, list[str]] = {}
     for name, pair in pairs.items():
         by.setdefault(pair.formulation, []).append(name)

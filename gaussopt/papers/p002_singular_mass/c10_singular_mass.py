@@ -32,10 +32,10 @@ TORQUE = 100.0
 """Torque on the massless hinge angle, N m."""
 
 UNITS = (1.0, 10.0)
-"""Fineness of the unit of the second of two coordinates; with 10 it is ten times smaller than that of the first."""
+"""Factors s by which the unit of the second of two coordinates is smaller than the unit of the first."""
 
 SIZES = (Size(3, 2, 2), Size(4, 2, 3))
-"""Sizes of the optimised steps; the first is that of the linkage."""
+"""Sizes of the optimised steps; the first is the size of the linkage."""
 
 text = ClaimTexts(__file__, eigenvalues=rs.EIGENVALUES, seed=SEED, torque=TORQUE)
 
@@ -91,17 +91,17 @@ def _close(printed: float, exact: float) -> bool:
 
 
 def _circumstances() -> dict[str, tuple[float, float]]:
-    """Return the first acceleration as printed and exact, by circumstance."""
+    """Return the acceleration of the first coordinate by the printed formula and exactly, for each circumstance."""
     loaded = start(tau3=TORQUE)
     steps = {LINKAGE: start(), LOADED: loaded, OTHER: in_other_coordinates(loaded)}
     steps |= {_unit_label(u): _shared(u) for u in UNITS}
     found = {k: (float(as_printed(s)[0]), float(minimiser(s)[0])) for k, s in steps.items()}
-    # The printed sign reverses the force; the right result is that of the linkage.
+    # The printed sign reverses the force; the exact result is that of LINKAGE.
     return {REVERSED: (float(as_printed(start(variant="printed-sign"))[0]), found[LINKAGE][1]), **found}
 
 
 def _shared(unit: float) -> StepData:
-    """Return a step: unit mass of velocity v1 + v2, v2 = 0, unit force on coordinate 2, its unit `unit` times finer."""
+    """Return a step: unit mass with velocity v1 + v2, v2 = 0, unit force on coordinate 2, whose unit is 1 / `unit`."""
     S, zero = np.diag([1.0, 1.0 / unit]), np.zeros(2)
     force, J = S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S
     return StepData.smooth(S @ np.ones((2, 2)) @ S, zero, force, J, np.zeros(1), 0.0, zero, zero)
@@ -110,7 +110,7 @@ def _shared(unit: float) -> StepData:
 def _formula(count: int) -> Derivation:
     random, deviation = np.random.default_rng(SEED), 0.0
     for step in rs.singular_steps(random, count, outside=1.0):
-        # From a = a* + e: Z^T (M a - M M^+ F) = 0 and Z^T (M a* - F) = 0 leave e = -Z (Z^T M Z)^-1 Z^T (I - M M^+) F.
+        # With a = a* + e, Z^T (M a - M M^+ F) = 0 and Z^T (M a* - F) = 0: e = -Z (Z^T M Z)^-1 Z^T (I - M M^+) F.
         Z = kernel(step.J)
         stated = -Z @ np.linalg.solve(Z.T @ step.M @ Z, Z.T @ lost_force(step))
         measured = rs.minimiser_with_pinv(step) - minimiser(step)
@@ -136,7 +136,7 @@ def _least(generations: int) -> Attempt:
         Z = kernel(step.J)
         lost = float(np.linalg.norm(Z.T @ lost_force(step)))
         if lost < 1e-4:
-            return math.inf  # the constraints hold nearly all of it
+            return math.inf  # the constraints carry nearly all of the lost force
         K = np.linalg.norm(Z.T @ step.M @ Z, 2)
         return float(K * np.linalg.norm(as_printed(step) - minimiser(step)) / lost)
 
@@ -145,11 +145,11 @@ def _least(generations: int) -> Attempt:
 
 
 def _one_sided(count: int) -> Attempt:
-    """Count one-sided steps J a >= gamma at whose true motion the function with M^+ has no minimum.
+    """Count steps with inequalities J a >= gamma whose true motion does not minimise the function with M^+.
 
-    By the conditions of optimality, which are sufficient too, a* is the true motion if M a* - F = J^T lam with lam >= 0
-    for rows that hold with equality; the others press with nothing. With M^+ the same has to hold for F less its part
-    in the kernel of M.
+    By the conditions of optimality, which are necessary and sufficient, a* is the true motion if M a* - F = J^T lam,
+    where lam >= 0 for rows with equality and lam = 0 for the others. With M^+ the same conditions must hold for F
+    without its part in the kernel of M.
     """
     random, wrong = np.random.default_rng(SEED + 2), 0
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""C11: the distance of a motion by the genetic algorithm from one by Lagrange's equations, and its accelerations."""
+"""C11: compare a motion by the genetic algorithm with the motion by Lagrange's equations, and the accelerations."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ STEP = 0.01
 """Time step of the motions that are compared, s."""
 
 MARKS = (0.03, 0.15, 0.5)
-"""Instants up to which heights are compared, s: the movement grows faster than the difference."""
+"""Instants up to which heights are compared, s; with time the movement grows faster than the difference."""
 
 OTHER = {"coordinates": "full", "penalty": 1e6}
-"""Options of CMA-ES, an evolution with other operators, with a penalty that leaves a small bias."""
+"""Options of CMA-ES, an evolutionary algorithm with other operators; this penalty leaves a small bias."""
 
 SMALL_SHARE = 0.01
-"""Share of the movement of y1 up to which two heights look equal in a figure of it."""
+"""Difference of two curves of y1, as a share of its movement, up to which they look equal in a figure."""
 
 text = ClaimTexts(__file__, step=STEP, percent=100 * SMALL_SHARE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way to search in full coordinates with a penalty, by all options but coordinates, penalty and seed.
+    """A search in full coordinates with a penalty; `options` are all options but coordinates, penalty and seed.
 
-    `other` says whether it differs from the solver `deap` with its default operators.
+    `other` states whether the search is not the solver `deap` with its default operators.
     """
 
     label: str
@@ -54,7 +54,7 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """The result of a way: the largest relative error with its best penalty, and the errors as a clause."""
+    """The result of a search: the largest relative error with the best penalty, and the errors as a clause."""
 
     way: _Way
     largest: float
@@ -82,13 +82,13 @@ def _effort(options: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A motion by the genetic algorithm compared with that by Lagrange's equations.
+    """A motion by the genetic algorithm compared with the motion by Lagrange's equations.
 
     Attributes
     ----------
     apart : largest difference of y1, m
     heights : of the motion by the genetic algorithm, y1 at every step, m
-    angle, bound : largest difference of an angle, and its bound by the errors of the accelerations, rad
+    angle, bound : largest difference of an angle, and the bound that follows from errors of the accelerations, rad
     errors : of the acceleration of every step, rad/s^2
     """
 
@@ -100,7 +100,7 @@ class _Pair:
 
 
 def check(quick: bool) -> Judgement:
-    """Judge heights of rod 1 along motions, how acceleration errors carry over to them, and the accelerations."""
+    """Judge heights of rod 1 along motions, the effect of acceleration errors on them, and the accelerations."""
     end, seeds = (MARKS[0], 2) if quick else (MARKS[-1], 6)
     exact = _motion_by("lagrange", "kkt", end)
     moved = float(np.ptp(_heights(exact)))
@@ -142,7 +142,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _shares(exact: Trajectory, pairs: Sequence[_Pair], end: float) -> list[float]:
-    """Return the largest difference of the heights until an instant by their movement, for each seed."""
+    """Return for each seed the largest difference of the heights until `end`, as a share of their movement."""
     until = round(end / STEP) + 1
     heights = np.array(_heights(exact)[:until])
     return [float(np.abs(heights - p.heights[:until]).max() / np.ptp(heights)) for p in pairs]
@@ -174,13 +174,13 @@ def _heights(motion: Trajectory) -> tuple[float, ...]:
 
 
 def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int, solver: str = "deap") -> list[_Pair]:
-    """Compare motions by the genetic algorithm, one for each seed, with that by Lagrange's equations."""
+    """Compare motions by the genetic algorithm, one for each seed, with the motion by Lagrange's equations."""
     p = problem("four-bar").parameter_values
     weight, inertia = p["m"] * p["g"] * p["l"], 5 * p["m"] * p["l"] ** 2 / 3
     found = []
     for seed in range(seeds):
         genetic = _motion_by("gauss", solver, end, **options, seed=seed)
-        # Both cranks turn alike: (M1 + M2) a = psi - 3/2 m g l cos theta1 - 1/2 m g l cos theta2.
+        # Both cranks have the acceleration a: (M1 + M2) a = psi - 3/2 m g l cos theta1 - 1/2 m g l cos theta2.
         c1, c2 = np.cos(genetic.q[:, 0]), np.cos(genetic.q[:, 1])
         a = (p["psi"] - weight * (1.5 * c1 + 0.5 * c2)) / inertia
         errors = np.abs(genetic.a - np.column_stack((a, a, -a))).max(axis=1)
@@ -193,7 +193,7 @@ def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int
 
 
 def _carry(errors: Vector, slope: float) -> float:
-    """Bound the error of an angle at the end that errors of the accelerations can cause, rad."""
+    """Return a bound of the error that errors of the accelerations can cause in an angle at the end, rad."""
     angle = rate = 0.0
     for e in errors[:-1]:
         rate += STEP * (slope * angle + float(e))
@@ -211,7 +211,7 @@ def _carried(pairs: Sequence[_Pair]) -> Derivation:
 
 
 def _accelerations(quick: bool, tried: Sequence[_Tried]) -> OwnResult:
-    """Study the accelerations: certified errors on states, the bias of the penalty, and searches both ways."""
+    """Study the accelerations: certified errors on states, the bias of the penalty, and searches for small errors."""
     measured = genetic_accuracy(runs.recorded((NULL, FULL), 200 if quick else 50, None))
     worst = {str(row[0]): float(row[-1]) for row in measured.rows}
     own, others = ([t for t in tried if t.way.other is other] for other in (False, True))
@@ -234,7 +234,7 @@ def _bias() -> Derivation:
     a = (F[0] + F[1]) / (M[0] + M[1])
     words, apart = [], 0.0
     for w in runs.PENALTIES:
-        # theta1'' - theta2'' = r: both equations of motion with the force 2 w r of the penalty.
+        # r = theta1'' - theta2'' follows from both equations of motion with the force 2 w r of the penalty.
         r = (M[1] * a - F[1]) / (2 * w + M[0] * M[1] / (M[0] + M[1]))
         stated = r * np.array([M[1], -M[0], -M[1]]) / (M[0] + M[1])
         apart = max(apart, distance(runs.penalised(step, w), np.array([a, a, -a]) + stated))
@@ -273,7 +273,7 @@ def _null_space(count: int) -> Attempt:
 
 
 def _extent(quick: bool) -> tuple[int, tuple[float, ...]]:
-    """Return states, each with its own seed, and penalties of the searches in full coordinates."""
+    """Return the number of states, each with another seed, and the penalties of the searches in full coordinates."""
     return (1, runs.PENALTIES[-1:]) if quick else (3, runs.PENALTIES)
 
 

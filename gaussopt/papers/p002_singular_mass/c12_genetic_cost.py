@@ -25,15 +25,15 @@ from gaussopt.solving.solver_sequence import SolverSequence
 text = ClaimTexts(__file__, small=SMALL)
 
 EFFORTS = ((4.0, 40.0), (1.0, 40.0), (-1.0, 1.0), (-6.0, 0.0))
-"""Population, generations, log10 of the width of the first population and of its shrinking."""
+"""Bounds of population, generations, and log10 of the width of the first population and of its shrinking."""
 
 SYSTEM, INVERSE, ELIMINATION = "linear system", "generalised inverse", "elimination"
-"""Rivals: the system with multipliers as the package forms and solves it, and two ways by numpy alone."""
+"""Rivals: the system with multipliers as the package forms and solves it, and two methods by numpy alone."""
 
 CHEAPEST = "cheapest settings"
 
 Times = Mapping[str, Vector]
-"""Processor times of a step in turns, (turns,) in s, by way."""
+"""Processor times of a step by method, (turns,), s, measured in alternation."""
 
 
 def check(quick: bool) -> Judgement:
@@ -60,7 +60,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _times(best: Least | None, turns: int) -> Times:
-    """Measure a step of the linkage by every way."""
+    """Measure the time of a step of the linkage by every method."""
     step = start()
     works: dict[str, Callable[[], object]] = {way: partial(search, step, **options) for way, options in WAYS.items()}
     if best is not None:
@@ -81,7 +81,7 @@ def _span(ratios: Vector) -> str:
 
 
 def _counts() -> Derivation:
-    """Count the operations of an elimination, and of both methods, on the first step."""
+    """Count the operations of an elimination on the first step, and compare them with the formula."""
     K, b = lagrange_system(start())
     x, counted = eliminate(K, b)
     size = len(b)
@@ -159,7 +159,7 @@ def _with(step: StepData, settings: Vector) -> tuple[Vector, int]:
 
 
 def _search() -> Least | None:
-    """Find the settings with the fewest evaluations that are right; None if none of those tried are."""
+    """Find the settings with the fewest evaluations and a correct answer; None if none of those tried has one."""
     step = start()
     a = (step.force[0] + step.force[1]) / (step.M[0, 0] + step.M[1, 1])
 
@@ -173,7 +173,7 @@ def _search() -> Least | None:
 
 
 def _cheapest(best: Least | None, spans: Mapping[str, str], least: Sequence[float]) -> Attempt:
-    """Tell what the cheapest settings take; `least` are their times by those of the system and of the inverse."""
+    """Describe the cost of the cheapest settings; `least` is their time over that of the system and of the inverse."""
     if best is None:
         found, operations = text("none found"), math.inf
     else:

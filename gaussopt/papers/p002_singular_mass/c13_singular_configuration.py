@@ -1,4 +1,4 @@
-"""C13: the linkage through its singular configuration, on which the source claims nothing: a result of ours."""
+"""C13: motion of the linkage through its singular configuration; our own result, as the source claims nothing."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from gaussopt.solving.solve import solve_step
 text = ClaimTexts(__file__, end=END)
 
 RATE = 2.0
-"""Rate at the configuration, rad/s."""
+"""Rate of the crank at the configuration, rad/s."""
 
 DISTANCES = (1e-1, 1e-2, 1e-3, 1e-4)
-"""Distances from pi/2, rad."""
+"""Distances of the crank's angle from pi/2, rad."""
 
 
 def check(quick: bool) -> Judgement:
-    """Study the acceleration at the configuration, and crossings with exact and inexact accelerations; no reading."""
+    """Study the acceleration at the configuration, and crossings with exact and inexact accelerations."""
     crossing, gap = _crossing((0.01,) if quick else (0.01, 0.005))
     runs = linkage.RUNS
     shares = {a: {row: _left(row, a, runs) for row in ROWS} for a in NOISE}

@@ -33,7 +33,7 @@ APPROACH_STEPS = (1e-5, 4e-6, 1e-6)
 
 
 def cases(quick: bool) -> list[Job]:
-    """Return the cases of runs over the pole, runs that begin just before it, and runs with noise."""
+    """Return cases: runs through the singular position, runs that begin just before it, and runs with noise."""
     found = [
         motion_case(f"crossing: {row}, {dt:g}", 2e-4 / dt, PROBLEM, common.EXACT, variant, dt=dt, t_end=1.0,
                     engine=common.ENGINE)
@@ -50,7 +50,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def approach(dt: float) -> Trajectory:
-    """Simulate from the last reference state before theta1 = pi/2 over the pole, with the printed row."""
+    """Simulate, with the printed row, from the last reference state before theta1 = pi/2 to about as far after it."""
     reference = problem(PROBLEM).reference(REFERENCE)
     k = int(np.flatnonzero(reference.q[:, 0] < np.pi / 2)[-1])
     ahead = (np.pi / 2 - reference.q[k, 0]) / reference.v[k, 0]
@@ -75,7 +75,7 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
     stopped = sum(v.failed_step is not None for v in near.values())
     printed, regular = ([v for k, v in runs.items() if k.startswith(row)] for row in (PRINTED, REGULAR))
     if printed and regular:
-        # Away from the pole both rows have similar multipliers; the regular one is bounded over the same passage.
+        # The multipliers of both rows are similar far from the singular position; the regular row's stays bounded.
         peak = max((*printed, *near.values()), key=_largest)
         gap = max(float(abs(v.q[-1, 0] - v.q[-1, 1])) for v in printed)
         stops = f"; of {len(near)} runs that come closer the certificate stops {stopped}" if stopped else ""
@@ -92,7 +92,7 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _multiplier_figure(runs: dict[str, Trajectory], near: dict[str, Trajectory]) -> Figure | None:
-    """Draw the first multiplier over the distance from the pole: finest run with each row, and all runs close to it."""
+    """Draw the first multiplier over the distance from the singular position: finest run of each row, all near runs."""
     shown = {f"printed row, {k} s": v for k, v in near.items()}
     for row in reversed(ROWS):
         keys = [k for k in runs if k.startswith(row)]

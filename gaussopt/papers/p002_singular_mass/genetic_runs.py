@@ -33,7 +33,7 @@ REFERENCE = "four-bar-A"
 
 
 def search(step: StepData, solver: str = "deap", **options: Any) -> tuple[Vector, int]:
-    """Solve Gauss's program of the step by an evolution; return the acceleration, (n,), and the evaluation count."""
+    """Solve Gauss's program by an evolutionary algorithm; return the acceleration, (n,), and the evaluation count."""
     program, data = formulation.apply(step)
     raw = SolverSequence(solver, options).solve(program)[0]
     a = np.full(step.n, np.inf) if raw.x is None else formulation.recover(data, raw.x, None)[0]
@@ -55,7 +55,7 @@ def states(stride: int) -> list[StepData]:
 
 
 def state(theta: float, rate: float, psi: float) -> tuple[StepData, Vector]:
-    """Return the linkage at a crank angle under a torque, and accelerations: 5/3 m l^2 a1 = psi - 2 m g l cos theta."""
+    """Return a step of the linkage, and exact accelerations by 5/3 m l^2 a1 = psi - 2 m g l cos theta, (3,)."""
     entry = problem("four-bar", psi=psi)
     p = entry.parameter_values
     step = entry.system.evaluate(0.0, np.array([theta, theta, np.pi - theta]), np.array([rate, rate, -rate]))
@@ -71,7 +71,7 @@ def distance(a: Vector, truth: Vector) -> float:
 def recorded(solvers: Sequence[str], stride: int, budget: float | None) -> list[TimedAnswers]:
     """Return answers and, within a budget in s, times of the genetic algorithms and of direct linear algebra.
 
-    Gauss's program is by `solvers`, Lagrange's equations by linear algebra, at every `stride`-th state of REFERENCE.
+    `solvers` solve Gauss's program, linear algebra Lagrange's equations, at every `stride`-th state of REFERENCE.
     """
     pairs = [*(("gauss", s) for s in solvers), ("lagrange", "kkt")]
     return recorded_steps.recorded([ProblemStates("four-bar", REFERENCE, stride=stride)], pairs, budget)
@@ -99,7 +99,7 @@ class Branch:
 
 
 def flow_chart() -> list[Branch]:
-    """Follow the flow chart at the start of the linkage, in two sets of coordinates, and for a regular M."""
+    """Apply the flow chart to the start of the linkage, in two sets of coordinates, and to a step with regular M."""
     crank = problem("crank-slider")
     regular = crank.system.evaluate(0.0, crank.q0, crank.v0)
     found = [_branch("crank-slider, first step", regular, 2)]
@@ -133,7 +133,7 @@ def penalised(step: StepData, weight: float) -> Vector:
 
 
 def penalties(seeds: int) -> list[tuple[float, float, list[float]]]:
-    """Return penalties, and errors of the minimiser and of genetic algorithm runs at the first step, rad/s^2."""
+    """Return each penalty with the error of the minimiser and of genetic algorithms at the first step, rad/s^2."""
     step = start()
     exact = solve_step(step, "lagrange", "kkt").a
     assert exact is not None

@@ -1,7 +1,7 @@
 """The four-bar linkage through its singular position with inexact accelerations, many runs at once.
 
-Written by hand: the third angle follows from the first, and is eliminated with the second of the two constraint rows. A
-run counts as off its branch once its two cranks differ.
+The equations are derived by hand: the third angle follows from the first and is eliminated together with the second
+constraint row. A run has left its branch once its two cranks differ.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ OFF = 0.1
 """|theta1 - theta2| in rad above which a run has left the branch."""
 
 RUNS = 500
-"""Number of runs for each row and each noise."""
+"""Number of runs for each constraint row and each standard deviation."""
 
 SEED = 13
 
 Rates = Callable[[Matrix], Matrix]
-"""Function from angles (2, S) and rates (2, S) of the cranks, as (4, S), to their accelerations (2, S)."""
+"""Function that maps angles and rates of the cranks, stacked as (4, S), to their accelerations (2, S)."""
 
 Errors = Callable[[Matrix], Any]
-"""Function from the same to errors of the accelerations, (2, S) or an array that broadcasts to it."""
+"""Function that maps angles and rates to errors of the accelerations, (2, S) or an array that broadcasts to it."""
 
 
 P = problem("four-bar").parameter_values
 """Parameters of the registered problem by name."""
 
 M1, M2, MGL = 4 * P["m"] * P["l"] ** 2 / 3, P["m"] * P["l"] ** 2 / 3, P["m"] * P["g"] * P["l"]
-"""Masses of the two cranks, kg m^2, and the moment of their weight, N m."""
+"""Generalised masses of the two cranks, kg m^2, and the moment m g l of a weight, N m."""
 
 
 def printed(state: Matrix) -> Matrix:
@@ -69,7 +69,7 @@ ROWS: dict[str, Rates] = {PRINTED: printed, REGULAR: regular}
 
 
 def states(rates: Rates, dt: Any, steps: int, error: Errors, count: int) -> Iterator[Matrix]:
-    """Yield the states (4, S) after every step of RK4 from rest at 60 degrees; steps may differ from run to run.
+    """Yield the states (4, S) at rest at 60 degrees and after every step of RK4; `dt` may differ from run to run.
 
     `error` is called once for every acceleration that RK4 evaluates.
     """

@@ -145,7 +145,7 @@ def _balance(results: PaperResults) -> list[Section]:
 
 
 def crossings_of(traj: Trajectory) -> list[tuple[float, float, float]]:
-    """Find passages of odd multiples of pi/2 by theta1: the angle divided by pi, t, and the rate there."""
+    """Find where theta1 passes odd multiples of pi/2; return theta1 / pi, the instant, s, and the rate, rad/s."""
     if len(traj.t) < 2:
         return []
     angle = CubicHermiteSpline(traj.t, traj.q[:, 0], traj.v[:, 0])
@@ -170,10 +170,10 @@ def _figures(results: PaperResults) -> Section:
 def heights_figures(
     t: Sequence[float], lagrange: Sequence[float], heights: Mapping[str, Sequence[Sequence[float]]]
 ) -> tuple[Figure, Figure]:
-    """Draw the source's figures 3 and 4 in one, and its figure 5.
+    """Draw the source's figures 3 and 4 as one figure, and its figure 5.
 
-    `lagrange` is y1 at the instants `t` by Lagrange's equations, `heights` those by the genetic algorithm, by its
-    variant, one for each seed.
+    `lagrange` is y1 at the instants `t` by Lagrange's equations; `heights` holds y1 by each variant of the genetic
+    algorithm, for each seed.
     """
     at, y1, half = np.array(t), np.array(lagrange), problem(PROBLEM).parameter_values["l"] / 2
     reference = problem(PROBLEM).reference(REFERENCES[0])

@@ -15,10 +15,10 @@ from gaussopt.papers.texts import ClaimTexts
 from gaussopt.simulation.simulate import simulate
 
 ROUNDING = 1e-12
-"""Violation relative to 1 + the largest velocity up to which it is rounding error."""
+"""Largest violation, relative to 1 + the largest velocity, that counts as rounding error."""
 
 RUNS = (("NH-A", "rk4"), ("NH-B", "rk4"), ("NH-C", "rk4"), ("NH-A", "semi-implicit"))
-"""Case and stepper."""
+"""Case and stepper of the motions."""
 
 STEP, END = 0.1, 12.0
 """Time step, far too long to be accurate, and end of the motions, s."""
@@ -30,7 +30,7 @@ texts = ClaimTexts(__file__, step=STEP, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by the identity, arbitrary states, and motions that are wrong in everything else."""
+    """Judge by the identity, arbitrary states, and motions with a step so long that all other results are wrong."""
     runs = _motions()
     worst = max(violation for *_, state, _, violation in runs if state == HELD)
     wrong = max(error for *_, state, error, _ in runs if state == HELD)
@@ -82,7 +82,7 @@ def _identity(count: int) -> Derivation:
 
 
 def _measure(count: int) -> Derivation:
-    """Check that the violation computed from a motion is the one that was put into its velocities."""
+    """Check that the violation computed from velocities equals the violation that was added to them."""
     random = np.random.default_rng(14)
     q, along = random.uniform(-10, 10, (count, 3)), random.uniform(-3, 3, count)
     off = 10.0 ** random.uniform(-14, 0, count)
@@ -101,7 +101,7 @@ def _general(count: int) -> Derivation:
 def _of_particle(z: Vector) -> float:
     """Return the relative violation of the recovered velocity, with the constraint written by hand."""
     q, omega, t = z[:3], z[3:5], float(z[5])
-    # Newton's method starts from the previous velocity, as in a motion: a fifth and 0.3 rad off.
+    # As in a motion, Newton's method starts from an older velocity, with 0.8 of the speed and 0.3 rad off.
     speed, direction = 0.8 * omega[0], omega[1] + 0.3
     guess = np.array([speed * np.cos(direction), speed * np.sin(direction), 0.5 * speed])
     v = knife_edge.particle().velocity_from(t, q, omega, guess)

@@ -1,4 +1,4 @@
-"""C15: the equations in quasi-velocities against Routh's, with the regular row and with the printed one."""
+"""C15: equivalence of the equations in quasi-velocities and Routh's, with the regular and with the printed row."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ texts = ClaimTexts(__file__, clear=CLEAR, nearest=NEAREST, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:
-    """Check the projection, seek states and bodies at which the equations differ, and measure effects of rounding."""
+    """Check the projection, search for states and bodies with different results, and measure rounding errors."""
     on = _Trial()
     derivations = (
         _projection(500 if quick else 50_000), _general(20 if quick else 200), _multipliers(on, 20 if quick else 200),
@@ -60,7 +60,7 @@ def check(quick: bool) -> Judgement:
 
 
 class _Trial:
-    """The formulations of the package on steps of the package."""
+    """The package's formulations, applied to the package's steps."""
 
     def __init__(self) -> None:
         self.quasi, self.routh, self.sequence = quasi, routh, SolverSequence("kkt")
@@ -71,7 +71,7 @@ class _Trial:
         return a, math.inf if lam is None else float(lam[0])
 
     def difference(self, body: BladeBody, row: str, off: float = 0.0) -> float:
-        """Compare Routh by the package with quasi-velocities by hand, relative; also quasi-velocities by the package.
+        """Return the largest relative error of the package's accelerations, by Routh and by quasi-velocities.
 
         `off` is an error of the velocity across the blade, in units of the rounding error of the speed.
         """
@@ -141,15 +141,15 @@ def _off_the_constraint(count: int) -> Derivation:
 
 
 def _exactly(count: int) -> Attempt:
-    """Compare (15) with the printed row with (14), both in fractions, at distances from the pole down to NEAREST."""
+    """Compare (15) with the printed row to (14), in rational numbers, at distances from the pole down to NEAREST."""
     random = np.random.default_rng(19)
     different = sum(_differ(random) for _ in range(count))
     return texts.attempt("exactly", different > 0, count=count, different=different)
 
 
 def _differ(random: np.random.Generator) -> bool:
-    """Tell whether the accelerations of a random body at a random state are different numbers."""
-    # With u = tan(angle / 2) cosine and sine are fractions; u = 1 is the pole.
+    """Return whether (14) and (15) give different accelerations of a random body at a random state."""
+    # With a rational u = tan(angle / 2) cosine and sine are rational; u = 1 is the pole.
     u = 1 - Fraction(int(random.choice((-1, 1)))) * Fraction(10.0 ** random.uniform(math.log10(NEAREST), 0.0))
     c, s = _direction(u)
     ca, sa = _direction(Fraction(random.uniform(-5.0, 5.0)))

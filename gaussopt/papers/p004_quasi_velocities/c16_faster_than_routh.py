@@ -1,4 +1,4 @@
-"""C16: savings by quasi-velocities in evaluations and in time, and the accuracy."""
+"""C16: what quasi-velocities save in evaluations and in time, and with which accuracy."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ RUNS = (("NH-C", 1e-6), ("NH-B", 1e-6), ("NH-A", 1e-6), ("NH-A", 1e-9))
 """Case and relative tolerance; the absolute one is always a thousandth of it."""
 
 SPAN, TOLERANCE = 10.0, 1e-6
-"""Length in s and relative tolerance of the motions of the searches."""
+"""Duration, s, and relative tolerance of the motions in searches."""
 
 FACTORS = (0.1, 1.0, 10.0)
-"""Tolerances for Routh's equations, as factors of that for quasi-velocities, to interpolate at equal error."""
+"""Tolerances for Routh's equations divided by that for quasi-velocities, to interpolate to equal error."""
 
 FORMULATIONS = ("quasi-velocity", "routh")
 
@@ -40,10 +40,10 @@ BEGUN = {
     "search-over-a-pole": (2.0, 1.53, 3.21, 2.32, 0.03, 0.09, -0.33, -0.57, -3.0),
     "search-no-pole": (2.437, 1.205, 1.421, 0.571, -2.567, 0.03, -1.152, -0.058, 1.194),
 }
-"""Bodies in the order of BOUNDS from longer runs of the same searches, at which the searches of a report begin."""
+"""Bodies, in the order of BOUNDS, that longer runs of the same searches found; here the searches start from them."""
 
 BODIES, ROUNDS = 2000, 25
-"""Number of bodies evaluated at once, and number of rounds in which the competitors are timed in turns."""
+"""Number of bodies evaluated at once, and number of rounds in which the methods are timed in alternation."""
 
 SEED, DRAWN = 16, 500
 """Seed and number of the random bodies; medians by two seeds then differ by less than 5 %."""
@@ -57,7 +57,7 @@ texts = ClaimTexts(
 
 
 def check(quick: bool) -> Judgement:
-    """Judge evaluations of the cases, of random bodies and of searched ones, and the time of an evaluation."""
+    """Judge evaluations for the cases, random bodies and bodies found by searches, and the time of an evaluation."""
     pairs = {(case, rtol): Pair(*CASES[case], rtol) for case, rtol in (RUNS[:3] if quick else RUNS)}
     z = numbers(np.random.default_rng(SEED), 60 if quick else DRAWN)
     low, high = half_turns(BladeBody.of(z), SPAN)
@@ -109,18 +109,18 @@ def check(quick: bool) -> Judgement:
 
 
 def _sampled(body: BladeBody, method: Any) -> dict[str, Vector]:
-    """Count the evaluations of the rates of many bodies by their name, with the printed row by RK45 alone."""
+    """Count evaluations for many bodies, by name of the rates; with the printed row by RK45 only."""
     starts = {"quasi": body.omega, "regular": body.velocity} | ({"tan": body.velocity} if method is RK45 else {})
     return {name: evaluations(getattr(body, name), of, SPAN, TOLERANCE, method) for name, of in starts.items()}
 
 
 def _median(counted: dict[str, Vector], rates: str, by: str = "") -> float | str:
-    """Return the median of the evaluations of rates, or of their ratio to those of others."""
+    """Return the median of evaluations of `rates`, or of their ratio to those of `by`; "–" if none were counted."""
     return float(np.median(counted[rates] / (counted[by] if by else 1))) if rates in counted else "–"
 
 
 def _told(values: Vector) -> str:
-    """Return the median of ratios and the range of most of them in words."""
+    """Describe ratios by their median and their 10 % and 90 % quantiles."""
     low, middle, high = np.quantile(values, (0.1, 0.5, 0.9))
     return texts("median", number=len(values), median=middle, low=low, high=high)
 
@@ -135,7 +135,7 @@ class Integrated:
 
 @dataclass(frozen=True)
 class Pair:
-    """A body by quasi-velocities and by Routh's equations, integrated by SciPy's RK45 from rates written by hand."""
+    """A body's motion by quasi-velocities and by Routh's equations, by SciPy's RK45 with rates written by hand."""
 
     body: BladeBody
     end: float
@@ -167,7 +167,7 @@ class Pair:
 
     @cached_property
     def _true(self) -> Callable[[Vector], Matrix]:
-        # Four digits more than those judged.
+        # The reference has four digits more than the motions that are judged.
         found = solve_ivp(
             self.body.quasi, (0.0, self.end), self.body.omega, "DOP853", rtol=1e-4 * self.rtol, atol=1e-5 * self.rtol,
             dense_output=True,
@@ -176,7 +176,7 @@ class Pair:
         return found.sol
 
     def ratio(self, row: str = "regular") -> float:
-        """Return the evaluations by Routh's equations with a row over those by quasi-velocities."""
+        """Return the ratio of evaluations by Routh's equations, with a row, to those by quasi-velocities."""
         return self.runs[row].evaluations / self.runs["quasi"].evaluations
 
     @property
@@ -190,7 +190,7 @@ class Pair:
 
 
 def _by_the_package(case: str, rtol: float) -> tuple[int, ...]:
-    """Return the evaluations of the formulations of the package, in the order of FORMULATIONS."""
+    """Return the numbers of evaluations by the package's formulations, in the order of FORMULATIONS."""
     runs = (
         simulate(problem("knife-edge-body", case=case), f, "kkt", stepper="rk45", rtol=rtol, atol=1e-3 * rtol,
                  step_folder=None, error_estimate=False)
@@ -216,9 +216,9 @@ def _sizes() -> Derivation:
 
 
 def _searched(kind: str, known: Sequence[float], random: Vector, quick: bool) -> Attempt:
-    """Minimise the ratio of evaluations over bodies of a kind, from a known one.
+    """Minimise the ratio of evaluations over bodies of a kind, starting from a known body.
 
-    `known` are the ratios of the cases and `random` those of random bodies of the kind.
+    `known` are the ratios of the cases, `random` the ratios of random bodies of the kind.
     """
     rates = "regular" if kind == "search-regular" else "tan"
 
@@ -230,7 +230,7 @@ def _searched(kind: str, known: Sequence[float], random: Vector, quick: bool) ->
 
     start, begun = np.array(BEGUN[kind]), _begun(kind)
     least, tried = ratio(start), 1
-    if not quick and least > 1.0:  # a body that refutes needs no search beyond it
+    if not quick and least > 1.0:  # if the start already refutes, no search is needed
         found = minimise(ratio, list(BOUNDS.values()), 1, 16, population=2, start=start)
         least, tried = min(least, found.value), found.tried
     least = min([least, *known, *random])
@@ -245,7 +245,7 @@ def _begun(kind: str) -> Pair:
 
 
 def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
-    """Divide times of an evaluation, Routh by quasi-velocities: by hand with the tan row, and by the package."""
+    """Return ratios of evaluation times, Routh to quasi-velocities: by hand with the tan row, and by the package."""
     body = BladeBody.of(numbers(np.random.default_rng(1), BODIES))
     works = [(body.quasi, body.omega), (body.tan, body.velocity), (body.regular, body.velocity)]
     seconds = in_turns([partial(rates, 0.3, state) for rates, state in works], ROUNDS, 2)

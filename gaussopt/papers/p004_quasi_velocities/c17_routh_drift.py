@@ -21,10 +21,10 @@ from gaussopt.problems.knife_edge_body import exact_cycloid
 from gaussopt.simulation.simulate import simulate
 
 STEPS, END = (0.025, 0.0125), 3.0
-"""Steps, s, between which the order of the violation of random bodies until END, s, is observed."""
+"""Two steps, s, that give the order of the violation for random bodies, and the end of their motions, s."""
 
 RESOLVED = (1e-9, 1e-3)
-"""Least violation in m/s that is above rounding error, and largest of a motion that the step resolves."""
+"""Violations, m/s, between which an order is observed: above rounding errors, and resolved by the step."""
 
 LOST = 3.0
 """Order below which RK4, of order 4, has lost its order."""
@@ -33,16 +33,16 @@ GROWN = 1.0
 """A violation grows if its maximum in the later half of a motion exceeds that in the first half by this factor."""
 
 CLEAR = 0.2
-"""Least distance |cos(phi)| from the poles of a motion that counts as passing none."""
+"""A motion passes no pole if |cos(phi)|, its distance from the poles, stays above this value."""
 
 DEGENERATE = 1e6
 """Factor by which J M^-1 J^T grows where equations degenerate."""
 
 COUNTS = 100, 200
-"""Numbers of whole steps up to the pole, from which the residual after it is extrapolated to ever smaller steps."""
+"""Numbers of whole steps up to the pole, from which the residual after it is extrapolated to vanishing steps."""
 
 RATE, BEND = 0.5, 0.3
-"""Least force along the blade per mass, and least coefficient of the law's second term, of the tested bodies, m/s²."""
+"""Least force along the blade per mass, and least second-order coefficient of the law, of the bodies used, m/s²."""
 
 texts = ClaimTexts(
     __file__, resolved=RESOLVED, ranges=RANGES, clear=CLEAR, counts=COUNTS, least=pole.LEAST, steps=STEPS, end=END,
@@ -51,7 +51,7 @@ texts = ClaimTexts(
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by the law of the residual after a pole, motions with many pole places, searches for counterexamples."""
+    """Judge by the law of the residual after a pole, motions with many steps, and searches for counterexamples."""
     forced, free = (_pass(force, 300 if quick else 4000) for force in (True, False))
     over, told = _over(forced, free)
     bodies, orders, grows = _orders(300 if quick else 1000)
@@ -104,11 +104,11 @@ def _multiplier(count: int) -> Derivation:
 
 
 def _pass(force: bool, count: int) -> tuple[Passage, Passage]:
-    """Make random bodies over a pole after COUNTS whole steps, with or without a force along the blade there."""
+    """Let random bodies pass a pole after COUNTS whole steps, with or without a force along the blade at the pole."""
     z = numbers(np.random.default_rng(17), count, ranges=pole.PASSAGES.values())
     if not force:
         row = {name: z[i] for i, name in enumerate(pole.PASSAGES)}
-        # No torque, and at the pole no force, or only a force across the blade.
+        # There is no torque, and at the pole either no force or only a force across the blade.
         row["L_C"][:], row["F0"][::2], row["alpha"][1::4], row["alpha"][3::4] = 0.0, 0.0, 0.0, np.pi
     coarse, fine = (passage(z, n) for n in COUNTS)
     enough = np.abs(fine.rate) > RATE if force else np.abs(fine.two) > BEND * fine.step**2
@@ -135,7 +135,7 @@ def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tup
 
 
 def _less(generations: int) -> Attempt:
-    """Minimise the residual in the unit of the law, over bodies, forces and places."""
+    """Minimise the residual after a pole, divided by step and force per mass, over bodies and places of the pole."""
 
     def cost(z: Vector) -> Vector:
         p = passage(z, COUNTS[1])
@@ -147,9 +147,9 @@ def _less(generations: int) -> Attempt:
 
 
 def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]], float]:
-    """Return orders of the violation of random bodies: least, median, largest; of the tan row far from poles.
+    """Return the search, and the least, median and largest order of the violation by row; the tan row far from poles.
 
-    The number is the share of motions with the regular row in which the violation grows.
+    The last result is the share of motions with the regular row in which the violation grows.
     """
     body = BladeBody.of(numbers(np.random.default_rng(17), count))
     found, number = {}, {}
@@ -176,7 +176,7 @@ def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]],
 
 
 def _bodies(generations: int) -> Attempt:
-    """Minimise the order at which the violation with the regular row decreases."""
+    """Minimise over bodies the order at which the violation with the regular row decreases."""
     largest: list[float] = []
 
     def cost(z: Vector) -> Vector:
@@ -193,7 +193,7 @@ def _bodies(generations: int) -> Attempt:
 
 
 def _singular(generations: int) -> tuple[Attempt, dict[str, bool]]:
-    """Find the largest M J M^-1 J^T of steps of the package close to the pole, and which row degenerates."""
+    """Maximise M J M^-1 J^T over steps of the package close to the pole, and state which row degenerates."""
 
     def growth(row: str, z: Vector) -> float:
         body = BladeBody.of(np.array([*z[:6], np.pi / 2 - 10.0 ** z[6], *z[7:]]))

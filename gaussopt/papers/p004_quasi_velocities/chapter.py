@@ -52,7 +52,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _drift(results: PaperResults, spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
-    """Return the numbers for sentences on the drift, by the body: A and R for NH-A with either row, B for NH-B."""
+    """Return numbers for sentences on the drift; A and R are NH-A with the tan and the regular row, B is NH-B."""
     found: dict[str, Any] = {k: s and _distribution(s) for k, s in spreads.items()}
     tan, free, regular = spreads.values()
     run = results.trajectory(f"NH-B: {TAN}")
@@ -89,7 +89,7 @@ def _body(case: str) -> str:
 
 
 def _coincide(crests: Crests | None) -> dict[str, Any]:
-    """Count the crests before the first pole, and measure the distance of the two methods there, m."""
+    """Count the crests before the first pole, and find the largest distance between the two methods at these, m."""
     if crests is None:
         return {"before": None, "within": None}
     before = crests.instants < poles(CASES["NH-B"][0], crests.spread.end)[0].instant

@@ -1,6 +1,6 @@
 """The body of paper 004 in closed form: quasi-velocities, Routh's equations with either row, and Runge-Kutta.
 
-Written down by hand for many bodies at once, so that nothing goes through the formulations of the package.
+The equations are written by hand for many bodies at once and use no formulation of the package.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RANGES = (
 class BladeBody:
     """Parameters and start of the body in SI units and radians, numbers or arrays (S,) for S bodies at once.
 
-    `phi`, `turning` and `speed` are direction of the blade, turning rate and speed along the blade at t = 0.
+    `phi`, `turning` and `speed` are the direction of the blade, its turning rate and the speed along it at t = 0.
     """
 
     M: Any = 2.0
@@ -50,7 +50,7 @@ class BladeBody:
 
     @classmethod
     def of(cls, z: Vector) -> BladeBody:
-        """Return the body of nine numbers in the order of BOUNDS, or of nine rows of numbers."""
+        """Make a body from nine numbers in the order of BOUNDS, or S bodies from nine rows, (9, S)."""
         return cls(*z)
 
     @property
@@ -60,12 +60,12 @@ class BladeBody:
 
     @property
     def omega(self) -> Vector:
-        """Start (x, phi, y, omega1, omega2)."""
+        """Initial state (x, phi, y, omega1, omega2)."""
         return np.array(np.broadcast_arrays(0.0, self.phi, 0.0, self.speed, self.turning))
 
     @property
     def velocity(self) -> Vector:
-        """Start (x, phi, y, vx, phi', vy)."""
+        """Initial state (x, phi, y, vx, phi', vy)."""
         c, s = np.cos(self.phi), np.sin(self.phi)
         return np.array(np.broadcast_arrays(0.0, self.phi, 0.0, self.speed * c, self.turning, self.speed * s))
 
@@ -89,7 +89,7 @@ class BladeBody:
         return self._routh(t, state, np.tan(phi), -np.ones_like(phi), -vx * turning / np.cos(phi) ** 2)
 
     def _routh(self, t: Any, state: Vector, x: Any, y: Any, gamma: Any) -> Vector:
-        """Return rates with the row (x, 0, y) a = gamma: lam from J M^-1 J^T lam = gamma - J a0."""
+        """Return rates with the row (x, 0, y) a = gamma; lam follows from J M^-1 J^T lam = gamma - J a0."""
         force = self._force(t)
         fx, fy = force * np.cos(self.alpha), force * np.sin(self.alpha)
         lam = (self.M * gamma - x * fx - y * fy) / (x * x + y * y)
@@ -122,7 +122,7 @@ CASES = {
 def numbers(
     random: np.random.Generator, *count: int, ranges: Iterable[tuple[float, float]] = tuple(BOUNDS.values())
 ) -> Vector:
-    """Draw a number within each range, by default the nine of a body, or an array of the shape `count` for each."""
+    """Draw a number, or an array of the shape `count`, within each range; by default the nine ranges of a body."""
     low, high = np.array(list(ranges)).T
     return random.uniform(low, high) if not count else random.uniform(low[:, None], high[:, None], (len(low), *count))
 
@@ -139,20 +139,20 @@ def rk4(rates: Rates, state: Vector, dt: Any, steps: int) -> Matrix:
 
 
 def on_trial(body: BladeBody, row: str = "regular") -> Any:
-    """Return the system of the package with these parameters, with the regular or the printed ("tan") row."""
+    """Return the package's system with the parameters of a body, with the regular or the printed ("tan") row."""
     entry = problem("knife-edge-body", **({} if row == "regular" else {"variant": "tan-row"}))
     return entry.system.with_parameters(**{k: float(v) for k, v in body.parameters.items()})
 
 
 PARTICLE_BOUNDS = ((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (0.3, 3.0), (-3.0, 3.0), (0.0, 3.0))
-"""Bounds of x, y, z in m, speed in m/s, direction in rad, t in s; the particle's constraint loses its rank at rest."""
+"""Bounds of x, y, z in m, speed in m/s (at rest the constraint loses its rank), direction in rad, t in s."""
 
 
 @cache
 def particle() -> AbstractSystem:
     """Return a particle with a constraint that is nonlinear in the velocities, the general case of the paper.
 
-    Its horizontal speed is (1 + x^2 + sin(t)^2 / 2) times the vertical one; omega is speed and direction.
+    Its horizontal speed is (1 + x^2 + sin(t)^2 / 2) times its vertical speed; omega is horizontal speed and direction.
     """
     import sympy as sp
 

@@ -42,23 +42,23 @@ INTEGRATORS: dict[str, dict[str, Any]] = {
 DRAWN_STEP = "RK4, 0.01 s"
 
 SEEN = {"NH-A": 10.0}
-"""Cases that are animated, and until when, s."""
+"""Cases that are animated, and the end of the animation, s."""
 
 FULL = (("NH-B", 60.0, 0.01), ("NH-C", 10.0, 0.01))
-"""Further cases, with their ends and steps in s."""
+"""Further cases of a full run, with their ends and steps in s."""
 
 FRACTION = 0.25
-"""Place of the pole within a step of the convergence study."""
+"""Position of the pole within its step in the convergence study, as a fraction of the step."""
 
 STEPS_TO_POLE = (25, 50, 100, 200)
 ORDER_END = 3.0
 """End of the convergence study, s: after the first pole and before the second."""
 
 PLACES = (0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.45, 0.6, 0.75, 0.9)
-"""Places of the pole within a step."""
+"""Positions of the pole within its step, as fractions of the step."""
 
 OTHER = 0.99
-"""Ratio to the first step of another one, with which NH-B is run by the tan row."""
+"""NH-B with the tan row is also simulated with the step multiplied by this factor."""
 
 
 def cases(quick: bool) -> list[Job]:
@@ -92,7 +92,7 @@ def _case(key: str, method: str, case: str, **options: Any) -> Job:
 
 
 def position_error(traj: Trajectory) -> Vector:
-    """Return the distance of the centroid from the closed form of NH-A at recorded instants, largest coordinate, m."""
+    """Return the largest error of x and y at each recorded instant, m, against the closed form of NH-A."""
     return np.asarray(np.abs(traj.q - exact_cycloid(traj.t))[:, [0, 2]].max(axis=1))
 
 
@@ -114,33 +114,33 @@ def across_blade(q: Matrix, v: Matrix) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """Largest position error of NH-A by step size, over one pole."""
+    """Largest position error of NH-A for each step size, s and m; the motion passes one pole."""
 
     steps: tuple[float, ...]
     errors: tuple[float, ...]
 
     @property
     def orders(self) -> list[float]:
-        """Observed order between neighbouring steps."""
+        """Observed order between successive step sizes."""
         pairs = zip(self.steps, self.steps[1:], self.errors, self.errors[1:], strict=False)
         return [math.log(e / g) / math.log(h / k) if e > 0 and g > 0 else math.nan for h, k, e, g in pairs]
 
 
 def convergence(method: str, counts: Sequence[int]) -> Convergence:
-    """Refine RK4 so that the pole at t = pi/2 always falls at FRACTION of a step."""
+    """Return errors of RK4 for steps refined so that the pole at t = pi/2 always lies at FRACTION of a step."""
     steps = tuple(math.pi / 2 / (count + FRACTION) for count in counts)
     return Convergence(steps, tuple(float(position_error(_to_end(method, dt)).max()) for dt in steps))
 
 
 def places(count: int) -> list[tuple[float, float, float, float]]:
-    """Return PLACES, their steps dt, and the residual |omega3| of the tan row after the pole, by run and by law."""
+    """Return each of PLACES, its step dt, and the tan row's residual |omega3| after the pole, by run and by law."""
     (pole,) = poles(CASES["NH-A"][0], ORDER_END)
     steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
     return [(f, dt, float(_to_end(TAN, dt).velocity_drift[-1]), float(abs(pole.left(dt)))) for f, dt in steps]
 
 
 def other_step(step: float) -> str:
-    """Return the label of the tan row's run with another step."""
+    """Return the label of the tan row's run with the step multiplied by OTHER."""
     return f"{TAN}, {OTHER * step:.4g} s"
 
 

@@ -1,8 +1,8 @@
 """The residual of the tan row after RK4 has stepped over a pole, in closed form.
 
 Near a pole at time 0 the tan row makes vx' = vx / t + r(t). On vx = c t the stages of RK4 are exact; a quadratic or
-cubic term of vx causes an error in every step, and the sum over all steps is a series in the place of the pole within
-its step.
+cubic term of vx causes an error in every step, and the sum over all steps is a function of the position of the pole
+within its step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, BladeBody
 
 
 def first(place: Any) -> Any:
-    """Return the sum of 1 / (24 (j - f)^2 (j - f - 1/2)^2) over all integers j, with the pole at f within its step."""
+    """Return the sum of 1 / (24 (j - f)^2 (j - f - 1/2)^2) over all integers j; f is `place`, see `Pole.place`."""
     s = np.sin(2 * np.pi * place)
     return 2 / 3 * np.pi * (np.pi / s**2 - 2 / s)
 
@@ -39,15 +39,15 @@ INSTANT, AFTER = 0.5, 50
 """Instant at which `passage` passes its pole, s, and number of steps computed after it."""
 
 PASSAGES = {**{k: v for k, v in BOUNDS.items() if k != "phi"}, "place": (0.0, 1.0)}
-"""Ranges of the bodies of `passage` in SI units, and of the place of the pole within its step."""
+"""Ranges of the bodies of `passage` in SI units, and of the position of the pole within its step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pole:
     """A passage of cos(phi) = 0 by the true motion: instant in s, turning rate in rad/s, sin(phi) = ±1 there.
 
-    `speed` is that along the blade in m/s, `rate` and `change` its first and second derivative without rotation,
-    which are F cos(phi - alpha) / M and the derivative of this.
+    `speed` is the speed along the blade in m/s, `rate` its derivative F cos(phi - alpha) / M, and `change` the second
+    derivative.
     """
 
     instant: float
@@ -58,18 +58,18 @@ class Pole:
     change: Any
 
     def place(self, dt: Any) -> Any:
-        """Return the place of the pole within its step, 0 to 1."""
+        """Return the position of the pole within its step, 0 to 1."""
         return np.mod(self.instant / dt, 1.0)
 
     def left(self, dt: Any) -> Any:
-        """Return the residual omega3 that RK4 adds here by the law, m/s; its second-order term holds without torque."""
+        """Return the residual omega3 that RK4 adds at this pole by the law, m/s; the term in dt^2 assumes no torque."""
         f = self.place(dt)
         bend = self.turning**2 * self.speed / 3 - self.change
         return -self.sine * (dt * self.rate * first(f) + dt**2 * bend * second(f))
 
 
 def poles(body: BladeBody, end: float) -> list[Pole]:
-    """Find the poles that a body passes until an instant, in the order of time."""
+    """Find the poles that a body passes until `end`, in the order of time."""
     beta, turning = body.L_C / body.I_C, body.turning
     low, high = map(int, half_turns(body, end))
     found = []
@@ -81,9 +81,9 @@ def poles(body: BladeBody, end: float) -> list[Pole]:
 
 
 def half_turns(body: BladeBody, end: float) -> tuple[Any, Any]:
-    """Return the numbers of the half turns, between poles, that the least and the largest angle until `end` lie in.
+    """Return the indices of the half turns between poles that contain the least and the largest angle until `end`.
 
-    A body, or one of several, passes a pole if they differ.
+    Each body for which they differ passes a pole.
     """
     beta = body.L_C / body.I_C
     turns = np.clip(-body.turning / np.where(beta, beta, np.inf), 0.0, end)
@@ -104,7 +104,7 @@ def _pole(body: BladeBody, t: float) -> Pole:
 
 
 def _along(body: BladeBody, t: float, phi: Any, turning: Any) -> tuple[Any, Any]:
-    """Return the force along a blade at this angle that turns at this rate, and its derivative, divided by the mass."""
+    """Return the force per mass along a blade with this angle and turning rate, and its time derivative."""
     held, change = body.F0 * np.cos(body.nu * t), -body.F0 * body.nu * np.sin(body.nu * t)
     c, s = np.cos(phi - body.alpha) / body.M, np.sin(phi - body.alpha) / body.M
     return held * c, change * c - held * s * turning
@@ -118,7 +118,7 @@ class Passage:
     ----------
     step : (S,), s
     left : (S,), the residual omega3 after the pole, m/s
-    one, two : (S,), the terms of first and second order of the law, m/s; the latter holds without torque
+    one, two : (S,), the terms of first and second order of the law, m/s; `two` assumes that there is no torque
     rate : (S,), force along the blade at the pole per mass, m/s^2
     clear : (S,), whether the blade never reverses, turns at 0.3 rad/s or more, and no stage is near the pole
     """
@@ -136,7 +136,7 @@ class Passage:
 
 
 def passage(z: Vector, count: int) -> Passage:
-    """Pass the pole at INSTANT after `count` whole steps; z are rows in the order of PASSAGES, one column per body."""
+    """Integrate bodies over a pole at INSTANT after `count` whole steps; z has a row for each entry of PASSAGES."""
     of = dict(zip(PASSAGES, z, strict=True))
     place, turning, beta = of.pop("place"), of["turning"], of["L_C"] / of["I_C"]
     body = BladeBody(**of, phi=math.pi / 2 - turning * INSTANT - beta * INSTANT**2 / 2)

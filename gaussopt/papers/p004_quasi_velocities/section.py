@@ -34,7 +34,7 @@ PREFIXES = {"NH-B": "NH-B: ", "NH-A": f"NH-A, {DRAWN_STEP}: ", "NH-C": "NH-C: "}
 """Prefix of the keys of the drawn runs of each case."""
 
 PLANE = {"x": 0, "y": 2}
-"""Coordinates of the centroid by their index."""
+"""Index of each coordinate of the centroid."""
 
 texts = Texts(__file__, drawn_step=DRAWN_STEP)
 
@@ -97,7 +97,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _balance(results: PaperResults) -> list[Section]:
-    """Show force of the blade, drift and energy by quasi-velocities and by Routh's equations with either row."""
+    """Show the blade's force, drift and energy by quasi-velocities and by Routh's equations with either row."""
     runs = {m: v for m, v in results.trajectories(f"NH-A, {DRAWN_STEP}: ").items() if m in DRAWN}
     carried = {m: v for m, v in runs.items() if m in (REGULAR, TAN)}
     if not carried:
@@ -112,7 +112,7 @@ def _balance(results: PaperResults) -> list[Section]:
 
 
 def _apart(one: Trajectory, other: Trajectory, end: float) -> float:
-    """Return the largest distance of the centroids of two runs with the same step up to an instant, m."""
+    """Return the largest distance between the centroids of two runs with equal steps until `end`, m."""
     shared = min(len(one.t), len(other.t), int(np.searchsorted(one.t, end)) + 1)
     return float(np.linalg.norm((one.q[:shared] - other.q[:shared])[:, [0, 2]], axis=1).max())
 
@@ -156,7 +156,7 @@ def coordinates(
     name: str, title: str, case: str, runs: dict[str, Trajectory], shown: dict[str, int],
     size: tuple[float, float] = (4.4, 3.2),
 ) -> Figure:  # fmt: skip
-    """Draw coordinates of the centroid by their index, for all runs, in a frame that fits the true motion."""
+    """Draw the coordinates of the centroid in `shown` (name to index) for all runs; the frame fits the true motion."""
     reference = problem(PROBLEM).reference(case)
     end = max((float(v.t[-1]) for v in runs.values()), default=0.0)
     inside = reference.t <= end + 1e-9
@@ -185,7 +185,7 @@ def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
     """Draw the velocity across the blade over time, for all runs."""
     found = {k: violation(v) for k, v in runs.items()}
     drawn = {k: (v.t[thin(len(v.t))], found[k][thin(len(v.t))]) for k, v in runs.items()}
-    # This curve coincides with another curve, which would cover it.
+    # This curve is drawn as points, since a coinciding curve would cover it.
     dotted = {k: (t[::30], y[::30]) for k, (t, y) in drawn.items() if k == motions.FORMULA and len(runs) > 1}
     data = {k: y for k, (_, y) in drawn.items() if k not in dotted}
     largest = "; ".join(f"{k} at most {float(y.max()):.1e} m/s" for k, y in found.items())
@@ -219,7 +219,7 @@ def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
 
 
 def spread_figure(spreads: Sequence[Spread]) -> Figure:
-    """Draw the share of random steps by drift."""
+    """Draw the share of the random steps with at most a given drift, over the drift."""
     drifts = {f"{s.case}, Routh, {s.row} row": np.sort(s.random) for s in spreads}
     shares = {k: (np.arange(len(x)) + 1) / len(x) for k, x in drifts.items()}
     law = {

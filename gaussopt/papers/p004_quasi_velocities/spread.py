@@ -1,4 +1,4 @@
-"""Drift of Routh's equations by RK4, over many steps that put the pole at many places within a step."""
+"""Drift of Routh's equations by RK4 with many step sizes, so that the pole lies at many positions within a step."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES, BladeBody, a
 from gaussopt.papers.p004_quasi_velocities.pole import poles
 
 STEP, WITHIN = 0.01, 0.05
-"""The step of the report's figures, s, and the largest relative deviation of the random steps from it."""
+"""Step of the report's figures, s, and the largest relative deviation of random steps from it."""
 
 ROWS = ("tan", "regular")
 """The printed row, and the regular one."""
 
 SHOWN = (0.0099, 0.01, 0.0101)
-"""Steps before the random ones, s."""
+"""Steps that precede the random steps in `Drift.steps`, s."""
 
 FAR = 0.1
 """A drift in m that is easy to see."""
 
 PLACE = 0.25
-"""Place of the pole within a step where an order is observed."""
+"""Position of the pole within its step, as a fraction of the step, where an order is observed."""
 
 QUICK_END = {"NH-A": 4.0, "NH-B": 22.0}
 """Ends of quick runs, s; each case passes a pole before its end."""
@@ -35,14 +35,14 @@ QUICK_END = {"NH-A": 4.0, "NH-B": 22.0}
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Motions of one body by RK4 with several steps, against quasi-velocities with the same step.
+    """Errors of Routh's equations for one body and several steps of RK4, against quasi-velocities with equal steps.
 
     Attributes
     ----------
     steps : (S,), s
     position : (S,), largest error of a coordinate of the centroid until the end, m
     violation : (S,), largest velocity across the blade, m/s
-    at : (K, S), this error at given instants, m
+    at : (K, S), largest error of a coordinate at each of K given instants, m
     """
 
     steps: Vector
@@ -52,7 +52,7 @@ class Drift:
 
 
 def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequence[float] = ()) -> Drift:
-    """Run a body until an instant by the named rates, "tan" or "regular"."""
+    """Simulate a body until `end` with every step, by the rates "tan" or "regular" and by quasi-velocities."""
     many = replace(body, phi=np.full_like(steps, body.phi))
     runs = zip(march(getattr(many, rates), many.velocity, steps), march(many.quasi, many.omega, steps), strict=True)
     position, violation = np.zeros_like(steps), np.zeros_like(steps)
@@ -72,7 +72,7 @@ def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequ
 def predicted(body: BladeBody, steps: Vector, end: float) -> Vector:
     """Predict `Drift.position` of the tan row by the law, for a body without torque.
 
-    After a pole a residual omega3 remains. With sine s of the pole it moves the centroid by omega3 (s sin phi - 1) /
+    After a pole at t_p with sin phi = s a residual omega3 remains. It moves the centroid by omega3 (s sin phi - 1) /
     phi' along x and, linearly in time, by -omega3 (s cos phi / phi' + t - t_p) along y; x' changes by s omega3 cos phi,
     which at later poles acts as a speed along the blade.
     """
@@ -90,11 +90,11 @@ def predicted(body: BladeBody, steps: Vector, end: float) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The drift of a case with a row, for the steps SHOWN and random ones around STEP.
+    """The drift of a case with one constraint row, for the steps SHOWN and random steps around STEP.
 
     Attributes
     ----------
-    case, row, end : those of the motions; end in s
+    case, row, end : case, constraint row and end, s, of the motions
     drift : the drift with all steps
     law : (S,), `Drift.position` by the law, m; empty for the regular row
     """
@@ -144,10 +144,10 @@ class Spread:
 
 @cache
 def measured(case: str, row: str, quick: bool, instants: Sequence[float] = ()) -> Spread:
-    """Run a case with the "tan" or the "regular" row."""
+    """Measure the drift of a case with the "tan" or the "regular" row."""
     body, end = CASES[case]
     end = QUICK_END[case] if quick else end
-    # The drift of the regular row hardly varies.
+    # Few steps suffice for the regular row, whose drift hardly depends on the step.
     count = 20 if row == "regular" else 40 if quick else 200
     random = np.random.default_rng(4).uniform((1 - WITHIN) * STEP, (1 + WITHIN) * STEP, count)
     steps = np.concatenate((SHOWN, random))
@@ -173,7 +173,7 @@ class Crests:
 
 
 def at_crests(case: str, quick: bool) -> Crests:
-    """Run a case with the tan row, with its drift at the crests of x."""
+    """Simulate a case with the tan row, and find its drift at the crests of x."""
     instants, heights = crests(case, QUICK_END[case] if quick else CASES[case][1])
     return Crests(measured(case, "tan", quick, tuple(instants)), instants, heights)
 

@@ -14,7 +14,7 @@ FILE = "references.bib"
 """Name of the file next to the main page."""
 
 SOFTWARE = "gaussopt"
-"""The key of this software, whose version is that of the run."""
+"""Key of the reference to gaussopt itself; its version is the installed one."""
 
 texts = Texts(__file__)
 
@@ -46,7 +46,7 @@ def _entry(key: str, fields: Mapping[str, str]) -> str:
 
 
 def _item(fields: Mapping[str, str]) -> str:
-    """Return a reference as a line of the list."""
+    """Return the text of one reference in the list."""
     of = {"volume": "", "number": "", "pages": "", **fields}
     within = f"{of['volume']}{f'({n})' if (n := of['number']) else ''}" + f", {of['pages']}" * bool(of["pages"])
     where = f"{of.get('journal', of.get('publisher', ''))} {within}".strip()

@@ -15,7 +15,7 @@ from gaussopt.reporting.texts import Texts
 ANCHOR = "colophon"
 
 MACHINE = ("system", "cores", "vector units")
-"""Entries of the versions that describe the machine."""
+"""Keys of `versions()` that describe the machine."""
 
 texts = Texts(__file__)
 
@@ -31,14 +31,14 @@ def section(quick: bool) -> Section:
         "machine": f"{found['system']}, {found['cores']} cores",
     }
     rows = ((what, Timed.plain(said)) for what, said in made.items())
-    # Written by benchmarks/replication.py, whose codes are no packages of this report.
+    # benchmarks/replication.py writes this file; the codes that it runs are not among the packages of this report.
     replicated = json.loads(Path(__file__).with_name("replication.json").read_text(encoding="utf-8"))
     blocks = texts.table("colophon", rows), *texts.blocks("again", **replicated)
     return Section(ANCHOR, "How this report was made", blocks)
 
 
 def commit() -> str:
-    """Return the commit of this file's source tree, and whether the tree was changed since."""
+    """Return the commit of this file's source tree, and whether the tree has uncommitted changes."""
     told = _git("ls-files", "--error-unmatch", Path(__file__).name) and _git("rev-parse", "HEAD")
     if not told:
         return "not known, since gaussopt was installed without its history"

@@ -20,7 +20,7 @@ texts = Texts(__file__)
 
 
 def section(outcomes: Mapping[str, JobOutcome]) -> Section:
-    """Return versions, machine, tolerances, seeds and options, seconds by case."""
+    """Return a section with versions, machine, tolerance and solver options, and the duration of each case."""
     seconds = ((key, o.seconds, o.failure or "done") for key, o in outcomes.items())
     cases = texts.table("cases", seconds, timed=("seconds",))
     total = sum(o.seconds for o in outcomes.values())
@@ -30,7 +30,7 @@ def section(outcomes: Mapping[str, JobOutcome]) -> Section:
 
 
 def _settings() -> Table:
-    """Return solver options, unless a section states others, and the tolerance of the certificate."""
+    """Return a table of the solvers' default options and the tolerance of the certificate."""
     rows: list[tuple[Any, ...]] = [("certificate", "tolerance", DEFAULT_TOLERANCE)]
     for name in installed_solvers():
         options = solver_class(name).options_type()

@@ -1,4 +1,4 @@
-"""The method in one page: the program of a step, the additions for contact, and what a certificate proves."""
+"""The method on one page: the program of a step, the additions for contact, and what a certificate proves."""
 
 from __future__ import annotations
 

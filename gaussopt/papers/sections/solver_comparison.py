@@ -1,4 +1,4 @@
-"""The solvers compared on the problems of the papers: right answers, speed, and the cost of accuracy."""
+"""Compare the solvers on the problems of the papers: correctness, speed, and time against accuracy."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ WIDEST = ("gauss", "lcp-qp")
 """The formulations that most solvers accept, for which accuracy against time is measured."""
 
 PROBLEMS = {"crank-slider": 1, "four-bar": 1, "knife-edge-body": 1, "sliding-rod": 3, "two-bar": 2}
-"""Problems and numbers of references: those without contacts all have steps of one structure."""
+"""Number of references used of each problem; one suffices without contacts, since all steps have the same structure."""
 
 SHOWN = ("right", "fast", "precision", "warm")
-"""Sections of a comparison's report that are shown here; claims and refusals are shown elsewhere."""
+"""Sections of a comparison's report that are shown here; other sections show claims and refusals."""
 
 
 def results(quick: bool, executor: Executor, progress: Callable[[float], None] | None = None) -> Results:
-    """Compare all installed solvers that are not stochastic on a few steps of each problem.
+    """Compare all installed deterministic solvers on a few steps of each problem.
 
-    `quick` means one reference of each problem, fewer formulations and steps, and less time for timing.
+    With `quick`, each problem has one reference, formulations and steps are fewer, and measurements get less time.
     """
     sources: list[Spec] = []
     for name, count in PROBLEMS.items():
@@ -44,7 +44,7 @@ def results(quick: bool, executor: Executor, progress: Callable[[float], None] |
 
 
 def solvers(quick: bool) -> list[str]:
-    """Return the solvers that take part; a quick run leaves out variants of the same method."""
+    """Return the names of the solvers to compare; a quick run omits variants of the same method."""
     found = installed_solvers(stochastic=False)
     return [s for s in found if s in FEW] if quick else found
 
