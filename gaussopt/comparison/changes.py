@@ -73,7 +73,7 @@ class PairChange:
 
     @property
     def speed(self) -> str:
-        """Change of the pair's time: "faster", "slower", "same" (within noise), or "" for controls and untimed pairs."""
+        """Change of the pair's time: "faster", "slower", "same" (within noise), or "" if it is a control or untimed."""
         if not self.changed or self.factor is None or self.low is None or self.high is None:
             return ""
         return "faster" if self.high < 1 / self.noise else "slower" if self.low > self.noise else "same"
