@@ -1,4 +1,4 @@
-"""Executors that run jobs on existing clusters."""
+"""Run jobs on an existing Dask cluster."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
 
 
 def _knock(address: str, timeout: float) -> None:
-    """Ask the scheduler for its identity, since `Client` would wait forever for a port that never answers."""
+    """Check that the scheduler answers, since `Client` would wait forever for a port that never answers."""
     from distributed import rpc
     from distributed.comm import get_address_host_port
 
