@@ -33,7 +33,7 @@ ONE_THREAD = dict.fromkeys(
 """Settings for one thread: on small matrices threads in BLAS cost time, disturb timings, and change the last digit."""
 
 OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU, signal.SIGXFSZ)
-"""Signals that a solver does not cause itself: from the user, or at the system's limits of time, file size or memory."""
+"""Signals that a solver does not cause itself: from the user, or at limits of the system on time, files or memory."""
 
 _MAIN = (
     "import sys; from multiprocessing.connection import Connection; c = Connection(int(sys.argv[1])); "
