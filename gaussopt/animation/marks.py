@@ -140,7 +140,7 @@ def _paint(fill: str, colour: str, width: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape quotes as well, so that the text may stand in an attribute."""
+    """Escape a text for XML, quotes included, so that it may stand in an attribute."""
     return escape(text, {'"': "&quot;", "'": "&#39;"})
 
 

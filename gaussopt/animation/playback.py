@@ -18,14 +18,14 @@ SHORTEST, LONGEST = 4.0, 12.0
 """Shortest and longest playback, s."""
 
 RATE = 100.0
-"""Frames per second of playback: linear interpolation then suits fast rotations; superfluous frames are left out
-when the picture is written."""
+"""Frames per second of playback, so many that fast rotations can be interpolated linearly; frames that are superfluous
+are left out when the picture is written."""
 
 HOLD = 1.0
 """Seconds for which the last frame is shown before the animation repeats."""
 
 SAME = 1e-12
-"""Instants with a smaller difference, relative to 1 + t, are the two sides of an event."""
+"""Two instants that differ by less than this, relative to 1 + t, are the two sides of an event."""
 
 TOGETHER = 0.25
 """Seconds of playback within which events share a caption."""

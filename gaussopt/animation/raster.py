@@ -33,7 +33,7 @@ DOTS = 100.0
 """Pixels per inch of the matplotlib figure from which a video is written."""
 
 STEPS = 24
-"""Shades of each colour."""
+"""Number of shades of each colour in the palette."""
 
 IN_PLACE = np.eye(3)
 """Transformation of marks that do not move."""

@@ -46,7 +46,7 @@ GROUPS = {
     "Work": "jobs threads device dask time_budget case_limit",
     "Results": "out save step_file record_every parquet against json_ help",
 }
-"""Groups of the options of commands that have many, by the names of their arguments."""
+"""Groups of options in the help of commands with many options: title, and names of the arguments."""
 
 app = typer.Typer(
     name="gaussopt", pretty_exceptions_enable=False,
@@ -69,7 +69,7 @@ def run(arguments: list[str] | None = None) -> int:
     if COMPLETION in os.environ or given[:1] in (["--install-completion"], ["--show-completion"]):
         try:
             app(given, prog_name="gaussopt")
-        except SystemExit as done:  # so Typer ends a completion request
+        except SystemExit as done:  # by which Typer ends a completion request
             return done.code if isinstance(done.code, int) else 0
     try:
         with _plain_warnings():
@@ -87,7 +87,7 @@ def _plain_warnings() -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, LeftOut | UnsafeCache | Unverified):
             note(str(message))
-        elif not issubclass(category, ModelSlip):  # commands print the warnings of a motion with it
+        elif not issubclass(category, ModelSlip):  # commands print the warnings of a motion together with the motion
             usual(message, category, *where)
 
     warnings.showwarning = show  # type: ignore[assignment]

@@ -48,13 +48,13 @@ LEADING = 8
 """Number of leading steps, which are solved to warm up a rival and are replayed."""
 
 QUICK = 2e-3
-"""Time of a certified step, s, below which caches decide it, so that each pass first solves the leading steps."""
+"""Time of a certified step, s, below which cold caches would dominate, so that each pass first fills the caches."""
 
 FELT = 1e-3
 """Processor time of a step, s, above which it shows whether the solver remembers answers; waiting does not count."""
 
 LONG = 5.0
-"""Steps longer than LONG seconds and LONG budgets are timed during warm-up only, as imports hardly matter there."""
+"""Steps longer than LONG seconds and LONG times the budget are timed in warm-up only, as imports hardly matter."""
 
 UNREFUTED = (Status.SOLVED, Status.NOT_PROVED)
 """Statuses of timed answers that do not count as failures of their solver."""

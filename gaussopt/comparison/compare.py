@@ -71,7 +71,7 @@ def compare(
     precision : formulations whose programs solvers also solve at each of their tolerances, loose to tight; True: all
     settings : tolerances at which all solvers run: "default" for gaussopt's, "low" 1e-3, "mid" 1e-6, "high" 1e-9
     motions : whether pairs that are right at every state also simulate a trajectory; stochastic solvers only if named
-        None: as True; if nothing is named, only the fastest pair of each formulation and solvers in files, for 30 s
+        None: as True, but if nothing is named only the fastest pair of each formulation, and solvers in files, for 30 s
     time_budget : seconds of timing for each solver and start on each source and formulation; 0: no timing
     case_limit : seconds after which a case is stopped and recorded as failed; a solver has this time for the whole set
         of complementarity problems, and a tenth of it for each problem of the set

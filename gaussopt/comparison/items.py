@@ -24,7 +24,7 @@ from gaussopt.modelling.registered import registered_problem
 from gaussopt.simulation.simulate import simulate
 
 SIMULATED = "own motion"
-"""Stands for a reference's name where a problem has no references: the states are those of its default motion."""
+"""Name used instead of that of a reference if a problem has none: the states are those of its default motion."""
 
 ROWS = 101
 """Number of states of the default motion."""
@@ -58,7 +58,7 @@ class Item:
 
 
 def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | None = None) -> Iterator[Item]:
-    """Yield the step at every `stride`-th state of a reference, with its parameter values and its closed contacts only.
+    """Yield the step of the closed contacts at every `stride`-th state of a reference, at the reference's parameters.
 
     The problem's own motion may be ended early, at `t_end`.
 
@@ -134,7 +134,7 @@ class _Late(BaseException):
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
     """Return the default motion of a problem as reference data; `build` distinguishes versions of its file."""
     entry = registered_problem(name, **dict(settings))
-    # States are as far apart as in the whole motion, as a state may cost more than its steps, but at least FEWEST.
+    # The states are as far apart as in the whole motion, since a state may cost more than a step, but at least FEWEST.
     motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)
     if len(motion.t) < 2:
         raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")

@@ -43,7 +43,7 @@ def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> list[Any
         success, correct : share of steps with a right answer; share of answers about which the solver's claim is true
         certified, error, work : QUANTILES over the steps, work in seconds
         worst_certified, worst_error, primal, dual, gap : largest values, failures included
-        iterations, most_iterations : mean and largest number
+        iterations, most_iterations : mean and largest number of iterations
         backend, overhead : median seconds that the solver reports for itself, and the rest of the work
         timed, repetitions : steps that were timed, and how many times
         refused, failure : why there are no answers, or why they end early

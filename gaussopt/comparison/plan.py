@@ -117,7 +117,7 @@ class Plan:
         return found
 
     def _code(self) -> dict[str, Any]:
-        """Return digests of the code and packages of solvers and formulations, by which `changes` notices changes."""
+        """Return digests of the code and packages of solvers and formulations, by which `changes` detects changes."""
         parts = {("solver", registered_name(s)) for s in self.solvers} | {
             entry for f in self.formulations for entry in depends_on(f)
         }

@@ -52,7 +52,7 @@ FORMULATIONS = (
 """Formulations of steps without contacts; a formulation refuses problems that it does not fit."""
 
 EARLY = 0.2
-"""Share of the time, from the start, over which formulations are compared, and that a quick report simulates."""
+"""Share of the motion, from its start, over which formulations are compared and which a quick report simulates."""
 
 EARLIER = ", early"
 """Suffix of the keys of jobs whose motions cover only the share EARLY of the time."""
@@ -150,7 +150,7 @@ class PublishedCase:
             yield told["code"], told["setting"], told["of"], float(np.abs(values - exact).max())
 
     def asked(self, early: bool) -> tuple[Vector, Values]:
-        """Return the instants and values as `values` returns them, or only the early ones, at least one."""
+        """Return the instants and values of `values`, if `early` only those of the early part, but at least one."""
         times, values = self.values()
         count = max(1, int((times <= EARLY * times[-1]).sum())) if early else len(times)
         return times[:count], values[:count]

@@ -87,7 +87,7 @@ class Recommendation:
     ----------
     source, states, contacts : label and number of the states, and number of states by number of closed contacts
     choices : one for each purpose; empty if no pair is right at all states
-    right, pairs : number of pairs that are right at all states, and number of pairs asked
+    right, pairs : number of pairs that are right at all states, and number of all pairs that were tried
     harness : median seconds of an empty solver, which is subtracted from all times
     left_out : formulations, solvers and pairs that are not considered, by reason
     seconds, machine : duration of the measurement; versions, system and cores
@@ -142,13 +142,13 @@ def recommend(
     Parameters
     ----------
     problem : name, file or a Problem that is in a file
-    tolerance : of the certificate
+    tolerance : tolerance of the certificate
     progress : called with the share of the cases that are done
 
     Raises
     ------
     UnknownName, BadInput
-        Before anything is measured; BadInput also where the motion does not begin or has no state to ask.
+        Before anything is measured; BadInput also where the motion does not begin or has no state to measure.
     """
     begin = perf_counter()
     entry = problem if isinstance(problem, Problem) else find_problem(problem)

@@ -1,6 +1,6 @@
 """All steps of a comparison in one table: a row for each step of a source, each solver and each kind of start.
 
-All statements about a comparison are counted from this table. Its columns:
+All counts in statements about a comparison are taken from this table. Its columns:
 
 case, step
     Index of the record of answers, and index of the step within its source.
@@ -253,7 +253,7 @@ def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[Timed
 def competing(
     answers: Sequence[Answers], times: Sequence[Times], formulation: str | None = None, most: str = STARTS[-1]
 ) -> list[TimedAnswers]:
-    """Return the cases of `as_used` that are not refused, if `formulation` is given only those of this formulation."""
+    """Return the cases of `as_used` that are not refused; if `formulation` is given, only those of it."""
     used = (c for c in as_used(join(answers, times), most) if not c.answers.refused)
     return [c for c in used if formulation in (None, c.answers.formulation)]
 

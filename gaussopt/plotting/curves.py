@@ -75,7 +75,7 @@ def draw(
     """Draw curves over time (s) and mark events, (time, kind); return the axes, one for each quantity and unit.
 
     `onto` holds the axes, or is a function that makes a figure for them. On axes that already have curves, the colours
-    continue after those in use. Raises BadInput if the number of given axes is not that of quantities with units.
+    continue after those in use. Raises BadInput if the number of given axes is not the number of panels.
     """
     panels: dict[tuple[str, bool], list[Curve]] = {}
     for curve in curves:

@@ -11,10 +11,10 @@ from gaussopt.core.arrays import is_sparse
 from gaussopt.core.errors import GaussoptError
 
 SHARES = (0.0, 0.5, 1.0)
-"""Fractions of t_end at which the equations are evaluated; the state is shifted from the start by AWAY per fraction."""
+"""Fractions of t_end at which the equations are evaluated; the state at a fraction x is the start plus x times AWAY."""
 
 AWAY = 0.1
-"""Shift of all coordinates and velocities from their values at the start, at the fraction 1 of t_end."""
+"""Shift of all coordinates and velocities from their values at the start, at the fraction 1."""
 
 DIGITS = 10
 """Number of significant digits that count; further digits depend on the machine."""

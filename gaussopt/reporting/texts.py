@@ -38,7 +38,7 @@ FILLING = _Filling()
 
 
 def number(x: float, digits: int = 2) -> str:
-    """Format a number for a sentence to `digits` significant digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
+    """Format a number for a sentence to `digits` significant digits: 217, 0.015, or with a power of ten in LaTeX."""
     rounded = float(f"{x:.{digits}g}")
     if rounded == 0 or not math.isfinite(rounded) or 1e-3 <= abs(rounded) < 1e4:
         return f"{rounded:g}"

@@ -20,7 +20,7 @@ texts = Texts(__file__, str)
 
 
 def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
-    """Return one row for each point."""
+    """Return a table with one row for each point: the coordinates of the point, and the given columns."""
     dims: dict[str, Any] = {label: values.round(6) for label, values in dimensions(atlas, plain=True).values()}
     dims["signs of slip"] = [slip_label(s) for s in atlas.slips]
     return pd.MultiIndex.from_product(list(dims.values()), names=list(dims)).to_frame(index=False).assign(**columns)

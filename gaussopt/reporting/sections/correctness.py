@@ -172,7 +172,7 @@ def _asked(table: pd.DataFrame) -> dict[Any, str]:
 
 
 def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
-    """Name the pairs that are right on every step, and those that are not; `pairs` tells for each whether it is."""
+    """Name the pairs that are right on every step, and those that are not; `pairs` holds a truth value for each."""
     lines = []
     for entry, right in (("everywhere", True), ("not-everywhere", False)):
         told = [(pair, asked.get(pair, "") * right) for pair, is_right in pairs.items() if is_right == right]
@@ -244,7 +244,7 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
 
 
 def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
-    """Return a sentence that counts, by source, the steps that the mask `which` selects for any solver, if any."""
+    """Return a sentence with the number of steps by source that the mask `which` selects for any solver, if any."""
     there = which.groupby([table["name"], table["source"], table["step"]], sort=False).any()
     named = [
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"

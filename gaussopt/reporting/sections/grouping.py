@@ -16,7 +16,7 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 SWEEP = 3
-"""Option sets of a solver beyond which they count as an accuracy sweep, shown only where accuracy is compared."""
+"""A solver with more option sets than this has an accuracy sweep, which is shown only where accuracy is compared."""
 
 FIRST = ("gauss", "lcp-qp", "lcp")
 """Formulations preferred for comparing solvers, among those that equally many solvers accept."""
