@@ -29,7 +29,7 @@ SHIFT = 10e-6
 """Shift, s, well below which differences count little: ten microseconds are about one call through Python."""
 
 PENALTY = 10.0
-"""A failure costs the slowest confirmed answer to the same step times this factor."""
+"""A failure is charged the time of the slowest confirmed answer to the same step times this factor."""
 
 
 TARGETS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)

@@ -222,7 +222,7 @@ class PublishedRun:
 
     @property
     def reached(self) -> bool:
-        """Whether the motion has an error."""
+        """Whether the motion reached the last published instant, so that its error is known."""
         return self.status == Status.SOLVED
 
     @classmethod

@@ -134,7 +134,7 @@ class Results:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any], store: Path | None = None) -> Self:
-        """Return the results of a mapping from a file; raises KeyError, TypeError or ValueError if it holds none."""
+        """Return the results in a mapping from a file; raises KeyError, TypeError or ValueError if it is wrong."""
         failures, meta = data["failures"], data["meta"]
         if not isinstance(failures, dict) or not all(isinstance(x, str) for x in (*failures, *failures.values())):
             raise TypeError("failures are no mapping of text")

@@ -253,13 +253,13 @@ def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[Timed
 def competing(
     answers: Sequence[Answers], times: Sequence[Times], formulation: str | None = None, most: str = STARTS[-1]
 ) -> list[TimedAnswers]:
-    """Return the cases of `as_used` that are not refused; if `formulation` is given, only those of it."""
+    """Return the cases of `as_used` that are not refused; if `formulation` is given, only the cases with it."""
     used = (c for c in as_used(join(answers, times), most) if not c.answers.refused)
     return [c for c in used if formulation in (None, c.answers.formulation)]
 
 
 def stacked(cases: Iterable[TimedAnswers], column: str) -> NDArray[Any]:
-    """Return a column of all steps of at least one case, concatenated."""
+    """Return a column over the steps of one or more cases, concatenated."""
     return np.concatenate([c[column] for c in cases])
 
 

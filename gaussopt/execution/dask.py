@@ -63,7 +63,7 @@ def _knock(address: str, timeout: float) -> None:
             reasons.append("")
         except TimeoutError:
             reasons.append(nothing)
-        except Exception as error:  # connection refused, unknown host, another service, invalid address
+        except Exception as error:  # such as: connection refused, unknown host, another service, invalid address
             reasons.append(sentence(error))
 
     thread = threading.Thread(target=knock, daemon=True)  # a name lookup may take longer than the timeout

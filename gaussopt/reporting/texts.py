@@ -64,7 +64,7 @@ class Texts:
 
     @cached_property
     def entries(self) -> dict[str, list[str]]:
-        """Paragraphs by the name of the entry, as in the file."""
+        """Paragraphs of each entry, by its name, without values filled in."""
         _, *parts = _HEADING.split(self.file.read_text(encoding="utf-8"))
         return {name: text.strip().split("\n\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 

@@ -42,7 +42,7 @@ def opened(content: bytes) -> Iterator[Any]:
 
 
 class FileLayout:
-    """Gives access to the datasets of an open file of `size` bytes that lie in the file and are plausibly small.
+    """Gives access to the datasets of an open file of `size` bytes, after checks of their location and their size.
 
     Together the datasets may take at most FREE bytes plus RATIO times the size of the file.
     """
