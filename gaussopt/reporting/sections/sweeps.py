@@ -83,7 +83,7 @@ def _fast(pairs: Sequence[Place]) -> list[str]:
 
 
 OF_TIME = ("seconds", "q25", "q75", "success")
-"""Columns of the frame that depend on times; success does, since answers that differ during timing count as failures."""
+"""Columns of the frame that depend on times; success does because answers that differ while timed count as failures."""
 
 
 def _frame(found: Sequence[Place]) -> Any:
