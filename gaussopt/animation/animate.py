@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BETWEEN = (0.25, 0.5, 0.75)
-"""Instants at which a still picture shows the bodies, besides start and end, as fractions of the duration."""
+"""Instants at which a still picture shows the bodies in addition to start and end, as fractions of the duration."""
 
 CONTROLS = 84
 """Height of the controls below the picture in a notebook, px."""
@@ -48,13 +48,13 @@ MOST_COORDINATES = 4
 @shown
 @dataclass(frozen=True, eq=False)
 class AnimatedMotion:
-    """A motion laid out as an animation: a notebook shows it with a time slider, `save` writes it.
+    """A motion laid out as an animation, which a notebook shows with a time slider and `save` writes to a file.
 
     Attributes
     ----------
     scene : the parts of the picture
     motion : the motion
-    title : of the animation
+    title : title of the animation
     """
 
     scene: Scene
@@ -71,7 +71,7 @@ class AnimatedMotion:
         return description(self.scene, self.motion, self.title)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the animation; the file appears complete or not at all.
+        """Write the animation to a file, completely or not at all, and return its path.
 
         Raises BadInput if the ending is not in ENDINGS, the file cannot be written, ffmpeg is missing for .mp4, or the
         ending is .glb and the motion is in the plane.
@@ -85,7 +85,7 @@ class AnimatedMotion:
         return target
 
     def page(self, whole: bool = True) -> str:
-        """Return an HTML page with a slider that refers to no other files; title and texts only if `whole` is set."""
+        """Return a self-contained HTML page with a slider; it has title and texts only if `whole` is set."""
         alt, frames = self.alt, self.scene.frames
         return page_of(
             "animation.html.j2", title=self.title, alt=alt,
@@ -128,14 +128,14 @@ def animate(
     out : ends in .gif, .svg (animated by SMIL), .html (a page with a time slider), .mp4 if ffmpeg is installed, or
         .glb (binary glTF) for a motion in space if pygltflib is installed
     problem : name or Problem whose bodies or sketch are drawn, or a System whose contact points, pins or rods can be
-        drawn; by default the simulated problem. A problem in space is, as .html, a page with a rotatable view,
+        drawn; by default the simulated problem. For a problem in space, .html is a page with a rotatable view,
         while .gif, .svg and .mp4 show its sketch in the plane
     sketch : Sketch or callable (q, parameters) -> shapes, drawn instead, for instance for a System without a problem
 
     Returns
     -------
     Path
-        Path of the file, which appears complete or not at all.
+        Path of the file, which is written completely or not at all.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def animated(
 
 
 def _flat(motion: RecordedMotion, entry: Problem | None, sketch: Any) -> AnimatedMotion:
-    """Return the animation in the plane, with the given sketch or that of the problem."""
+    """Return the animation in the plane, with the given sketch or the problem's own."""
     drawn = sketch_of(entry) if entry is not None and sketch is None else as_sketch(sketch)
     scene = scene_of(motion, drawn, parameters_of(motion, entry))
     title = entry.title if entry is not None else str(motion.meta.get("problem", "Motion"))
@@ -215,7 +215,7 @@ def parameters_of(trajectory: RecordedMotion, entry: Problem | None) -> Mapping[
 
 
 def still_svg(scene: Scene, label: str) -> str:
-    """Return a still picture as SVG: the start pale, instants between paler, the end, and the paths of points."""
+    """Return a still picture as SVG: bodies at the start (pale), between (paler) and at the end; paths of points."""
     frames = scene.frames
     last = len(frames.t) - 1
     between = [int(np.searchsorted(frames.t, frames.t[0] + share * frames.span)) for share in BETWEEN]

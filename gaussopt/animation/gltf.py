@@ -1,7 +1,7 @@
 """Motions in space as binary glTF, the exchange format of 3D programs, written by pygltflib.
 
 Each body is a node with animated translation and rotation; lines between bodies are stretched nodes. A root
-node rotates the upward direction of the model to the y axis of glTF. The playback speed is that of the page.
+node rotates the upward direction of the model to the y axis of glTF. The playback speed is that of the HTML page.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class _Writer:
         return self.meshes[name, colour]
 
     def _numbers(self, values: Any, kind: str, limits: bool = False) -> int:
-        """Append numbers of 32 bits to the buffer and return the index of their accessor."""
+        """Append numbers to the buffer as 32-bit floats, and return the index of their accessor."""
         lib, table = self.lib, np.ascontiguousarray(values, dtype="<f4")
         view = lib.BufferView(buffer=0, byteOffset=len(self.blob), byteLength=table.nbytes)
         self.blob += table.tobytes()

@@ -140,7 +140,7 @@ def _paint(fill: str, colour: str, width: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape quotes as well, so that the text may stand in an attribute."""
+    """Escape a text for XML, quotes included, so that it may stand in an attribute."""
     return escape(text, {'"': "&quot;", "'": "&#39;"})
 
 
@@ -199,11 +199,11 @@ class View:
     """Heights of the strips at the top and bottom, px, into which grounds do not extend."""
 
     def points(self, places: Matrix) -> Matrix:
-        """Return the columns and rows, px, of points (P, 2), m."""
+        """Return the positions in the picture, (P, 2), px, of points (P, 2), m."""
         return np.stack((self.x0 + self.scale * places[:, 0], self.y0 - self.scale * places[:, 1]), axis=1)
 
     def pixels(self, place: tuple[float, float]) -> Pixels:
-        """Return the column and row, px, of a point, m."""
+        """Return the position in the picture, px, of a point, m."""
         return float(self.x0 + self.scale * place[0]), float(self.y0 - self.scale * place[1])
 
 
@@ -212,7 +212,7 @@ Margins = tuple[float, float, float, float]
 
 
 def fit(places: Matrix, more: Matrix, size: tuple[float, float], margins: Margins, least: float) -> View:
-    """Return a view in which all points lie within the margins, as large as a size, px, allows.
+    """Return a view in which all points lie within the margins, as large as `size`, px, allows.
 
     The points are `places`, (P, 2), m, and `more`, (R, 4): rows x, y in m with an offset right, down in px. The
     picture is at least `least` pixels wide.

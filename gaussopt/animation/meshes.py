@@ -68,7 +68,7 @@ def unit(mesh: str) -> tuple[Matrix, Matrix, Vector]:
 
 
 def _quads(grid: Any) -> Matrix:
-    """Return the triangles of a grid (rows, columns, 3), whose front has rows running down and columns to the right."""
+    """Return the triangles of a grid (rows, columns, 3); seen from its front, rows go down and columns to the right."""
     a, b, c, d = grid[:-1, :-1], grid[:-1, 1:], grid[1:, 1:], grid[1:, :-1]
     return np.stack((a, d, c, a, c, b), axis=2).reshape(-1, 3).astype(float)
 
@@ -80,7 +80,7 @@ def _octants(corners: Matrix) -> Vector:
 
 
 def placed(solid: Solid, centre: Vector, size: float) -> list[Placed]:
-    """Return a solid as unit meshes; sizes not given follow from the picture, with its `centre` and `size`."""
+    """Return a solid as unit meshes; missing dimensions follow from the `centre` and `size` of the picture, m."""
     straight = np.array([1.0, 0.0, 0.0, 0.0])
     if isinstance(solid, Box):
         return [Placed("box", np.array(solid.at, float), np.array(solid.turn, float), np.array(solid.edges, float))]

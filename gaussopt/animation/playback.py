@@ -18,20 +18,20 @@ SHORTEST, LONGEST = 4.0, 12.0
 """Shortest and longest playback, s."""
 
 RATE = 100.0
-"""Frames per second of playback: linear interpolation then suits fast rotations; superfluous frames are left out
-when the picture is written."""
+"""Frames per second of playback, so many that fast rotations can be interpolated linearly; frames that are superfluous
+are left out when the picture is written."""
 
 HOLD = 1.0
 """Seconds for which the last frame is shown before the animation repeats."""
 
 SAME = 1e-12
-"""Instants with a smaller difference, relative to 1 + t, are the two sides of an event."""
+"""Two instants that differ by less than this, relative to 1 + t, are the two sides of an event."""
 
 TOGETHER = 0.25
-"""Seconds of playback: events separated by less share a caption."""
+"""Seconds of playback within which events share a caption."""
 
 CAPTION, FLASH = 1.6, 0.45
-"""Seconds of playback for which a caption is shown at most, except the last, and for which an impact flashes."""
+"""Seconds of playback: the most that a caption other than the last is shown, and the time that an impact flashes."""
 
 
 def nice_below(value: float) -> float:
@@ -131,7 +131,7 @@ def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: floa
 
 
 def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
-    """Return frames at increasing instants (G,) and at both sides of events, if the phases between are long enough."""
+    """Return frames at increasing instants (G,), and at both sides of events if the phases between are long enough."""
     from scipy.interpolate import CubicHermiteSpline  # loaded here, as only drawing needs it
 
     rows = usable(trajectory)

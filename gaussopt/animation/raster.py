@@ -33,7 +33,7 @@ DOTS = 100.0
 """Pixels per inch of the matplotlib figure from which a video is written."""
 
 STEPS = 24
-"""Shades of each colour."""
+"""Number of shades of each colour in the palette."""
 
 IN_PLACE = np.eye(3)
 """Transformation of marks that do not move."""
@@ -54,7 +54,7 @@ def gif(scene: Scene) -> bytes:
 def mp4(scene: Scene) -> bytes:
     """Write a scene as MP4, which ends with a pause on its last picture.
 
-    Raises BadInput if ffmpeg is not found; matplotlib's setting `animation.ffmpeg_path` tells where it is.
+    Raises BadInput if ffmpeg is not found; matplotlib's setting `animation.ffmpeg_path` gives its path.
     """
     from matplotlib.animation import FFMpegWriter
 
@@ -92,8 +92,8 @@ def _palette() -> Any:
     from PIL import Image, ImageColor
 
     inks = (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER)
-    # Every colour in steps to white, and edge colours blended with the bodies that they surround. Pillow rounds colours
-    # down before it searches for the nearest one, so a first step would be chosen instead of white.
+    # Every colour in steps to white, and edge colours blended with the bodies that they surround. The palest step is
+    # left out: Pillow rounds colours down before it searches for the nearest, and would choose that step for white.
     colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(2, STEPS + 1))]
     for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
         colours += [mixed(edge, i / STEPS, fill) for i in range(STEPS)]
@@ -103,7 +103,7 @@ def _palette() -> Any:
 
 
 def _picture(scene: Scene, frame: int, second: float) -> Any:
-    """Draw a frame, with the texts of a second of playback."""
+    """Draw a frame, with the texts that are shown at the time `second` of playback."""
     from PIL import Image
 
     size = (round(scene.view.width) * FINER, round(scene.view.height) * FINER)

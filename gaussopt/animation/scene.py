@@ -111,7 +111,7 @@ def scene_of(
     tips = [force.tips(legend) for force in forces] if legend else []
     more = np.concatenate([np.array(near, dtype=np.float64).reshape(-1, 4), *tips])
     captions = playback.captions_of(trajectory, frames)
-    # Captions have a line of their own below the scale of the forces.
+    # Captions have a separate line below the scale of the forces.
     line = LINE if legend is not None and captions else 0.0
     left, top, right, bottom = MARGINS
     view = fit(seen, more, SIZE, (left, top + line, right, bottom), LEAST)
@@ -150,7 +150,7 @@ def _beside(
 
 
 def _near(places: Matrix, seen: Matrix) -> Matrix:
-    """Return the points near the region that the picture shows; a diverging motion thus leaves the picture."""
+    """Return the points near the region that the picture shows, so that a diverging motion does not enlarge it."""
     low, high = seen.min(axis=0), seen.max(axis=0)
     reach = FURTHER * float((high - low).max())
     return np.asarray(places[((places >= low - reach) & (places <= high + reach)).all(axis=1)])
@@ -214,7 +214,7 @@ class _Force:
 
 
 def _forces(track: Sequence[ContactPoint], frames: Frames, i: int) -> list[_Force]:
-    """Return normal force and friction; where the other wall of a two-sided contact carries, they act at that wall."""
+    """Return normal force and friction; where N < 0 in a two-sided contact, both act at its other wall."""
     N, T = frames.lam_N[:, i], frames.lam_T[:, i]
     at = column(track, "at")
     if track[0].other is not None:

@@ -234,7 +234,7 @@ def _point(track: Sequence[sketch.Point], view: View, look: Look) -> list[Part]:
 
 
 def _note(track: Sequence[Any], view: View, look: Look) -> list[Part]:
-    """Draw a note as at the first frame."""
+    """Draw a note as it is at the first frame."""
     return NOTES[type(track[0])](track[0], view)
 
 

@@ -41,7 +41,7 @@ def animated_svg(scene: Scene, label: str) -> str:
 
 
 def kept(t: Vector, values: Matrix, tolerance: float) -> list[int]:
-    """Return indices of samples, ends included, between which linear interpolation meets the others to a tolerance."""
+    """Return indices of samples, both ends included, whose linear interpolation fits all others within a tolerance."""
 
     def errors(a: int, b: int) -> Vector:
         inner = slice(a + 1, b)
@@ -68,7 +68,7 @@ def thinned(points: Matrix) -> Matrix:
 
 
 def _divided(count: int, errors: Callable[[int, int], Vector], tolerance: float) -> list[int]:
-    """Select from `count` points by Douglas and Peucker; `errors` are those of the points between two selected ones."""
+    """Select points by Douglas and Peucker's method; `errors` are those of the points between two selected points."""
     keep = {0, count - 1}
     todo = [(0, count - 1)]
     while todo:
@@ -100,7 +100,7 @@ class _Film:
         return ";".join(number(min(max(t / self.cycle, 0.0), 1.0), 5) for t in at)
 
     def _smooth(self, what: str, rows: Sequence[int], texts: Iterable[str]) -> str:
-        """Return an animation through values at frames; the last value is kept until the cycle ends."""
+        """Return an SVG animation through the values at some frames; the last value is kept until the cycle ends."""
         keys = self._keys([*(float(self.clock[i]) for i in rows), self.cycle])
         *first, last = texts
         return f'{what} values="{";".join([*first, last, last])}" keyTimes="{keys}" {self.tail}/>'

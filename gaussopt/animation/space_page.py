@@ -52,12 +52,12 @@ class Film(Protocol):
 @shown
 @dataclass(frozen=True, eq=False)
 class SpaceMotion:
-    """A motion in space laid out as an animation: a notebook shows it with a slider, `save` writes it.
+    """A motion in space laid out as an animation, which a notebook shows with a slider and `save` writes to a file.
 
     Attributes
     ----------
     scene : positions of bodies, lines and forces
-    title : of the animation
+    title : title of the animation
     flat : function that makes the animation in the plane from the sketch of the problem
     """
 
@@ -72,11 +72,11 @@ class SpaceMotion:
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the animation; the file appears complete or not at all.
+        """Write the animation to a file, completely or not at all, and return its path.
 
-        .html is a page whose view can be rotated and played, .glb a model with an animation for other programs; .svg,
-        .gif and .mp4 show the sketch of the problem in the plane. Raises BadInput if the file cannot be written, there
-        is no sketch, or the program that writes the format is not installed.
+        .html is a page that plays the motion in a rotatable view, .glb a model with an animation for other programs;
+        .svg, .gif and .mp4 show the sketch of the problem in the plane. Raises BadInput if the file cannot be written,
+        there is no sketch, or the program that writes the format is not installed.
         """
         target = Path(path)
         ending = target.suffix.lower()
@@ -102,7 +102,7 @@ class SpaceMotion:
         return " ".join(said)
 
     def page(self, whole: bool = True) -> str:
-        """Return an HTML page that refers to no other files; title and texts only if `whole` is set."""
+        """Return a self-contained HTML page; it has title and texts only if `whole` is set."""
         room = files("gaussopt.animation")
         three, licence, viewer = (
             room.joinpath(*path).read_text(encoding="utf-8")

@@ -43,9 +43,9 @@ class SpaceScene:
 
     Attributes
     ----------
-    frames, captions
+    frames, captions : frames of the motion, and texts at its events
     picture : the mechanism as drawn
-    poses : r and quaternion of the bodies, (F, 7), by name; "" is the ground
+    poses : position, m, and quaternion of each body, (F, 7), by name; "" is the ground
     """
 
     frames: Frames
@@ -66,7 +66,7 @@ class SpaceScene:
 
     @cached_property
     def box(self) -> tuple[Vector, float]:
-        """Centre (3,) and size, m, of the visible region; planes do not count."""
+        """Centre (3,) and size, m, of the visible region, which need not contain planes."""
         spots = [self.place(e) for line in self.picture.lines for e in (line.start, line.end)]
         for name, solid in self.picture.solids:
             if not isinstance(solid, Plane):
@@ -83,7 +83,7 @@ class SpaceScene:
 
     @cached_property
     def arrows(self) -> list[Arrow]:
-        """Forces that are not negligible in all frames."""
+        """Forces that are not negligible in at least one frame."""
         found = [*self._contact_forces(), *self._joint_forces()]
         sizes = [float(np.linalg.norm(a.force, axis=1).max()) for a in found]
         return [a for a, size in zip(found, sizes, strict=True) if size > LEAST * max(sizes) and size > 0]
@@ -147,6 +147,6 @@ def space_scene(motion: RecordedMotion, picture: SpacePicture) -> SpaceScene:
 
 
 def rotated(e: Matrix, s: Vector) -> Matrix:
-    """Return a vector (3,) rotated by quaternions (F, 4), (F, 3)."""
+    """Return a vector (3,) rotated by each of the quaternions (F, 4), as (F, 3)."""
     twice = 2.0 * np.cross(e[:, 1:], s)
     return np.asarray(s + e[:, :1] * twice + np.cross(e[:, 1:], twice))

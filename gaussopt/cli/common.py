@@ -18,7 +18,7 @@ from gaussopt.core.errors import BadInput
 
 
 def completion(*kinds: str, words: tuple[str, ...] = (), files: tuple[str, ...] = ()) -> Callable[[str], list[str]]:
-    """Return a function that completes words: registered names and `words`, also after commas, files and folders."""
+    """Return a function that completes a word to registered names and `words`, also after commas, and to files."""
 
     def complete(incomplete: str) -> list[str]:
         from gaussopt.core import registry
@@ -38,13 +38,13 @@ def completion(*kinds: str, words: tuple[str, ...] = (), files: tuple[str, ...] 
 
 
 def option(names: str, told: str, *of: str, words: tuple[str, ...] = (), **more: Any) -> Any:
-    """Declare an option by its names, its help, and what completes it: names of the kinds `of`, and `words`."""
+    """Declare an option with names and help; a shell completes it to registered names of the kinds `of` and `words`."""
     offered = completion(*of, words=words) if of or words else None
     return typer.Option(*names.split(), help=told, autocompletion=offered, **more)
 
 
 def argument(metavar: str, told: str, *of: str, words: tuple[str, ...] = (), files: tuple[str, ...] = ()) -> Any:
-    """Declare an argument as `option` does; files with the endings `files` complete it too."""
+    """Declare an argument like `option`; a shell also completes it to files with the endings `files`."""
     offered = completion(*of, words=words, files=files) if of or words or files else None
     return typer.Argument(metavar=metavar, help=told, autocompletion=offered)
 
@@ -103,7 +103,7 @@ Jobs = Annotated[int, option("--jobs", "Processes; 0 for one per core.")]
 """Options of several commands."""
 
 QUICK = 5.0
-"""Seconds before which no line on the progress is printed."""
+"""Seconds from the start of a task within which no progress line is printed."""
 
 
 def note(sentence: str) -> None:
@@ -194,7 +194,7 @@ def names_of(text: str | None) -> list[str] | None:
 class _Milestones:
     """Prints on standard error when a quarter, a half and three quarters of a slow task are done.
 
-    If `even`, the rest is taken to be as fast as the part done, and the time left is printed.
+    If `even`, the work is taken to proceed at a constant rate, and the remaining time is printed.
     """
 
     def __init__(self, label: str, even: bool = True) -> None:
@@ -219,9 +219,9 @@ class _Milestones:
 def progress_bar(
     label: str, quiet: bool, lines: bool = False, even: bool = True
 ) -> Iterator[Callable[[float], None] | None]:
-    """Show a progress bar on standard error if that is a terminal; elsewhere nothing, or `lines` at milestones.
+    """Show a progress bar on standard error if it is a terminal; otherwise print nothing or, with `lines`, milestones.
 
-    For `even` work the bar shows the time left; otherwise the time spent.
+    For `even` work the bar shows the remaining time, otherwise the time spent.
     """
     if quiet or not sys.stderr.isatty():
         yield _Milestones(label, even) if lines and not quiet else None

@@ -11,7 +11,7 @@ from gaussopt.cli.common import option, progress_bar
 from gaussopt.core.errors import BadInput, GaussoptError
 
 FAILED = ("infeasible", "no_solution", "iteration_limit")
-"""Statuses that cast doubt on the order of rows."""
+"""Statuses that may be due to a wrong order of rows."""
 
 MOST_TRIED = 100
 """Largest number of contacts for which the other order is tried."""
@@ -45,7 +45,7 @@ def solve_contact_problem(
 
 
 def other_order(file: Path, data: ConeComplementarity | GlobalContacts, status: str) -> str:
-    """Return a sentence if contacts are solved only with the row order that is not that of their format, else ""."""
+    """Return a sentence if contacts that failed are solved with the row order that is not their format's, else ""."""
     from gaussopt.core.files import read_bytes
     from gaussopt.interchange.contact_rows import ORDERS, reordered
     from gaussopt.interchange.problem_reader import order_of_format

@@ -14,7 +14,7 @@ KINDS = {
     "problems": "problem", "formulations": "formulation", "solvers": "solver", "steppers": "stepper",
     "families": "family", "relaxations": "relaxation",
 }  # fmt: skip
-"""Words that `list` takes, and their kinds of entries: in the registry, or formulations of contacts in space."""
+"""Words that `list` takes, with their kinds in the registry; relaxations are formulations of contacts in space."""
 
 
 Kind = Annotated[

@@ -46,7 +46,7 @@ GROUPS = {
     "Work": "jobs threads device dask time_budget case_limit",
     "Results": "out save step_file record_every parquet against json_ help",
 }
-"""Groups of the options of commands that have many, by the names of their arguments."""
+"""Groups of options in the help of commands with many options: title, and names of the arguments."""
 
 app = typer.Typer(
     name="gaussopt", pretty_exceptions_enable=False,
@@ -60,7 +60,7 @@ TYPER_INTERRUPTED = 130
 
 
 COMPLETION = "_GAUSSOPT_COMPLETE"
-"""Variable by which a shell asks for completions, set by what `gaussopt --install-completion` installs."""
+"""Environment variable with which a shell requests completions, set by what --install-completion installs."""
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -69,7 +69,7 @@ def run(arguments: list[str] | None = None) -> int:
     if COMPLETION in os.environ or given[:1] in (["--install-completion"], ["--show-completion"]):
         try:
             app(given, prog_name="gaussopt")
-        except SystemExit as done:  # Typer's end of a completion request
+        except SystemExit as done:  # by which Typer ends a completion request
             return done.code if isinstance(done.code, int) else 0
     try:
         with _plain_warnings():
@@ -87,7 +87,7 @@ def _plain_warnings() -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, LeftOut | UnsafeCache | Unverified):
             note(str(message))
-        elif not issubclass(category, ModelSlip):  # commands print the warnings of a motion with it
+        elif not issubclass(category, ModelSlip):  # commands print the warnings of a motion together with the motion
             usual(message, category, *where)
 
     warnings.showwarning = show  # type: ignore[assignment]
@@ -98,7 +98,7 @@ def _plain_warnings() -> Iterator[None]:
 
 
 def _misread(error: typer.TyperException) -> str:
-    """Return the error in the arguments, with the value if it could not be converted for its option."""
+    """Return the error in the arguments as text, with the value if it could not be converted for its option."""
     text = error.format_message()
     found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()  # from pydantic, which converts the values
     return f"{text.partition(', unable')[0]}, not {found[0]['input']!r}" if found else text
@@ -106,7 +106,7 @@ def _misread(error: typer.TyperException) -> str:
 
 @cache
 def command_line() -> Callable[..., Any]:
-    """Return all commands, built from their functions, which takes longer than most commands run."""
+    """Return all commands, built once from their functions, since that takes longer than most commands run."""
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
     root = typer.Context(group, **group.context_settings)
@@ -146,7 +146,7 @@ def _run(given: list[str]) -> int:
             return _fail(out, as_json, str(failure), code=1 if isinstance(failure, MachineFailure) else 2)
         except BaseException as error:  # a user's file may raise anything, even SystemExit
             if isinstance(error, SystemExit) and HELP & set(given):
-                return 1  # Typer exits so if a reader such as head has closed the pipe
+                return 1  # Typer exits in this way if a reader such as head has closed the pipe
             if "GAUSSOPT_DEBUG" in os.environ:
                 raise
             text = f"Unexpected {type(error).__name__}: {error}; this is a defect (GAUSSOPT_DEBUG=1 shows where)."
@@ -184,8 +184,8 @@ def _quiet_backends() -> Iterator[Any]:
 
 
 def _interrupted(out: Any, given: list[str]) -> int:
-    # CPython records an interrupt inside Python code that an extension module runs (some do so when imported), and
-    # would then end by the signal, whatever the exit code. Running empty code in the same way clears that record.
+    # CPython records an interrupt of Python code that an extension module runs (some do so when imported), and would
+    # then end by the signal, whatever the exit code. Running empty code in the same way clears that record.
     ctypes.pythonapi.PyRun_SimpleString(b"")
     resumes = given[:1] == ["compare"] and any(word.partition("=")[0] == "--out" for word in given)
     kept = " Finished cases are kept; the same command goes on from there." if resumes else ""

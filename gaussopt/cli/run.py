@@ -164,7 +164,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 
 
 def _certified(traj: Trajectory) -> str:
-    """Return what the worst certificate says of the accelerations, and which accelerations it covers."""
+    """Describe the worst certificate of the accelerations, and which accelerations are certified."""
     if "residuals" not in traj.meta:
         return f"accelerations certified in {traj.worst.evaluations} evaluations: {traj.worst.words}"
     residual = max(traj.meta["residuals"].values())
@@ -197,7 +197,7 @@ def _event_words(event: dict[str, Any]) -> str:
 
 
 def _number(value: Any) -> str:
-    """Return a number to six digits, or a list of them."""
+    """Format a number, or each number of a list, to six significant digits."""
     plain = common.plain(value)
     return ", ".join(f"{x:.6g}" for x in (plain if isinstance(plain, list) else [plain]))
 

@@ -80,7 +80,7 @@ def _kinds(word: str) -> list[str]:
 
 
 def _columns(rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Return the rows of a table, indented for a heading, with aligned columns."""
+    """Return the rows of a table as lines with aligned columns, indented below a heading."""
     texts = [[f"{x + 0:.6g}" if isinstance(x, float) else str(x) for x in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return ["  " + "  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in texts]
@@ -265,7 +265,7 @@ def _formulation(entry: Any) -> Known:
 
 
 def _refusals(refused: dict[str, str]) -> list[str]:
-    """Return each reason once, below the kinds refused for it."""
+    """Return lines that give each reason once, below the kinds that are refused for this reason."""
     found: dict[str, list[str]] = {}
     for kind, reason in refused.items():
         found.setdefault(reason, []).append(kind)
@@ -300,10 +300,10 @@ def _solver(entry: Any) -> Known:
     missing = missing_packages(entry)
     takes, refused = [], {}
     for kind, program in _examples():
-        try:  # the declaration of an entry, if its packages are missing
+        try:  # without its packages a solver cannot be made, and only its class attributes are checked
             make_solver(entry.name).check(program) if not missing else _declared(entry, program)
         except NotAccepted as error:
-            if isinstance(program, entry.accepts):  # other kinds of programs are clear from what it accepts
+            if isinstance(program, entry.accepts):  # that it refuses other kinds is clear from what it accepts
                 refused[kind] = _reason(error)
         else:
             takes.append(kind)

@@ -173,7 +173,7 @@ def _finish(out: Any, result: dict[str, Any], as_json: bool) -> None:
 
 
 def _lines(result: dict[str, Any]) -> list[str]:
-    """Return a result for the user: how it ended, its numbers by name, properties of the problem, and the time."""
+    """Return a result as lines for the user: status, numbers by name, properties of the problem, and time."""
     from gaussopt.core.display import counted
 
     names = [str(result[key]) for key in ("formulation", "solver") if result.get(key)]
@@ -201,7 +201,7 @@ TOLD = (
 
 
 def _sentence(result: dict[str, Any]) -> str:
-    """Return how a solve ended, with what the certificate measures: the error of the answer, or residuals."""
+    """Return how a solve ended, with what the certificate bounds: the error of the answer, or its residuals."""
     from gaussopt.core.display import error_words
 
     if result["status"] != "solved":

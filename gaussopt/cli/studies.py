@@ -1,4 +1,4 @@
-"""The commands that compute for minutes: on the papers, the benchmark problems of the field, one problem."""
+"""The commands that compute for minutes: `gaussopt papers`, `gaussopt benchmarks` and `gaussopt recommend`."""
 
 from __future__ import annotations
 

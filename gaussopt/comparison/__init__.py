@@ -1,1 +1,1 @@
-"""Compare formulations and solvers: on given steps, in time, as trajectories, on equal terms."""
+"""Compare formulations and solvers on equal terms: their answers to given steps, their times, their trajectories."""

@@ -1,7 +1,7 @@
-"""The cases of a comparison: functions of plain data that any process can run, returning plain data.
+"""The cases of a comparison: functions that take and return plain data, so that any process can run them.
 
-Answers are the same bit for bit wherever they are computed; times are not, and have cases of their own, in which
-rivals take turns.
+Answers are the same bit for bit wherever they are computed. Times vary, so they are measured in separate cases, in
+which competing pairs take turns.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ NOWHERE = (
 
 
 def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, tolerance: float) -> list[dict[str, Any]]:
-    """Answer a source by a solver with its options; return mappings, one for each kind of start that matters.
+    """Solve all items of a source; return `Answers` as mappings, one for each kind of start that the solver has.
 
-    `spec` is a mapping that `sources.spec_of` reads; for programs `formulation` is "".
+    `spec` is a mapping that `sources.spec_of` reads; `formulation` is "" if the source holds programs.
     """
     where = spec_of(spec)
     items = where.items()
@@ -65,7 +65,7 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
 
 
 def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
-    """Return the steps at which every solver starts anew, see `records.Answers`."""
+    """Return the indices of the steps at which every solver starts anew; see `records.Answers`."""
     sizes = [page_of(item.data).size(item.data) for item in items]
     return [i for i in range(len(items)) if i == 0 or not where.follows or sizes[i] != sizes[i - 1]]
 
@@ -73,7 +73,7 @@ def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
 def time_case(
     spec: Mapping[str, Any], pairs: Sequence[Sequence[str]], tolerance: float, budget: float
 ) -> list[dict[str, Any]]:
-    """Time rivals on a source, each for `budget` seconds and kind of start; return records of `Times` as mappings."""
+    """Time the pairs on a source, each for `budget` seconds per kind of start; return `Times` as mappings."""
     where = spec_of(spec)
     items = where.items()
     if not items:
@@ -91,8 +91,8 @@ def motion_case(
 ) -> dict[str, Any]:  # fmt: skip
     """Simulate a problem by a pair and measure the trajectory.
 
-    Returns "motion", a MotionRecord as mapping, and "trajectory.nc", the trajectory as NetCDF in bytes. Raises
-    NotAccepted if the motion shows that the pair does not fit, and MachineFailure if the machine failed meanwhile.
+    Returns a mapping of "motion" to a MotionRecord as a mapping, and of "trajectory.nc" to the bytes of a NetCDF file.
+    Raises NotAccepted if the pair turns out not to fit during the motion, and MachineFailure, as for a full disk.
     """
     entry = registered_problem(problem, **settings)
     name, options = parse_word(solver)

@@ -3,10 +3,10 @@
 Answers are the same bit for bit in every run, so a single step that becomes right or wrong is a difference. Times vary
 from run to run, and a difference of times counts only beyond the noise:
 
-- The time of a step is the median over its repetitions, the factor of a step its new time divided by its old one, and
-  the factor of a pair the median over its steps. The interval of a pair, of confidence CONFIDENCE, is that of the sign
-  test, which assumes no distribution (`scipy.stats.quantile_test`); with fewer than FEWEST steps, too few for that
-  confidence, it is the range of the factors of the steps, widened to cover the quartiles of the repetitions.
+- The time of a step is the median over its repetitions. The factor of a step is its new time divided by its old time,
+  and the factor of a pair is the median over its steps. The interval of a pair, with confidence CONFIDENCE, comes from
+  the sign test, which assumes no distribution (`scipy.stats.quantile_test`). With fewer than FEWEST steps, too few for
+  that confidence, it is the range of the factors of the steps, widened to cover the quartiles of the repetitions.
 - The machine may be faster in one run than in the other. The controls of a source are its pairs whose code and packages
   have not changed: the median of their factors is the pace, by which all factors are divided, and the largest
   deviation of a control from the pace is the noise between runs.
@@ -39,7 +39,7 @@ ALONE = 1.5
 
 @dataclass(frozen=True, slots=True)
 class PairChange:
-    """The change of a formulation and a solver on a source, over all kinds of start.
+    """The change of a pair of formulation and solver on one source, over all kinds of start.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class PairChange:
     gained, lost : number of steps that became right, and of steps that became wrong
     false_before, false_after : number of claims, "solved" or "ill-posed", that the certificate does not confirm
     factor, low, high : new time divided by old time, corrected for the pace of the machine, and its interval; None
-        where the pair was not timed in both
+        where the pair was not timed in both comparisons
     noise : factor up to which two times count as equal
-    timed : number of steps that were timed in both
+    timed : number of steps that were timed in both comparisons
     """
 
     source: str
@@ -73,7 +73,7 @@ class PairChange:
 
     @property
     def speed(self) -> str:
-        """Change of the pair's time: "faster", "slower", "same" (within the noise) or "" (a control, or not timed)."""
+        """Change of the pair's time: "faster", "slower", "same" (within noise), or "" if it is a control or untimed."""
         if not self.changed or self.factor is None or self.low is None or self.high is None:
             return ""
         return "faster" if self.high < 1 / self.noise else "slower" if self.low > self.noise else "same"
@@ -125,8 +125,8 @@ class Changes:
 def changes(old: Results, new: Results) -> Changes:
     """Compare two comparisons; raises BadInput if their settings differ or they have nothing in common to compare.
 
-    If the earlier comparison is merged, the part of it measured on the machine of the new one is taken, or else its
-    first part. Times of different machines are not compared.
+    If the earlier comparison is merged, its part from the machine of the new comparison is used or, if it has none,
+    its first part. Times of different machines are not compared.
     """
     if "machines" in new.meta:
         raise BadInput("The later comparison is merged of several; compare one of them with what was before.")
@@ -181,7 +181,7 @@ def _words(key: Key, cases: Mapping[Key, Sequence[TimedAnswers]]) -> str:
 
 
 def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dict[Key, str]:
-    """Find pairs that answered before and are refused now, and why; a refused formulation is so with all solvers."""
+    """Return why pairs that answered before are refused now; a refused formulation is refused with every solver."""
     why = {(a.source.name, a.formulation, a.solver): a.refused for a in new.answers if a.refused}
     found = {}
     for key in there:
@@ -198,7 +198,7 @@ def _steps(cases: Iterable[TimedAnswers]) -> list[tuple[str, int]]:
 
 
 def _why(old: Results, new: Results, key: Key) -> str:
-    """Say how code and packages of a pair differ from before."""
+    """Say how the code and packages of a pair have changed; "" if they have not."""
     _, formulation, solver = key
     said = []
     for part in (f"solver {registered_name(solver)}", *([f"formulation {formulation}"] if formulation else [])):
@@ -217,7 +217,7 @@ def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[i
 
 
 def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[float, float, float, int] | None:
-    """Return the median ratio of new to old times for the start that simulations use, its interval, and steps."""
+    """Return the median ratio of new to old times with the start of simulations, its interval, and the step count."""
     (before,), (after,) = as_used(old), as_used(new)
     if before.times is None or after.times is None:
         return None

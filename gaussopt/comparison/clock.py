@@ -1,14 +1,14 @@
 """Timing of rivals on a source: what is timed, in which order, and which time is subtracted.
 
-Rivals take turns, in an order drawn by a seed, so that noise affects all equally. A turn is a pass over the steps. A
-fast solver first runs a lap over the leading steps, so that re-solves include neither set-up nor cold caches. Answers
-are certified after the pass. Each pass begins without memory of the pass before and in units of its own (`replays`), so
-that an answer remembered from another pass is wrong. Some passes are repeated with the same numbers; a solver that is
-then much faster remembers its answers. While timed, a solver only sets up, updates and solves; the clock runs until
-its answer has been read.
+Rivals take turns, in a seeded random order, so that noise affects all equally. A turn is one pass over the steps. In
+each pass a fast solver first solves the leading steps once more, so that the timed re-solves include neither set-up nor
+cold caches. Answers are certified after the pass. Each pass begins with a new solver and in its own random units
+(`replays`), so that an answer remembered from another pass is wrong. Some passes are repeated with the same numbers; a
+solver that is then much faster remembers its answers. While timed, a solver only sets up, updates and solves; the clock
+runs until its answer has been read.
 
-An empty solver takes turns with the rivals. Its time is that of the harness and is subtracted from all times: what
-remains is the time of backend and adapter.
+A solver that does nothing takes turns with the rivals. Its time is that of the measuring code alone and is subtracted
+from all times; the time of the backend and its adapter remains.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ MAX_REPETITIONS = 25
 """Maximum number of passes over a sequence; more would hardly change the quantiles."""
 
 REPLAYS = (1, 3, 5)
-"""Passes that repeat the numbers of the pass before."""
+"""Indices of the passes that repeat the numbers of the previous pass."""
 
 LEADING = 8
-"""Number of leading steps, which warm a rival up and are replayed."""
+"""Number of leading steps, which are solved to warm up a rival and are replayed."""
 
 QUICK = 2e-3
-"""Caches decide the time of a certified step shorter than this, s, so that a lap over leading steps comes first."""
+"""Time of a certified step, s, below which cold caches would dominate, so that each pass first fills the caches."""
 
 FELT = 1e-3
-"""Least processor time of a step, s, that shows whether its solver remembers answers; waiting does not count."""
+"""Processor time of a step, s, above which it shows whether the solver remembers answers; waiting does not count."""
 
 LONG = 5.0
-"""Steps longer than LONG seconds and LONG budgets are measured while warming up, since imports hardly matter then."""
+"""Steps longer than LONG seconds and LONG times the budget are timed in warm-up only, as imports hardly matter."""
 
 UNREFUTED = (Status.SOLVED, Status.NOT_PROVED)
 """Statuses of timed answers that do not count as failures of their solver."""
@@ -171,7 +171,7 @@ def work(t: Timing) -> float:
 class _Rival:
     """A formulation and a solver with one kind of start, and the seconds they took.
 
-    The leading steps warm it up: imports and caches are paid for, and it shows how many steps fit into the budget.
+    The leading steps are solved first, so that imports are not timed, and to estimate how many steps fit the budget.
     """
 
     def __init__(
@@ -202,9 +202,9 @@ class _Rival:
         return SequenceRun(*self._about, self._tolerance, checked)
 
     def takes_part(self, replay: bool) -> bool:
-        """Tell whether the budget has room for another pass or for a replay of the last one; the first always runs.
+        """Tell whether the budget allows another pass, or a replay of the last pass; the first pass always runs.
 
-        At least two steps are replayed if one of them fits into the budget.
+        At least two steps are replayed if a single step fits into the budget.
         """
         self._replay, room = replay, self._spent + self._last <= self._budget and self._passes < MAX_REPETITIONS
         self._replayed = LEADING if room else LEAST
@@ -227,7 +227,7 @@ class _Rival:
             pending.append(run.ask(item))
             spent.append(process_time() - start)
         if lap and not cold:
-            pending[0] = lap[0]  # it includes the set-up; the second lap has only re-solves
+            pending[0] = lap[0]  # the only answer with a set-up; the pass itself has only re-solves
         replies = [certify() for certify in pending]
         seconds = perf_counter() - begin
         self._last = self._last if self._replay else seconds
@@ -240,7 +240,7 @@ class _Rival:
                 self._new[i].append(reply.timing)
 
     def early(self, items: Sequence[Item]) -> int:
-        """Count the leading steps whose answers are right only if `refuses` is called before timing."""
+        """Count the leading steps whose answers are right only if the solver's `refuses` is called before timing."""
         wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
         if not wrong or math.isinf(self._spent):  # timed while warming up, where `refuses` is called
             return 0
@@ -256,11 +256,11 @@ class _Rival:
         columns = {part: [getattr(t, part) for t in samples] for part in (*Timing._fields, "total")}
         columns["work"] = [s for i in timed for s in own[i]]
         parts = {part: np.quantile(columns[part], QUANTILES).tolist() for part in PARTS}
-        # Noise only adds time, so the shortest of all passes counts: a step that was disturbed once is not a slow one.
+        # Noise only adds time, so the shortest pass counts: a step that was disturbed once is not a slow step.
         begin = 0 if self._about[2] == STARTS[0] else 1
         both = [x for x in list(zip(self._cpu, self._again, strict=True))[begin:] if x[1]]
         felt = [(min(new), min(again)) for new, again in both if min(new) > FELT]
-        # If most steps are shorter than FELT, the longer ones were disturbed.
+        # If most steps are shorter than FELT, the few longer steps were disturbed.
         ratios = [again / new for new, again in felt] if 2 * len(felt) > len(both) else []
         return Times(
             source, *self._about, parts, list(map(median, own)), self._passes, self._unconfirmed, harness,

@@ -1,7 +1,7 @@
 """Compare formulations and solvers: plan the cases, run them, gather the records.
 
-Every pair first answers every source. Pairs that answered are then timed in turns with their rivals, and pairs whose
-every answer was confirmed simulate a trajectory.
+Every pair first answers every source. Pairs that answered are then timed, taking turns with their rivals, and pairs
+whose every answer was confirmed simulate a trajectory.
 """
 
 from __future__ import annotations
@@ -62,22 +62,22 @@ def compare(
     Parameters
     ----------
     sources : problems, files and folders of programs, by name; specs such as those of `family_sweep`; files of solvers
-        Of a problem, the states of all its references are taken; without references, those of its own motion.
-        Unreadable files of a folder are left out with a note. Solvers given alone answer the sets that they accept.
-    formulations, solvers : a name or several, solvers with options in parentheses; all but stochastic ones if not given
-    stepper : name or names for the trajectories, with dt, rtol and atol if wanted: "rk45(rtol=1e-6,atol=1e-6)"
-    dt, t_end : the problem's own if not given; for adaptive steppers dt is the recording interval
+        A problem gives the states of all its references or, if it has none, of its own motion. Unreadable files of
+        a folder are left out with a note. If only solvers are given, the test sets that they accept are the sources.
+    formulations, solvers : one or more names, a solver's with options in parentheses; by default all non-stochastic
+    stepper : one or more names for the trajectories, with dt, rtol and atol if wanted: "rk45(rtol=1e-6,atol=1e-6)"
+    dt, t_end : step and end, s, by default those of the problem; for adaptive steppers dt is the recording interval
     tolerance, stride : tolerance of the certificate; every `stride`-th state of a reference is used
-    precision : formulations on which solvers with a tolerance option also run from loose to tight; True: all
+    precision : formulations whose programs solvers also solve at each of their tolerances, loose to tight; True: all
     settings : tolerances at which all solvers run: "default" for gaussopt's, "low" 1e-3, "mid" 1e-6, "high" 1e-9
-    motions : whether pairs that passed on every state also simulate a trajectory; stochastic solvers only if named
-        None: if nothing is named, only the fastest of each formulation and solvers in files, for half a minute in all
-    time_budget : seconds of timing for each solver and start on each source and formulation; 0 takes no times
-    case_limit : seconds after which a case is stopped and recorded as such; each problem of the set of complementarity
-        problems has a tenth of it, and a solver has all of it for the whole set
-    jobs : processes on this machine
-    executor : where to run the cases instead; any `concurrent.futures.Executor`, which stays open
-    out : folder in which finished cases are kept, which `Results.load` reads; its cases are not computed again
+    motions : whether pairs that are right at every state also simulate a trajectory; stochastic solvers only if named
+        None: as True, but if nothing is named only the fastest pair of each formulation, and solvers in files, for 30 s
+    time_budget : seconds of timing for each solver and start on each source and formulation; 0: no timing
+    case_limit : seconds after which a case is stopped and recorded as failed; a solver has this time for the whole set
+        of complementarity problems, and a tenth of it for each problem of the set
+    jobs : number of processes on this machine
+    executor : any `concurrent.futures.Executor` that runs the cases instead; it stays open
+    out : folder in which finished cases are kept, so that they are not computed again; `Results.load` reads it
     progress, note : called with the share of the cases that are done, and with sentences on the planned cases and on
         files left out or set aside
 
@@ -87,7 +87,7 @@ def compare(
         Before anything is computed.
     """
     check_progress(progress)
-    check_jobs(max(1, jobs))  # numbers below one have always meant one
+    check_jobs(max(1, jobs))  # numbers below 1 count as 1
     formulations, solvers = ([x] if isinstance(x, str) else x for x in (formulations, solvers))
     plan = planning.plan_of(
         sources, formulations, solvers, precision, stride, motions,
@@ -112,7 +112,7 @@ class CasesDone:
         self._tell, self._told = tell, 0.0
 
     def stage(self, cases: int, later: int = 0) -> Callable[[float], None]:
-        """Return the progress callback of a stage of `cases` that begins now, with at most `later` cases after it."""
+        """Return the progress callback of a stage of `cases` cases that begins now; at most `later` cases follow it."""
         before, part = self._told, cases / max(1, cases + later)
 
         def progress(done: float) -> None:
@@ -132,9 +132,9 @@ def carry_out(
     plan: planning.Plan, place: AbstractContextManager[Executor], store: str | Path | None, progress: CasesDone,
     note: Callable[[str], None] | None = None, rivals: Rivals = lambda answers, seconds: answers,
 ) -> Results:  # fmt: skip
-    """Run the jobs of a plan on the executor that `place` enters.
+    """Run the jobs of a plan on the executor that the context manager `place` yields.
 
-    `rivals` chooses the answers that are also timed, given all answers and the seconds that each pair took for its own.
+    `rivals` returns the answers of the pairs to time, given all answers and the seconds that each pair took for them.
     """
     if store is not None:
         refuse_other(Path(store), plan.meta())

@@ -65,7 +65,7 @@ def export_contacts(
 def write_solved(
     out: Path, name: str, i: int, posed: ConeComplementarity, title: str, text: str
 ) -> tuple[str, bool]:  # fmt: skip
-    """Write a contact problem as FCLIB file; return its name, and whether it holds a (certified) solution."""
+    """Write a contact problem as an FCLIB file; return the file name, and whether it holds a certified solution."""
     found = solve(posed, "hybrid")
     r = found.x if found.status is Status.SOLVED else None
     file = f"{name}-i{i:05d}-{posed.k}.hdf5"

@@ -1,4 +1,4 @@
-"""Files of contacts with friction cones as a source: one file or a folder, of any format that gaussopt reads."""
+"""Contact problems with friction cones as a source: one file or a folder, in any format that gaussopt reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gaussopt.storage.checksums import digest_of
 
 @dataclass(frozen=True, slots=True)
 class ContactFiles(Spec):
-    """Contact problems of some files in the order of their names, each in local form; `digests` pin their contents.
+    """Contact problems from files in the order of their names, in local form; `digests` pin the contents of the files.
 
     `rows` is the order of the rows of a contact, see `read_problem`; `part` is the name of a file within a folder.
     """
@@ -36,7 +36,7 @@ class ContactFiles(Spec):
     def of(cls, path: str | Path, note: Callable[[str], None] | None = None, rows: str | None = None) -> ContactFiles:
         """Read and check a file, or all files of a folder; raises BadInput.
 
-        `note` is called with a sentence on each file of a folder that holds no contacts, which is then left out.
+        A file of a folder that holds no contacts is left out, and `note` is called with a sentence on it.
         """
         where = Path(path).resolve()
         if not where.exists():

@@ -1,4 +1,4 @@
-"""Convergence of a solver: residuals by iteration, distances to the least cost by generation."""
+"""Convergence of a solver: residuals by iteration, or distances to the least cost by generation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def convergence(program: Program, solver: str, **options: Any) -> list[float]:
 
 
 def _least_cost(program: Program, solver: Solver[Any]) -> float:
-    """Return the least cost that a search with these options can find, by an exact solver."""
+    """Return the least cost that a search with these options can reach, as an exact solver finds it."""
     least = page_of(program).least_cost(program)
     if least is not None:
         return least
@@ -61,7 +61,7 @@ def _least_cost(program: Program, solver: Solver[Any]) -> float:
 
 
 def _penalised(qp: QP, penalty: float) -> tuple[QP, float]:
-    """Move squared violations of equality rows into the objective; return the program and the constant left out."""
+    """Replace equality rows by a quadratic penalty; return the program and the constant missing from its objective."""
     eq = qp.equality
     A, b = qp.A[eq], qp.l[eq]
     P = qp.P + 2.0 * penalty * (A.T @ A)

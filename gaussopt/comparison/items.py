@@ -24,7 +24,7 @@ from gaussopt.modelling.registered import registered_problem
 from gaussopt.simulation.simulate import simulate
 
 SIMULATED = "own motion"
-"""Name of the states of a problem without references: those of its default motion."""
+"""Name used instead of that of a reference if a problem has none: the states are those of its default motion."""
 
 ROWS = 101
 """Number of states of the default motion."""
@@ -58,12 +58,12 @@ class Item:
 
 
 def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | None = None) -> Iterator[Item]:
-    """Yield the steps of the closed contacts at every `stride`-th state of a reference, with its parameter values.
+    """Yield the step of the closed contacts at every `stride`-th state of a reference, at the reference's parameters.
 
     The problem's own motion may be ended early, at `t_end`.
 
-    Instants at which contact modes change are left out. States in flight of a system with contacts are left out if
-    other states have closed contacts; if no state has, the steps are smooth.
+    Instants at which contact modes change are left out. States without closed contacts are left out if the system has
+    contacts and any of them is closed at another state.
     """
     own = [r for r in problem.references if r.name == reference]
     entry = problem.at(**own[0].settings) if own else problem
@@ -116,7 +116,7 @@ def end_within(entry: Problem, seconds: float) -> float:
 
     def late(done: float) -> None:
         nonlocal begin, share
-        begin, share = min(begin, process_time()), done  # from the first step on: code is generated before
+        begin, share = min(begin, process_time()), done  # counts from the first step on: code is generated before
         if process_time() - begin > seconds:
             raise _Late
 
@@ -127,14 +127,14 @@ def end_within(entry: Problem, seconds: float) -> float:
 
 
 class _Late(BaseException):
-    """Ends a motion and discards it; a motion that an exception of a solver ends leaves a trajectory."""
+    """Ends a motion and discards it; a motion ended by an Exception, as solvers raise it, would return a trajectory."""
 
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
     """Return the default motion of a problem as reference data; `build` distinguishes versions of its file."""
     entry = registered_problem(name, **dict(settings))
-    # As many states per second as in the whole motion, as a state may cost more than its steps; at least FEWEST in all.
+    # The states are as far apart as in the whole motion, since a state may cost more than a step, but at least FEWEST.
     motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)
     if len(motion.t) < 2:
         raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")

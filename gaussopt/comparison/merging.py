@@ -1,9 +1,9 @@
-"""Comparisons of several machines as one folder, in which each keeps its own records.
+"""Comparisons from several machines, merged into one folder in which each keeps its own records.
 
-Every record of a merged comparison names its machine, which tells sources apart (`records.StepSource.machine`): answers
-of several machines are listed together, and times of two machines, or of one machine on two days, are never in the same
-median, mean, profile or ranking. A machine has the name of its folder. The settings of each comparison stay under
-`machines` in `Results.meta`, so that `parts_of` can separate them; each has its own folder of trajectories in `cases`.
+Every record of a merged comparison names its machine (`records.StepSource.machine`). Answers of several machines are
+listed together, but times of two machines, or of one machine on two days, never enter the same median, mean, profile or
+ranking. A machine has the name of its comparison's folder. The settings of each comparison are under `machines` in
+`Results.meta`, by which `parts_of` separates them; each has its own folder of trajectories in `cases`.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from gaussopt.storage.checksums import checksum
 from gaussopt.storage.netcdf import verified
 
 ALIKE = (*NUMBERS, "case_limit")
-"""Settings that comparisons of one folder share: they decide verdicts, and what is timed."""
+"""Settings that merged comparisons must have in common: they decide the verdicts, and what is timed."""
 
 
 def merge_results(
     folders: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str],
     note: Callable[[str], None] | None = None,
 ) -> Results:  # fmt: skip
-    """Join comparisons, and merged ones, in a new folder, which `Results.load` and `gaussopt report` read.
+    """Merge comparisons, or merged comparisons, into a new folder, which `Results.load` and `gaussopt report` read.
 
     Parameters
     ----------
-    folders : folders `out` of `compare` or of this function; they are not changed
+    folders : folders that `compare` or this function wrote; they are not changed
     out : a new or empty folder
     note : called with sentences on duplicate and missing records
 
@@ -105,7 +105,7 @@ def parts_of(results: Results, name: str = "") -> dict[str, Results]:
 
 
 def _moved(record: Any, machine: str) -> Any:
-    """Move a record of answers or times to another machine."""
+    """Return a record of answers or times with another machine."""
     return replace(record, source=replace(record.source, machine=machine))
 
 
@@ -147,10 +147,10 @@ def _joined(parts: Mapping[str, Results], there: Mapping[str, Path]) -> Results:
 
 
 def conflicts(parts: Mapping[str, Results]) -> Iterator[str]:
-    """Say where two comparisons contradict each other: different verdicts or problems, the same machine twice.
+    """Yield sentences on contradictions between comparisons: other verdicts or problems, or the same machine twice.
 
-    Answers are compared by verdict, claim and, where both are confirmed, by their error against the reference, which
-    may differ by no more than the two certified errors and the tolerance. Smaller differences are due to the machine.
+    Answers are compared by verdict, claim and, where both are confirmed, by error against the reference: the errors may
+    differ by up to the sum of both certified errors and the tolerance. Smaller differences are due to the machine.
     """
     by = {n: {(a.source.key, a.formulation, a.solver, a.start): a for a in p.answers} for n, p in parts.items()}
     for (one, first), (other, then) in combinations(parts.items(), 2):

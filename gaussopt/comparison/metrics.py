@@ -12,11 +12,11 @@ from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.step_table import NAN, TimedAnswers, join, quantiles, step_table, worst
 
 COUNTED = ("answered", "confirmed", "recognised", "claimed", "false", "denied", "missed")
-"""Columns of the table of steps that are counted."""
+"""Columns of the table of steps whose true entries are counted."""
 
 
 def counts(rows: Any, kept: Any) -> dict[str, int]:
-    """Count the steps of each kind in COUNTED; only those in the mask `kept`, (steps,), are counted."""
+    """Count the answered steps of each kind in COUNTED, within the mask `kept`, (steps,)."""
     kept = kept & rows["answered"]
     return {column: int((rows[column] & kept).sum()) for column in COUNTED}
 
@@ -38,12 +38,12 @@ def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> list[Any
     list of named tuples
         exact : whether the formulation claims to be exact
         steps : number of steps of the source; those without an answer count as failures
-        open : number of steps with several solutions, which no count or share includes
+        open : number of steps that count neither for nor against the solver; no other count or share includes them
         confirmed, recognised, claimed, false_claims, missed : counts, see `gaussopt.comparison.step_table`
-        success, correct : share of steps that are right; share of answers about which the solver's claim is true
+        success, correct : share of steps with a right answer; share of answers about which the solver's claim is true
         certified, error, work : QUANTILES over the steps, work in seconds
         worst_certified, worst_error, primal, dual, gap : largest values, failures included
-        iterations, most_iterations : mean and largest number
+        iterations, most_iterations : mean and largest number of iterations
         backend, overhead : median seconds that the solver reports for itself, and the rest of the work
         timed, repetitions : steps that were timed, and how many times
         refused, failure : why there are no answers, or why they end early
@@ -79,15 +79,15 @@ def _summary(case: TimedAnswers) -> dict[str, Any]:
 
 
 def words(answers: Sequence[Answers]) -> list[Any]:
-    """Count true and false claims of each solver over all its answers; the solver with most false claims is first.
+    """Count true and false claims of each solver over all its answers; the least share of true claims comes first.
 
     Steps whose program is wrong, but which the solver solves, are left out.
 
     Returns
     -------
     list of named tuples
-        steps, claims : number of steps, and of answers that are called solved
-        false_claims : of the two kinds refuted (called solved) and denied (called ill-posed)
+        steps, claims : number of steps, and of answers that the solver calls solved
+        false_claims : number of claims that are refuted (called solved) or denied (called ill-posed)
         missed : number of answers that are confirmed but called neither solved nor ill-posed
         correct : share of steps with a true claim
         worst : largest certified error of an answer falsely called solved; NaN without one
@@ -120,18 +120,18 @@ def ranked(names: Any) -> tuple[str, ...]:
 
 
 def liars(answers: Sequence[Answers]) -> list[Any]:
-    """Return the solvers with false claims, be it "solved" or "infeasible", the worst first; rows of `words`."""
+    """Return the rows of `words` for solvers with false claims of either kind, the worst first."""
     return [r for r in words(answers) if r.false_claims]
 
 
 def wrong_programs(answers: Sequence[Answers]) -> list[Any]:
-    """Return the formulations that are wrong themselves, by problem or family, over all solvers.
+    """Return the formulations whose programs themselves are wrong, by problem or family, over all solvers.
 
     Returns
     -------
     list of named tuples
-        steps : number of answers that solve the program, of all solvers from all kinds of start
-        wrong, worst : number of those that the certificate does not confirm, and their largest certified error
+        steps : number of answers that solve the program, over all solvers and kinds of start
+        wrong, worst : number of these answers that the certificate refutes, and their largest certified error
     """
     table = step_table(answers)
     table = table[table["answered"] & ~table["exact"] & (table["misled"] | table["confirmed"])]

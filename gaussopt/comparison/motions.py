@@ -1,4 +1,4 @@
-"""The pairs of a comparison that simulate the motion, and the jobs that do so.
+"""Choose the pairs of a comparison that simulate the motion, and make their jobs.
 
 All pairs that are right on every step have the same accelerations up to rounding, so their motions differ little.
 Where neither formulations nor solvers are named and motions are not requested, the fastest pair of each formulation
@@ -27,7 +27,7 @@ Pair = tuple[str, str]
 
 
 def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
-    """Return the number of trajectories if all pairs are right."""
+    """Return the number of trajectories that are simulated if all pairs are right."""
     carrying = {(r.source.name, r.formulation, r.solver) for r in asked if r.formulation and r.solver in plan.solvers}
     if plan.carriers is not None:
         carrying = {(name, f, s if s in plan.carriers else "") for name, f, s in carrying}
@@ -35,9 +35,9 @@ def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
 
 
 def motion_jobs(plan: Plan, answers: Sequence[Answers], times: Sequence[Times], seconds: float) -> list[Job]:
-    """Plan trajectories of the pairs with every answer to every reference of a problem confirmed, or of the fastest.
+    """Plan trajectories of the pairs whose answers to a problem are all confirmed, or of the fastest of these pairs.
 
-    Each is expected to take `seconds`.
+    Each trajectory is expected to take `seconds`.
     """
     found = []
     free = plan.carriers is None
@@ -65,7 +65,7 @@ def motion_jobs(plan: Plan, answers: Sequence[Answers], times: Sequence[Times], 
 def _passed(
     plan: Plan, problem: str, settings: Mapping[str, object], answers: Iterable[Answers], times: Iterable[Times]
 ) -> dict[Pair, float]:
-    """Return pairs whose every answer on a problem was confirmed, with the seconds of a step, infinite if not timed."""
+    """Return the pairs whose answers to a problem were all confirmed, with the seconds of a step (inf if not timed)."""
     own = {
         s.source.key for s in plan.specs
         if isinstance(s, ProblemStates) and (s.problem, dict(s.settings)) == (problem, settings)
@@ -82,7 +82,7 @@ def _passed(
 
 
 def _fastest(passed: Mapping[Pair, float], carriers: Sequence[str]) -> list[Pair]:
-    """Return the fastest pair of each formulation, and those of the carriers, the fastest first."""
+    """Return the fastest pair of each formulation and all pairs of the solvers `carriers`, the fastest first."""
     ranked = sorted(passed, key=lambda pair: passed[pair])
     best = {f: (f, s) for f, s in reversed(ranked)}
     return [pair for pair in ranked if pair == best[pair[0]] or pair[1] in carriers]

@@ -20,7 +20,7 @@ from gaussopt.solving.foreign_formulation import find
 
 
 def installed_solvers(stochastic: bool = True) -> list[str]:
-    """Return the names of all solvers whose packages are installed, with or without stochastic ones."""
+    """Return the names of all solvers whose packages are installed, with or without stochastic solvers."""
     entries = {name: registry.load("solver", name) for name in registry.names("solver")}
     return [name for name, entry in entries.items() if not missing_packages(entry) and stochastic >= entry.stochastic]
 
@@ -33,7 +33,7 @@ def is_exact(formulation: str) -> bool:
 
 
 def depends_on(formulation: str) -> tuple[tuple[str, str], ...]:
-    """Return the registered entry of a formulation, (kind, name), if any; contacts in space have none."""
+    """Return the registered entry of a formulation, (kind, name); formulations of contacts in space have none."""
     return (("formulation", formulation),) if is_step_formulation(formulation) else ()
 
 

@@ -1,4 +1,4 @@
-"""The pairs of a comparison in short: formulation and solver, number of right answers, and times."""
+"""Summary of the pairs of a comparison: formulation and solver, number of right answers, and times."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def rows(answers: Sequence[Answers], times: Sequence[Times]) -> list[PairRow]:
 def draw(found: Sequence[PairRow], source: str | None, start: str | None, onto: Any = plain_figure) -> list[Any]:
     """Draw the time of each pair on every source, or on one; return the axes, one per source.
 
-    Raises UnknownName for an unknown source or start, BadInput where nothing was timed or the number of axes is not
-    that of the sources.
+    Raises UnknownName for an unknown source or start, and BadInput if nothing was timed or the number of given axes is
+    not the number of sources.
     """
     timed = [row for row in found if row.times[1] > 0]
     if not timed:

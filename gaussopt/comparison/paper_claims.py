@@ -1,7 +1,7 @@
-"""Measurements of a comparison on claims of the papers about cost and accuracy.
+"""What a comparison measures about the claims of the papers on cost and accuracy.
 
-It gives no verdicts: a verdict needs all readings of a claim (`gaussopt.papers.claim`), and a comparison has numbers
-for some of them. The claims are numbered as in this project's list of claims of the four papers.
+Measurements are no verdicts: a verdict needs all readings of a claim (`gaussopt.papers.claim`), and a comparison
+measures only some of them. The claims are numbered as in this project's list of claims of the four papers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WITH_MULTIPLIERS = ("lagrange", "gauss", "dual", "routh")
 """Formulations whose unknowns include the multipliers."""
 
 FEWER_UNKNOWNS = ("null-space", "least-squares", "udwadia-kalaba")
-"""Formulations without multipliers; quasi-velocities, whose basis the user gives, are claim C16."""
+"""Formulations without multipliers; quasi-velocities, whose basis the user gives, are the subject of claim C16."""
 
 MECHANISMS = ("crank-slider", "four-bar", "knife-edge-body")
 """The papers' systems without contacts."""
@@ -155,9 +155,9 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 
 
 def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswers]], dict[str, TimedAnswers]]:
-    """Return the genetic algorithms by variant, and the direct solution by step: Lagrange's, or else Gauss's program.
+    """Return the genetic algorithms by label, and the direct solution by source, of Lagrange's or else Gauss's program.
 
-    The algorithms have their default effort and solve the paper's own program, Gauss's.
+    Only algorithms with their default effort are included, on the paper's own program, which is Gauss's.
     """
     of = [c for c in cases if _name(c.source.name) == "four-bar" and c.answers.exact]
     genetic: dict[str, list[TimedAnswers]] = {}
@@ -194,7 +194,7 @@ def genetic_accuracy(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 
 
 def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
-    """Divide the time of a step by the genetic algorithms by that of the linear solve with multipliers (C12)."""
+    """Compare the times of a step by a genetic algorithm and by the linear solve with multipliers, as a ratio (C12)."""
     genetic, direct = _four_bar(cases)
     ratios: dict[str, list[float]] = {}
     rows: list[Row] = []
@@ -214,7 +214,7 @@ def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 
 
 def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionRecord]) -> MeasuredClaim:
-    """Compare evaluations along a motion at equal integrator and tolerance, and the time of one evaluation (C16)."""
+    """Compare the numbers of evaluations along a motion, at equal stepper and tolerance, and the time of each (C16)."""
     rows: list[Row] = []
     evaluations = []
     runs: dict[tuple[Any, ...], dict[str, MotionRecord]] = {}
@@ -226,7 +226,7 @@ def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionReco
         if "quasi-velocity" in by and "routh" in by:
             quasi, routh = by["quasi-velocity"], by["routh"]
             if quasi.dt and quasi.evaluations == routh.evaluations:
-                continue  # fixed steps need the same number by construction
+                continue  # fixed steps need the same number of evaluations by construction
             evaluations.append(routh.evaluations / quasi.evaluations if quasi.evaluations else NAN)
             what = f"evaluations, {problem}, {stepper}, {solver}"
             rows.append((what, quasi.evaluations, routh.evaluations, evaluations[-1], quasi.error, routh.error))

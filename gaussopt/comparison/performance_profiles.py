@@ -1,10 +1,10 @@
 """Speed: performance profiles, shifted geometric means with a charge for failures, and error against time.
 
-Every step by which solvers are ranked is one test problem: the re-solves of a sequence, so that the share of set-up
-does not depend on its length, or all problems of a source without re-solves. The cost is infinite if an answer
-is neither confirmed nor recognises an ill-posed step, if it is not confirmed while timed, or if it was not timed. Steps
-with several solutions, and answers that are not proved, are left out. A refused step counts as unanswered in a profile
-and is left out of the competitor's mean, even if others answer it. References:
+Every step by which solvers are ranked is one test problem. These steps are the re-solves of a sequence, so that the
+share of set-up does not depend on its length, or all problems of a source without re-solves. The cost is infinite if an
+answer neither is confirmed nor recognises an ill-posed step, if it is not confirmed while timed, or if it is not timed.
+Steps with several solutions, and answers that are not proved, are left out. A refused step counts as unanswered in a
+profile and is left out of the competitor's mean, even if others answer it. References:
 Dolan and More, Mathematical Programming 91 (2002) 201-213 (performance profiles); Gould and Scott, ACM Transactions on
 Mathematical Software 43 (2016) 15 (why they rank no more than two solvers at a time); Mittelmann's benchmarks and
 Hutter et al., Journal of Artificial Intelligence Research 36 (2009) 267-306 (shifted geometric means; failures charged
@@ -29,7 +29,7 @@ SHIFT = 10e-6
 """Shift, s, well below which differences count little: ten microseconds are about one call through Python."""
 
 PENALTY = 10.0
-"""A failure costs the slowest confirmed answer to the same step times this factor."""
+"""A failure is charged the time of the slowest confirmed answer to the same step times this factor."""
 
 
 TARGETS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
@@ -38,15 +38,15 @@ TARGETS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Seconds by step and competitor.
+    """Seconds charged for each step to each competitor.
 
     Attributes
     ----------
     names : solvers of one formulation, or "formulation by solver"
-    values : (steps, names), infinite where an answer is missing or wrong, NaN where it counts neither for nor against
+    values : (steps, names), infinite where an answer is missing or wrong, NaN where the step does not count
     estimated : by name, number of right steps that were not timed; their cost is the median of the timed steps
     rescaled : by name, number of failures whose answers were confirmed in the original units, but not while timed
-    apart : number of steps that have no rows because no competitor is charged for them
+    apart : number of steps left out of the rows because they count for no competitor
     refused : (steps, names), mask of the steps that a competitor refuses; their values are infinite
     """
 
@@ -66,11 +66,11 @@ class Costs:
 def costs(
     answers: Sequence[Answers], times: Sequence[Times], *, formulation: str | None = None, most: str = STARTS[-1]
 ) -> Costs:
-    """Charge every ranking step to every competitor, with the last kind of start of STARTS up to `most`.
+    """Charge every ranked step to every competitor, each with its last kind of start in STARTS up to `most`.
 
     With `most` "setup" every solver is set up anew, and all steps count. The solvers of a given formulation compete by
-    their work. Without one all pairs of formulation and solver compete, by work and `TimedAnswers.around`. A competitor
-    that refuses every source does not compete.
+    their work. If no formulation is given, all pairs compete, by the sum of work and `TimedAnswers.around`. A
+    competitor that refuses every source does not compete.
     """
     pairs = formulation is None
     cases = competing(answers, times, formulation, most)
@@ -107,8 +107,8 @@ class Profile:
     Attributes
     ----------
     taus : (k,), factors of at least 1
-    rho : (k, names), share of the test problems that each solves within tau times the time of the fastest on it
-    solved : (names,), share of the test problems solved at all, the limit of rho
+    rho : (k, names), share of the test problems that a competitor solves within tau times the least time for it
+    solved : (names,), share of the test problems that a competitor solves at all, which is the limit of rho
     """
 
     names: tuple[str, ...]
@@ -127,16 +127,16 @@ class Profile:
 def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
     """Compute Dolan and More's profile of a table of costs.
 
-    All competitors with the least time win a tie. A problem that none solves is kept and counts against all; a cost
-    of NaN counts neither for nor against that competitor. rho is evaluated at `taus`, by default at every
-    ratio that occurs, or at 200 of them spaced by ratio if there are more.
+    All competitors with the least time of a problem have the ratio 1. A problem that none solves is kept and counts
+    against all; a cost of NaN counts neither for nor against that competitor. rho is evaluated at `taus`, by default at
+    every ratio that occurs or, if there are more than 200, at 200 factors in geometric progression.
 
-    With more than two competitors rho tells how often each is close to the best, not how it compares with a given
-    rival: without the best, the order of the others may change (Gould and Scott 2016).
+    With more than two competitors rho shows how often each is close to the best, not how two of them compare: without
+    the best, the order of the others may change (Gould and Scott 2016).
     """
     values = table.values
     best = np.fmin.reduce(values, axis=1, keepdims=True, initial=np.inf)
-    # A time of zero is below the resolution of the clock: all competitors with it tie.
+    # A time of zero is below the resolution of the clock: all competitors with zero time have the ratio 1.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(np.isfinite(values), np.where(values == best, 1.0, values / best), values)
     finite = np.unique(ratios[np.isfinite(ratios)])
@@ -169,8 +169,8 @@ def shifted_geometric_mean(values: Vector, shift: float = SHIFT) -> float:
     """Compute exp(mean(log(values + shift))) - shift, in the unit of the values.
 
     The shift keeps steps of a microsecond, where only the overhead of a call is measured, from deciding the mean; the
-    logarithm keeps the slowest steps from deciding it. It is a mean of charged times, not of times: the charge depends
-    on the slowest rival, so means of different comparisons do not compare.
+    logarithm keeps the slowest steps from deciding it. The times include the charges for failures, which depend on the
+    slowest rival, so means of different comparisons cannot be compared.
     """
     if not len(values):
         return float("nan")
@@ -180,8 +180,8 @@ def shifted_geometric_mean(values: Vector, shift: float = SHIFT) -> float:
 class Mean(NamedTuple):
     """The shifted geometric mean of one competitor over the `steps` that count for it, with a charge for failures.
 
-    `factor` is the ratio to the mean of the first competitor over the `common` steps, which count for both. See `Costs`
-    for `failures`, `rescaled`, `estimated`. Steps that it refuses, or where its answer is `unproved`, do not count.
+    `factor` is the ratio to the mean of the first competitor, both over the `common` steps, which count for both. See
+    `Costs` for `failures`, `rescaled`, `estimated`. Steps that are `refused`, or answered `unproved`, do not count.
     """
 
     name: str
@@ -197,10 +197,10 @@ class Mean(NamedTuple):
 
 
 def geometric_means(table: Costs) -> list[Mean]:
-    """Rank shifted geometric means, the least first; then competitors that refuse steps, then those never right.
+    """Rank competitors by shifted geometric mean, least first; then those that refuse steps, then those never right.
 
-    Means over different steps cannot be compared: the order is that of the ratios to the competitor with most steps,
-    over the steps that count for both.
+    Means over different steps cannot be compared. So competitors are ordered by the ratio of their mean to that of the
+    competitor with most steps, both over the steps that count for both.
     """
     if not table.values.size:
         return []
@@ -240,7 +240,7 @@ class PrecisionPoint(NamedTuple):
     error : largest certified error over the steps; infinite where answers are missing
     typical : median certified error
     work : median seconds of a step, whether its answer is confirmed or not
-    front : whether no other point of the same set is at least as good in both accuracy and work, and better in one
+    front : whether no other point is at least as good in both accuracy and work, and better in one of them
     """
 
     base: str
@@ -259,9 +259,9 @@ def work_precision(
     """Return the points (achieved error, work), by base name and then by falling error; `formulation` as in `costs`.
 
     Solvers are matched by the achieved accuracy, not by the requested tolerance. Ill-posed steps that are recognised
-    have no error and do not count; an answer that is confirmed untimed but not while timed has an infinite error, and
-    one to a step with several solutions does not count. `work` is that of the timed steps among those by which
-    solvers are ranked; pairs never timed have no point.
+    have no error and do not count, nor do steps with several solutions; an answer that is confirmed untimed but not
+    while timed has an infinite error. `work` is the median over those steps by which solvers are ranked that were
+    timed; pairs never timed have no point.
     """
     groups: dict[tuple[str, str], list[TimedAnswers]] = {}
     for c in competing(answers, times, formulation):
@@ -275,7 +275,7 @@ def work_precision(
         seconds = seconds[~np.isnan(seconds)]
         if not len(seconds) or not len(achieved):
             continue
-        # A quantile without interpolation, which between a number and infinity is impossible.
+        # The quantile must not interpolate: between a number and infinity that is impossible.
         typical = float(np.quantile(achieved, 0.5, method="higher"))
         points.append(
             PrecisionPoint(base_of(s), s, f, float(achieved.max()), typical, float(np.median(seconds)), len(achieved))
@@ -297,7 +297,7 @@ def pareto_front(points: Sequence[PrecisionPoint]) -> list[PrecisionPoint]:
 def fastest_at(
     points: Sequence[PrecisionPoint], targets: Sequence[float] = TARGETS
 ) -> dict[float, list[PrecisionPoint]]:
-    """Rank, by accuracy target, the fastest point of each base solver that achieves it."""
+    """Return, for each target accuracy, the fastest point of each base solver that achieves it, the fastest first."""
     found = {}
     for target in targets:
         best: dict[str, PrecisionPoint] = {}

@@ -1,4 +1,4 @@
-"""Plans of comparisons: the request, checked before anything is computed, and its jobs."""
+"""Plans of comparisons: requests, checked before anything is computed, and their jobs."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ FILES = (".json", ".npz", ".mat", ".mps", ".qps", ".MPS", ".QPS", ".SIF", ".sif"
 """Suffixes of the names of program files."""
 
 MOTION_TIME = 30.0
-"""Seconds for all trajectories of a problem, and limit of each, if the user did not request them."""
+"""Seconds for all trajectories of a problem together, and at most for each, if the user did not request them."""
 
 OF_SET = 0.1
-"""Share of a solver's time on a set of problems (`Spec.together`) that one of them may take."""
+"""Share of a solver's time for a set of problems (`Spec.together`) that a single problem may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class Plan:
     Attributes
     ----------
     specs : where the steps come from
-    entries : the problems whose trajectories are asked for
+    entries : the problems whose trajectories are to be simulated
     formulations, solvers : names, and names with options
-    precision : formulations on which solvers are also run at every setting of their precision, "" for programs
+    precision : formulations whose programs solvers also solve at every setting of their precision, "" for programs
     total : seconds for the answers of all pairs together, beyond which no further case begins
     clock : seconds after which the timing of a source is stopped
-    carriers : solvers that always simulate trajectories, others only if the fastest of a formulation; None: all do
+    carriers : solvers whose pairs all simulate; other solvers only in the fastest pair of a formulation; None: all do
     """
 
     specs: tuple[Spec, ...]
@@ -92,7 +92,7 @@ class Plan:
     clock: float = math.inf
 
     def limits(self, spec: Spec, solver: str) -> tuple[float, tuple[str, float]]:
-        """Return seconds for a solver's answers to a source, and the time they share with others (`Job.share`)."""
+        """Return the limit, s, of a solver's answers to a source, and the budget shared with others (`Job.share`)."""
         if spec.together:
             return self.case_limit * OF_SET, (f"{solver} on {spec.together}", self.case_limit)
         return self.case_limit, ("all pairs", self.total)
@@ -117,7 +117,7 @@ class Plan:
         return found
 
     def _code(self) -> dict[str, Any]:
-        """Fingerprint code and packages of solvers and formulations, by which later comparisons recognise them."""
+        """Return digests of the code and packages of solvers and formulations, by which `changes` detects changes."""
         parts = {("solver", registered_name(s)) for s in self.solvers} | {
             entry for f in self.formulations for entry in depends_on(f)
         }
@@ -135,7 +135,7 @@ class Plan:
 
 
 def listed_sources(sources: Any, note: Callable[[str], None]) -> tuple[list[str | Problem | Spec], list[str]]:
-    """Return the sources, each of a known kind, and the solvers among them, which are files; raises BadInput.
+    """Return the sources, each of a known kind, and the names of solvers given as files; raises BadInput.
 
     If only solvers are given, the sets of programs that they accept are the sources.
     """
@@ -230,7 +230,7 @@ def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> N
 
 
 def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
-    """Return formulations whose programs are also solved at every tolerance; "" stands for programs without one."""
+    """Return formulations whose programs are solved at every tolerance; "" stands for programs without formulation."""
     if isinstance(precision, bool):
         return ("", *formulations) if precision else ()
     for f in precision:
@@ -239,7 +239,7 @@ def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tupl
 
 
 def _distinct(specs: Sequence[Spec]) -> tuple[Spec, ...]:
-    """Drop repeated specs; raises BadInput if different ones have the same label."""
+    """Drop repeated specs; raises BadInput if different specs have the same label."""
     found = list({json.dumps(s.to_mapping(), sort_keys=True): s for s in specs}.values())
     for name, count in Counter(_words(s) for s in found).items():
         if count > 1:
@@ -248,7 +248,7 @@ def _distinct(specs: Sequence[Spec]) -> tuple[Spec, ...]:
 
 
 def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
-    """Make a case for every pair and source, with the record that replaces its answers if it fails."""
+    """Return a job for every pair and source, with the record that replaces its answers if the job fails."""
     found = []
     asked_of: list[tuple[Spec, type, list[tuple[str, str]]]] = []
     alike: dict[type, dict[tuple[str, str], None]] = {}
@@ -264,7 +264,7 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
         if not spec.follows:
             alike.setdefault(type(step), {}).update(dict.fromkeys(asked))
     for spec, kind, asked in asked_of:
-        # A pair that accepts any problem of a kind is given all of them, so that refusals are recorded.
+        # A pair that fits one of several unrelated problems gets all of that type, so that refusals are recorded.
         for formulation, solver in dict.fromkeys(asked) if spec.follows else alike[kind]:
             depends = (
                 *spec.depends, ("solver", registered_name(solver)), *depends_on(formulation),
@@ -282,7 +282,7 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
 
 
 def _words(spec: Spec) -> str:
-    """Label a source so that it differs from all others of a comparison."""
+    """Return a label that distinguishes a source from all others of a comparison."""
     source = spec.source
     if source.kind != "family":
         return source.label
@@ -317,13 +317,13 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
 
 
 def seconds_on_the_clock(plan: Plan, asked: Sequence[Answers]) -> float:
-    """Return the seconds that timing these pairs takes, with all kinds of start of each."""
+    """Return the seconds that timing these pairs takes, each with all its kinds of start."""
     follow = {spec.source.key: spec.follows for spec in plan.specs}
     return plan.time_budget * sum(len(starts_of(r.solver, follow[r.source.key])) for r in asked)
 
 
 def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
-    """Time all pairs that answered a source in one job, so that they take turns."""
+    """Return one job for each source, which times all pairs that answered the source, so that they take turns."""
     if plan.time_budget == 0:
         return []
     rivals: dict[SourceKey, dict[tuple[str, str], None]] = {}
@@ -351,7 +351,7 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
 
 
 def misfits(plan: Plan) -> list[Answers]:
-    """Return the formulations that do not fit a source, with the reason; once for each problem."""
+    """Return records of the formulations that do not fit a source, with the reason, once for each problem."""
     found: dict[tuple[str, str], Answers] = {}
     for spec in plan.specs:
         step: Any = spec.typical()

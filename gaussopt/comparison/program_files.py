@@ -1,4 +1,4 @@
-"""Files of programs and folders of them as sources, of any format that gaussopt reads."""
+"""Program files, and folders of program files, as sources, in any format that gaussopt reads."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from gaussopt.storage.checksums import digest_of
 
 @dataclass(frozen=True, slots=True)
 class ProgramFile(Spec):
-    """A qp, lcp or step from a file; `digest` pins its contents.
+    """A QP, LCP or step from a file; `digest` pins the contents of the file.
 
     Attributes
     ----------
-    kind : of its source: "qp", "lcp" or "file"
-    part : the folder or file of the set that it belongs to, "" for a single file
-    row : its name in a file that holds several
+    kind : kind of the source: "qp", "lcp" or "file"
+    part : name of the folder or file of the set that the program belongs to, "" for a single file
+    row : name of the program in a file that holds several
     """
 
     path: str
@@ -74,10 +74,10 @@ def _set(path: str, digest: str) -> dict[str, QP | BadInput]:
 
 
 def programs_of(place: str | Path, note: Callable[[str], None]) -> list[Spec]:
-    """Return the programs of a folder, or of a Parquet file as qpbenchmark writes them, each as its own source.
+    """Return the programs of a folder, or of a Parquet file such as qpbenchmark writes, each as its own source.
 
-    Contacts with friction cones form one source together. `note` is called with a sentence on each file that is left
-    out; BadInput is raised if no file is left.
+    All files of contacts with friction cones form one source. `note` is called with a sentence on each file that is
+    left out; BadInput is raised if no file is left.
     """
     where = Path(place).resolve()
     found: list[Spec] = []

@@ -1,4 +1,4 @@
-"""The benchmark problems of the field: motions by every stepper, step and formulation, compared with published values.
+"""Benchmark problems from the literature: motions by every stepper, step and formulation against published values.
 
 Values and their sources are those of problems/data/published.json. The error of a motion is the largest difference over
 the published instants and quantities, in the units of the published values; for a problem without published values it
@@ -52,10 +52,10 @@ FORMULATIONS = (
 """Formulations of steps without contacts; a formulation refuses problems that it does not fit."""
 
 EARLY = 0.2
-"""Share of the time, from the start, over which formulations are compared, and that a quick report simulates."""
+"""Share of the motion, from its start, over which formulations are compared and which a quick report simulates."""
 
 EARLIER = ", early"
-"""Suffix of the keys of motions over that share."""
+"""Suffix of the keys of jobs whose motions cover only the share EARLY of the time."""
 
 BROKEN = ("error", "crashed", "lost")
 """Outcomes that no motion should have."""
@@ -94,11 +94,11 @@ class PublishedCase:
     goal : error that this package means to reach
     found : function that returns the published columns of a motion
     steps : constant steps, s, the longest first; the published instants are multiples of them
-    compared : columns of the published rows; none where the drift of the energy is the error
-    rows : key of these rows
+    compared : columns of the published rows that are compared; none where the drift of the energy is the error
+    rows : key of the rows in published.json
     instant : time of the only row, s; None if the first column is the time
     stiff : whether the problem needs an implicit stepper
-    ladder : steps and tolerances by stepper for a problem that takes long; if not given, those of all problems
+    ladder : steps and tolerances by stepper for a problem that takes long; if not given, `steps` and TOLERANCES
     """
 
     problem: str
@@ -132,7 +132,7 @@ class PublishedCase:
         """Return the instants, (r,), and the values there, (r, columns)."""
         rows = np.array(published()[self.problem][self.rows], dtype=np.float64)
         times = rows[:, 0] if self.instant is None else np.full(1, self.instant)
-        # The start is not integrated.
+        # At t = 0 there is nothing to compare: the values are given.
         chosen = times > 0.0
         return times[chosen], rows[chosen][:, list(self.compared)] if self.compared else np.zeros((chosen.sum(), 1))
 
@@ -150,7 +150,7 @@ class PublishedCase:
             yield told["code"], told["setting"], told["of"], float(np.abs(values - exact).max())
 
     def asked(self, early: bool) -> tuple[Vector, Values]:
-        """Return the instants and values as `values` returns them, or only the early ones, at least one."""
+        """Return the instants and values of `values`, if `early` only those of the early part, but at least one."""
         times, values = self.values()
         count = max(1, int((times <= EARLY * times[-1]).sum())) if early else len(times)
         return times[:count], values[:count]
@@ -195,7 +195,7 @@ CASES = tuple(
 
 @cache
 def published() -> dict[str, Any]:
-    """Return everything that is published of the benchmark problems, by problem."""
+    """Return the published data of the benchmark problems, by problem."""
     file = resources.files("gaussopt.problems").joinpath("data", "published.json")
     return dict(json.loads(file.read_text("utf-8")))
 
@@ -222,7 +222,7 @@ class PublishedRun:
 
     @property
     def reached(self) -> bool:
-        """Whether the motion has an error."""
+        """Whether the motion reached the last published instant, so that its error is known."""
         return self.status == Status.SOLVED
 
     @classmethod
@@ -243,7 +243,7 @@ def measure(
     reaches its end, or of the last engine.
     """
     known, times = next(c for c in CASES if c.name == case), np.array(instants)
-    # A recording interval that meets every instant: they are multiples of it.
+    # The largest recording interval of which every instant is a multiple.
     interval = float(np.gcd.reduce(np.rint(times * 1e4).astype(int))) * 1e-4
     if registry.load("stepper", stepper).adaptive:
         how: dict[str, Any] = {"rtol": setting, "atol": setting, "dt": interval}
@@ -279,7 +279,7 @@ def measure(
 
 
 def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
-    """Yield the motions of the report."""
+    """Yield the motions of the report: each with its benchmark problem and its job."""
     for case in CASES:
         if quick and case.variant is not None:
             continue
@@ -297,7 +297,7 @@ def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
             arguments = {
                 "case": case.name, "stepper": stepper, "setting": setting, "formulation": formulation,
                 "instants": instants, "values": values,
-                # Compiling takes longer than a quick report; formulations are compared by one engine.
+                # Compiling would take longer than a quick report; formulations are compared on the same engine.
                 "engines": ["auto"] if quick else ["interpreted"] if early else ["compiled", "interpreted"],
             }  # fmt: skip
             key = f"{case.name}, {stepper} {setting:g}, {formulation}{EARLIER if early else ''}"
@@ -306,7 +306,7 @@ def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
 
 
 def derive(case: str) -> None:
-    """Generate the code of a problem, which all its motions share."""
+    """Generate the code of a problem once, so that its motions find it in the cache."""
     entry = next(c for c in CASES if c.name == case).entry
     entry.system.evaluate(0.0, entry.q0, entry.v0)
 

@@ -23,9 +23,9 @@ class Place(NamedTuple):
     ----------
     work : median seconds over the steps, with infinity for a failure: infinite if half of the steps fail
     band : quartiles of the work over steps and repetitions
-    success : share of the steps right both untimed and timed; steps with several solutions are left out
-    certified : largest certified error at steps that are not recognised as ill-posed; NaN if all are
-    recognised : statuses by which ill-posed steps are recognised
+    success : share of the steps whose answers are right both untimed and timed, without steps that do not count
+    certified : largest certified error at steps that are not recognised as ill-posed; NaN if all steps are
+    recognised : statuses that the solver correctly gives to ill-posed steps
     per_step : (steps,), seconds at each step; NaN where it was not timed or is not right
     """
 
@@ -53,10 +53,10 @@ class Reversal(NamedTuple):
 
     Attributes
     ----------
-    first, then : the competitor that is faster before, and that after
-    before, after : last value of the dial at which the old order exceeds the noise, first at which the new one does
+    first, then : the competitor that is faster at the dial value `before`, and the one that is faster at `after`
+    before, after : last dial value at which the old order exceeds the noise, and first at which the new order does
     ratio_before, ratio_after : median work of the slower divided by that of the faster; infinite where the slower fails
-    leads : whether the first place of all competitors passes from `first` to `then`
+    leads : whether `first` is the fastest of all competitors at `before`, and `then` at `after`
     """
 
     first: str
@@ -73,7 +73,7 @@ def places(
 ) -> list[Place]:
     """Return the competitors at each value of a swept dial, by family, then value, then work.
 
-    Pairs of formulation and solver compete by work, formulation and recovery; solvers of one formulation by work.
+    Pairs compete by the time of formulation, work and recovery; solvers of one given formulation compete by work.
     """
     found = []
     for c in competing(answers, times, formulation):
@@ -83,7 +83,7 @@ def places(
         around = c.around(formulation is None)
         right, ranked, cost = c["right"] & ~c["differs"], c["ranked"], c.costs(whole=formulation is None)
         counted = ~np.isnan(cost)
-        known = ranked & ~np.isnan(np.where(np.isinf(cost), cost, c["work"] + cost))  # no estimates
+        known = ranked & ~np.isnan(np.where(np.isinf(cost), cost, c["work"] + cost))  # without estimated times
         others = tuple(sorted((k, v) for k, v in source.dials.items() if k != dial))
         low, high = (c.times.parts["work"][i] + around for i in (1, 3))
         found.append(Place(
@@ -99,9 +99,9 @@ def places(
 def reversals_of(found: Sequence[Place]) -> list[Reversal]:
     """Find where the order of two competitors changes along one dial, changes of the first place first.
 
-    An order counts at a value if it exceeds the noise: the medians differ by the factor NOISE at least, and either the
-    quartiles of the two do not overlap, or the same competitor is faster at three quarters of the common steps (at
-    least five). Values at which no order counts are skipped.
+    An order counts at a value if it exceeds the noise: the medians differ by at least the factor NOISE, and either the
+    interquartile ranges do not overlap, or the same competitor is faster at three quarters of the common steps, of
+    which there are at least five. Values at which no order counts are skipped.
     """
     sweeps: dict[tuple[str, Dials], dict[str, dict[float, Place]]] = {}
     winners: dict[tuple[tuple[str, Dials], float], str] = {}
@@ -136,7 +136,7 @@ def _ratio(slow: float, fast: float) -> float:
 
 
 def decided(a: Place, b: Place) -> int:
-    """Return -1 if a is faster beyond the noise, 1 if b is, 0 if neither is certain."""
+    """Return -1 if a is faster beyond the noise, 1 if b is, 0 if the order is uncertain."""
     if np.isinf(a.work) and np.isinf(b.work):
         return 0
     sign = -1 if a.work < b.work else 1

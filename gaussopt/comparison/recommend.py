@@ -1,6 +1,6 @@
 """Recommend formulation and solver for a mechanism, by measuring at a few states of one short motion.
 
-The answer is read from a comparison (`compare.carry_out`) that is small enough for about a minute on two cores.
+The measurement is a comparison (`compare.carry_out`) so small that it takes about a minute on two cores.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from gaussopt.processes.environment import versions
 from gaussopt.processes.workers import Workers
 
 STATES = 9
-"""Least number of states that are asked, if the motion has them; at most about twice as many are."""
+"""Least number of states that are measured, if the motion has as many; at most about twice this number."""
 
 MOTION, ANSWERS, CASE, CLOCK, EACH = 3.0, 36.0, 5.0, 18.0, 0.1
-"""Seconds for the motion; for the answers of all pairs, on all cores together; for one pair; for all timing; and for
-timing one solver and kind of start."""
+"""Seconds for the motion; for the answers of all pairs, summed over cores; for the answers of one pair; for all timing;
+and for timing one solver and kind of start."""
 
 ASKED = 6
-"""Least number of steps that are answered and certified while timing: in warming up, timing and replaying."""
+"""Least number of steps that a pair solves while it is timed: in warm-up, timing and replay together."""
 
 ALIKE, ROUNDING, LEAST = 10.0, 1e-14, 1e-16
-"""Certified errors within this factor, or below this size, count as equal; the least error that is printed."""
+"""Errors within the factor ALIKE of the least, or below ROUNDING, count as equal; LEAST is the least printed error."""
 
 ACCURACY, SPEED, CONTACTS = "accuracy", "speed of re-solves", "many contacts"
 
@@ -59,11 +59,11 @@ class Choice:
     Attributes
     ----------
     purpose : "accuracy", "speed of re-solves" or "many contacts"
-    certified, error : largest relative errors over the states, as a bound, and against the reference
-    seconds, work, first : medians without the harness: of a re-solve with formulation and recovery (for "many
+    certified, error : largest relative error over the states: its certified bound, and the error from the reference
+    seconds, work, first : median times without the harness: of a re-solve with formulation and recovery (for "many
         contacts" at states where most are closed), of the solver in a re-solve, and of a first step with set-up
-    next, factor : the second best pair, and its seconds divided by those of the best
-    alike : pairs of the same accuracy, among which the fastest is taken; 0 for other purposes
+    next, factor : the second best pair, and its seconds divided by those of the best pair
+    alike : number of pairs of equal accuracy, of which the fastest is chosen; 0 for other purposes
     """
 
     purpose: str
@@ -85,9 +85,9 @@ class Recommendation:
 
     Attributes
     ----------
-    source, states, contacts : label and number of the states, and number of states by their number of closed contacts
-    choices : one for each purpose, none where no pair is right at all states
-    right, pairs : number of pairs that are right at all states, and number of pairs asked
+    source, states, contacts : label and number of the states, and number of states by number of closed contacts
+    choices : one for each purpose; empty if no pair is right at all states
+    right, pairs : number of pairs that are right at all states, and number of all pairs that were tried
     harness : median seconds of an empty solver, which is subtracted from all times
     left_out : formulations, solvers and pairs that are not considered, by reason
     seconds, machine : duration of the measurement; versions, system and cores
@@ -134,21 +134,21 @@ def recommend(
 ) -> Recommendation:
     """Recommend a formulation and a solver for a problem, from measurements on this machine.
 
-    All exact formulations by all installed solvers answer a few states of the first reference of the problem, or of
-    its own motion; every answer is certified, and pairs that are right are timed. No pair simulates. It takes about a
-    minute on two idle cores, longer where single steps take seconds; pairs that exceed the time limits are reported
-    as left out.
+    Each exact formulation is solved by each installed solver at a few states of the problem's first reference, or of
+    its own motion. Every answer is certified, and pairs that are right are timed; no pair simulates a motion. This
+    takes about a minute on two idle cores, longer where single steps take seconds; pairs that exceed the time limits
+    are reported as left out.
 
     Parameters
     ----------
     problem : name, file or a Problem that is in a file
-    tolerance : of the certificate
+    tolerance : tolerance of the certificate
     progress : called with the share of the cases that are done
 
     Raises
     ------
     UnknownName, BadInput
-        Before anything is measured; BadInput also where the motion does not begin or has no state to ask.
+        Before anything is measured; BadInput also where the motion does not begin or has no state to measure.
     """
     begin = perf_counter()
     entry = problem if isinstance(problem, Problem) else find_problem(problem)
@@ -174,7 +174,7 @@ def recommend(
 
 
 def _states(entry: Problem) -> ProblemStates:
-    """Return the states that are asked; those of a reference only if the problem's settings are its defaults."""
+    """Return the states to measure: those of the first reference only if the problem has its default settings."""
     if entry.references and not entry.settings:
         name = entry.references[0].name
         spec = ProblemStates(entry.name, name, {}, max(1, len(entry.reference(name).t) // ROWS))
@@ -187,7 +187,7 @@ def _states(entry: Problem) -> ProblemStates:
 
 
 def _rivals(answers: Sequence[Answers], seconds: Mapping[Pair, float]) -> list[Answers]:
-    """Choose answers of the quickest pairs that were right at all states, as many as the time for timing allows."""
+    """Return the answers of the quickest pairs that are right at all states, as many as can be timed in CLOCK."""
     right = {(a.formulation, a.solver): a for a in answers if _right(a)}
     spent = 0.0
     chosen: set[Pair] = set()
@@ -200,7 +200,7 @@ def _rivals(answers: Sequence[Answers], seconds: Mapping[Pair, float]) -> list[A
 
 
 def _right(a: Answers) -> bool:
-    """Tell whether a pair is right at all states that have one solution."""
+    """Tell whether a pair is right at all states that have a unique solution."""
     return not a.failure and {status for status in a.status if status not in SEVERAL} == {"solved"}
 
 
@@ -211,7 +211,7 @@ def _median(case: TimedAnswers, kept: Any) -> float:
 
 
 def _choices(cases: Sequence[TimedAnswers], most: Any) -> list[Choice]:
-    """Return the pairs for each purpose; `most` is the mask of the states with most closed contacts."""
+    """Return the best pair for each purpose; `most` is the mask of the states with most closed contacts."""
     errors = {c.pair: worst(c["certified"][c["right"]]) for c in cases}
 
     def choice(purpose: str, rivals: Sequence[TimedAnswers], only: Any = True, alike: int = 0) -> Choice:

@@ -10,12 +10,12 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 from gaussopt.core.solution import Timing
 
 STARTS = ("setup", "cold", "warm")
-"""Kinds of start, how a solver begins the next program of a sequence: set up anew and started from its default; updated
-and started from its default; updated and started from the answer before."""
+"""How a solver starts on the next program of a sequence. "setup": set up anew, from its default point; "cold": updated,
+from its default point; "warm": updated, from the previous answer."""
 
 PARTS = (*Timing._fields, "work", "total")
-"""The parts of a step that are timed. `work` is that of the solver, backend and adapter: setup + update + solve less
-the time of an empty solver (`Times.harness`); `total` is everything."""
+"""The parts of a step that are timed. `work` is the time of the solver, backend and adapter together: setup + update +
+solve minus the time of an empty solver (`Times.harness`); `total` is the time of the whole step."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -23,7 +23,7 @@ ILL_POSED = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution"
 """Statuses that can be true of a step itself, and that a solver may recognise."""
 
 REMEMBERED = 1 / 3
-"""Least time on known numbers, as a share of that on new ones, of a solver that does not remember its answers."""
+"""Ratio of the time on repeated numbers to the time on new numbers, up to which a solver must remember its answers."""
 
 MOST_REASONS = 5
 """Maximum number of different sentences in a record."""
@@ -32,13 +32,13 @@ LARGEST = 2**63
 """Largest integer in a file."""
 
 _JSON: dict[Any, set[type]] = {str: {str}, bool: {bool}, int: {int}, float: {float, int}}
-"""Types that JSON makes of a value: numbers without fraction may lose their decimal point."""
+"""Types that a value may have after a round trip through JSON: a float may lose its decimal point."""
 
 SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str, str]
 
 
 def machine_of(made: Mapping[str, str]) -> tuple[str, ...]:
-    """Return processor, system and threads of `CaseRecord.made`; where all three agree, times are of one machine."""
+    """Return processor, system and threads from `CaseRecord.made`; if all three agree, two times are of one machine."""
     return tuple(made.get(name, "") for name in ("processor", "system", "threads"))
 
 
@@ -64,7 +64,7 @@ class Record:
 
     @classmethod
     def read(cls, data: Any) -> Self:
-        """Return the record of a mapping that comes from a file, with every entry of the type of its field.
+        """Return the record of a mapping from a file, after a check that every entry has the type of its field.
 
         Raises KeyError, TypeError or ValueError if it is not the mapping of a record.
         """
@@ -74,7 +74,7 @@ class Record:
         return record
 
     def check(self) -> None:
-        """Check that the entries fit each other; raises ValueError, which says what does not."""
+        """Check that the entries are consistent; raises ValueError, which says what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +86,11 @@ class StepSource:
     kind : "problem" (states of a reference), "family", "qp" or "lcp" (a single program), "sequence" (exported programs)
         or "contact" (files of contacts with friction cones)
     name : of the problem, family, program or folder
-    part : the reference of a problem, "" elsewhere
+    part : the reference of a problem or sequence; the set of a program; the file of a contact problem; "" otherwise
     dials : all dials of a family and their values
-    swept : the dial of which this source is one value; "" if none is swept
-    machine : where answers and times were computed, if several comparisons are merged; "" elsewhere. It tells sources
-        apart, so that no count, ranking or mean over a source mixes the times of two machines.
+    swept : the dial that is swept, of which this source has one value; "" if none is swept
+    machine : where answers and times were computed, if several comparisons are merged; "" elsewhere. It distinguishes
+        sources, so that no count, ranking or mean over a source mixes the times of two machines.
     """
 
     kind: str
@@ -114,11 +114,11 @@ class StepSource:
 
 @dataclass(frozen=True, slots=True)
 class CaseRecord(Record):
-    """The results of one solver on the steps of one source, cold, warm or set up anew: `start` is one of STARTS.
+    """The results of one solver on the steps of one source with one kind of start: `start` is one of STARTS.
 
-    The formulation is "" where the source holds programs. The solver has its options where they differ from the
-    defaults, such as "osqp(eps_abs=1e-3)". `made` is place and time, see `gaussopt.processes.environment.provenance`;
-    it is empty where nothing was computed, and in files of earlier versions.
+    The formulation is "" where the source holds programs. The solver's name includes the options that were given, as in
+    "osqp(eps_abs=1e-3)". `made` says where and when, see `gaussopt.processes.environment.provenance`; it is empty where
+    nothing was computed, and in files of earlier versions.
     """
 
     source: StepSource
@@ -145,18 +145,18 @@ class Answers(CaseRecord):
     Attributes
     ----------
     exact : whether the formulation claims to be exact
-    status, claim : verified status, and that which the solver states
-    certified : distance to the true acceleration relative to 1 + its size, in the mass norm, as a bound; for a program
-        without mechanics, the relative error bound or, where there is none, the relative residual
-    error : distance from the reference in the mass norm, relative to 1 + its size; NaN without a reference
+    status, claim : verified status, and the status that the solver states
+    certified : upper bound of the distance to the true acceleration, divided by 1 + its norm, in the mass norm; for a
+        program without mechanics, the relative error bound or, if there is none, the relative residual
+    error : distance to the reference, divided by 1 + its norm, in the mass norm; NaN without a reference
     primal, dual, gap : residuals of the program at the point returned: violation of constraints, stationarity,
         complementarity, relative to the size of their terms. For an LCP: negative parts of z and w, 0, and min(z, w).
     refused : why the pair does not apply; then the lists are empty
     failure : why the lists end early: "crashed: ..." or "time limit: ..."
-    size : coordinates, rows and contacts of the first step; unknowns and rows of a program
+    size : numbers of coordinates, rows and contacts of the first step, or of unknowns and rows of the first program
     reasons : why steps are not confirmed, in sentences, and the number of steps for each; at most MOST_REASONS
-    begins : steps at which every solver starts anew: the first of a sequence and those whose size differs from the step
-        before; all steps if the problems are unrelated. The others are re-solves.
+    begins : steps at which every solver starts anew: the first of a sequence, and steps whose size differs from that
+        of the previous step; all steps if the problems are unrelated. The other steps are re-solves.
     """
 
     exact: bool
@@ -175,7 +175,7 @@ class Answers(CaseRecord):
     begins: list[int] = field(default_factory=lambda: [0])
 
     def check(self) -> None:
-        """Check that lists have one entry per step; see `Record.check`."""
+        """Check that all lists have the same length; see `Record.check`."""
         CaseRecord.check(self)
         steps = (self.status, self.claim, self.certified, self.error, self.primal, self.dual, self.gap)
         if len({len(x) for x in (*steps, self.iterations)}) > 1:
@@ -194,7 +194,7 @@ class Answers(CaseRecord):
 
 @dataclass(frozen=True, slots=True)
 class Times(CaseRecord):
-    """Seconds that a solver took on the steps of a source, interleaved with its rivals.
+    """Seconds that a solver took on the steps of a source, taking turns with its rivals.
 
     Attributes
     ----------
@@ -204,9 +204,9 @@ class Times(CaseRecord):
         on the leading steps only, NaN where one of several unrelated problems was not timed
     unconfirmed : number of timed answers at each timed step that were refuted, that is, neither confirmed nor merely
         not proved
-    harness : median seconds of an empty solver in the same turns, which `work` does not contain
-    replayed : median over steps of the processor time on numbers that the solver has solved before, divided by that on
-        new ones; NaN where steps are too short to tell
+    harness : median seconds of an empty solver in the same turns, which are subtracted from `work`
+    replayed : median over the steps of the processor time on numbers that the solver has solved before, divided by the
+        time on new numbers; NaN where steps are too short to tell
     early : steps whose answer is right only if the solver's `refuses` is called on the program before timing
     """
 
@@ -236,7 +236,7 @@ class Times(CaseRecord):
 
     @property
     def step(self) -> float:
-        """Median seconds of a step, by which formulations compete: formulation, `work` and recovery."""
+        """Sum of the median seconds of formulation, `work` and recovery, by which formulations compete."""
         return sum(self.parts[part][2] for part in ("build", "work", "recover"))
 
 
@@ -248,9 +248,9 @@ class MotionRecord(Record):
     ----------
     evaluations : accelerations computed, stages included
     error : largest |q - q_ref| at the instants that the reference and the run have in common; NaN without any
-    certified : largest certified relative error of these accelerations, which does not bound that of the motion
-    position_drift, velocity_drift : largest violation of the constraints
-    energy_drift : largest |E - E(0) - work| with its scale, NaN if unknown: see `trajectory_errors.energy_drift`
+    certified : largest certified relative error of these accelerations, which does not bound the error of the motion
+    position_drift, velocity_drift : largest violation of the constraints at position and at velocity level
+    energy_drift : largest |E - E(0) - work|, relative; NaN if unknown: see `trajectory_errors.energy_drift`
     trajectory : name of the NetCDF file in the store, "" if none was kept
     machine, made : as in `StepSource` and in `CaseRecord`
     """
@@ -275,7 +275,7 @@ class MotionRecord(Record):
 
 
 def _check_types(cls: type[Any], data: Any) -> None:
-    """Check that a mapping holds the entries of a dataclass; raises TypeError, which names an entry that is wrong."""
+    """Check that a mapping holds the entries of a dataclass; raises TypeError, which names the wrong entry."""
     if not isinstance(data, Mapping):
         raise TypeError(f"{cls.__name__} is no mapping")
     hints = _hints(cls)  # type: ignore[arg-type]
@@ -290,7 +290,7 @@ _hints = cache(get_type_hints)
 
 
 def _all_fit(values: list[Any], kind: Any) -> bool:
-    """Tell whether values are of a type; those of a source are checked one by one."""
+    """Tell whether all values have a type; for a StepSource, raise TypeError if an entry has the wrong type."""
     if kind in _JSON:
         types = set(map(type, values))
         small = int not in types or max(map(abs, (x for x in values if type(x) is int))) <= LARGEST

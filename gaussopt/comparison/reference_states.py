@@ -1,4 +1,4 @@
-"""One pair on the states of references, as one record: errors, certificates and typical times."""
+"""Measure one pair at the states of references: errors, certificates and typical times in one record."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from gaussopt.modelling.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """Errors, certificates and times of one pair on steps.
+    """Errors, certificates and times of one pair over the steps of references.
 
     Attributes
     ----------
     states, solved : number of states, and of answers that the certificate confirmed
     claimed : number of answers that the solver itself called solved
-    error : largest distance from the reference acceleration in the mass norm, relative to 1 + its size
+    error : largest distance to the reference acceleration, divided by 1 + its norm, in the mass norm
     certified : largest certified relative distance to the true acceleration
     constraint_residual : largest ||J a - gamma||
-    iterations : mean number per step
+    iterations : mean number of iterations per step
     times : median seconds of a step by part, see `typical_times`
     exact : whether the formulation claims to be exact
     statuses, force_error : with contacts, numbers of steps by status, and the largest error of a normal force, N
@@ -52,7 +52,7 @@ class PairResult:
 
 
 def typical_times(model: Sequence[float], timings: Sequence[Timing], setups: Sequence[float]) -> dict[str, float]:
-    """Return the median seconds of a step in each part, NaN without any.
+    """Return the median seconds of a step by part; NaN for a part that was never timed.
 
     The set-up time is the least over first steps, since one of them includes the import of the backend.
     """
@@ -65,7 +65,7 @@ def compare_on_states(
 ) -> PairResult:
     """Solve the steps of every `stride`-th state of references by one pair, as a simulation would.
 
-    `refused` is set, and nothing measured, if the pair does not apply.
+    If the pair does not apply, `refused` is set and nothing is measured.
     """
     blank = PairResult(formulation, solver, exact=is_exact(formulation))
     replies: list[Reply] = []

@@ -1,7 +1,7 @@
-"""The same step or program in other units, for replays to which a remembered answer is wrong.
+"""The same step or program in other units, so that an answer remembered from earlier units is wrong.
 
-With masses in a unit 1/c and accelerations in a unit 1/s the numbers change, and the answer is s times the old one;
-active rows, feasibility, uniqueness and conditioning do not change.
+If the unit of mass is divided by c and the unit of acceleration by s, the numbers of the program change and its answer
+is multiplied by s; active rows, feasibility, uniqueness and conditioning do not change.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from gaussopt.comparison.items import Item
 from gaussopt.kinds import page_of
 
 Units = tuple[float, float]
-"""The factors (c, s) of masses and of accelerations."""
+"""The factors (c, s) by which the numbers of masses and of accelerations are multiplied."""
 
 FINENESS = 4096
-"""Factors are 1 + k / FINENESS: with so few digits, products with short numbers are exact."""
+"""Factors are 1 + k / FINENESS: with so few binary digits, products with short numbers are exact."""
 
 
 def drawn_units() -> Iterator[Units]:
-    """Draw units between 1 and 1.5, without repetition, which no solver can foresee."""
+    """Yield random factors between 1 and 1.5, which no solver can foresee; the first FINENESS/2 values of c differ."""
     random = SystemRandom()
     count = FINENESS // 2
     while True:

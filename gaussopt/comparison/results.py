@@ -1,4 +1,4 @@
-"""Results of a comparison, and their file, from which a report is written again without computing."""
+"""Results of a comparison, and their file, from which a report can be written without computing again."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ class Results:
     def table(self, name: str = "pairs", form: str = "markdown") -> str:
         """Format a table: `form` is "markdown", "csv" or "latex".
 
-        `name` is "pairs" (formulation, solver, source, right answers and times) or one of those of `to_pandas`. Raises
-        UnknownName for others.
+        `name` is "pairs" (formulation, solver, source, right answers and times) or the name of a table of `to_pandas`.
+        Raises UnknownName for other names.
         """
         import pandas as pd
 
@@ -129,12 +129,12 @@ class Results:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Results:
-        """Load what `gaussopt compare --out`, or `compare` with a store, wrote into a folder; raises BadInput."""
+        """Load results that `gaussopt compare --out`, or `compare` with `out`, wrote to a folder; raises BadInput."""
         return read_results(Path(folder))
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any], store: Path | None = None) -> Self:
-        """Return the results of a mapping from a file; raises KeyError, TypeError or ValueError if it holds none."""
+        """Return the results in a mapping from a file; raises KeyError, TypeError or ValueError if it is wrong."""
         failures, meta = data["failures"], data["meta"]
         if not isinstance(failures, dict) or not all(isinstance(x, str) for x in (*failures, *failures.values())):
             raise TypeError("failures are no mapping of text")
@@ -150,7 +150,7 @@ class Results:
 
 
 def write_results(results: Results, folder: Path) -> None:
-    """Write every record, with NaN and Infinity as Python's json writes them.
+    """Write all results as compressed JSON, with NaN and Infinity as Python's json writes them.
 
     Raises BadInput if the folder cannot be written.
     """
@@ -187,9 +187,9 @@ def read_results(folder: Path) -> Results:
 
 
 def refuse_other(folder: Path, meta: Mapping[str, Any]) -> None:
-    """Raise BadInput if a comparison with these settings would replace another one whose results are in the folder.
+    """Raise BadInput if a comparison with the settings `meta` would replace different results in the folder.
 
-    A comparison with more sources, formulations, solvers or steppers repeats these results and adds to them.
+    A comparison that only adds sources, formulations, solvers or steppers is accepted: it repeats the old results.
     """
     try:
         known = read_results(folder).meta if (folder / FILE).exists() else {}
@@ -206,7 +206,7 @@ def refuse_other(folder: Path, meta: Mapping[str, Any]) -> None:
 
 
 def _check_meta(meta: Any) -> None:
-    """Check the types of the settings, also of those within a merged comparison; raises TypeError."""
+    """Check the types of the settings, and of those of each merged comparison; raises TypeError."""
     lists = [meta.get(name, []) for name in (*LISTS, "precision", "conflicts")]
     mappings = [meta.get(name, {}) for name in MAPPINGS]
     if not all(isinstance(x, dict) for x in mappings):
@@ -221,9 +221,9 @@ def _check_meta(meta: Any) -> None:
 
 
 def unanswered(sources: Sequence[str], answers: Sequence[Answers]) -> dict[str, str]:
-    """Return why no pair answers a source, by its label: the reason for which most pairs were refused.
+    """Return, for each source that no pair answers, by label, the reason for which most pairs were refused.
 
-    Refusals of a formulation, which name no solver, count only if no pair was formed.
+    Refusals of a formulation as a whole, without a solver, count only if no pair was formed.
     """
     found = {}
     for label in sources:

@@ -1,8 +1,8 @@
-"""Sequences of step programs as files that other codes read, and back.
+"""Write sequences of step programs as files for other codes, and read them back.
 
 A folder holds `manifest.json` and one file per program: quadratic programs as qpsolvers writes them (`Problem.save`,
 NumPy archives with P, q, G, h, A, b, lb, ub for G x <= h, A x = b), complementarity problems as JSON. The manifest
-lists which row of gaussopt's l <= A x <= u each row came from, so that reading returns the same numbers. With
+lists the row of gaussopt's l <= A x <= u from which each row came, so that reading returns the same numbers. With
 quadratic programs the folder also holds a test set for qpbenchmark.
 """
 
@@ -61,9 +61,9 @@ def export_sequence(
 ) -> dict[str, Any]:  # fmt: skip
     """Write the step programs along a reference trajectory, each with its certified solution.
 
-    Every `stride`-th state of the reference is taken; without one, of the problem's first reference, or else of its own
-    motion. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does not fit or makes no quadratic
-    program and no LCP, and BadInput if the folder is not empty or cannot be written.
+    Every `stride`-th state of the reference is taken; by default of the problem's first reference, or of its own motion
+    if it has none. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does not fit or makes
+    neither a quadratic program nor an LCP, and BadInput if the folder is not empty or cannot be written.
     """
     known = [r.name for r in problem.references] or [SIMULATED]
     name = known[0] if reference is None else reference
@@ -79,9 +79,9 @@ def export_sequence(
 def export_family(
     family: str, dials: Sequence[str], formulation: str, out: Path, progress: Callable[[float], None] | None = None
 ) -> dict[str, Any]:
-    """Write steps of a family, each dial at one value ("mu=0.3") or its default; see `export_sequence`.
+    """Write steps of a family, with each dial at the given value ("mu=0.3") or its default; see `export_sequence`.
 
-    Contact problems in space become FCLIB files, by the formulation moreau-jean; see `export_contacts`.
+    Contact problems in space are written as FCLIB files, with the formulation moreau-jean; see `export_contacts`.
     """
     entry: Family = registry.load("family", family)
     given = dict(entry.parse_dial(text) for text in dials)
@@ -106,7 +106,7 @@ def export_atlas(
 ) -> dict[str, Any]:
     """Write the program of every `stride`-th cell of an atlas that the formulation fits; see `export_sequence`.
 
-    A row of the manifest has the number of its `cell`, for `Atlas.step`, and the `values` of the parameters there.
+    Each row of the manifest has the index of its `cell`, for `Atlas.step`, and the parameter `values` of the cell.
     """
     if stride < 1:
         raise BadInput(f"stride is {stride}; it must be at least 1.")
@@ -127,9 +127,9 @@ def _export(
     items: Sequence[tuple[Item, dict[str, Any]]], named: tuple[str, str], formulation: str, out: Path, *,
     follows: bool = True, progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Write the programs of steps, with additional entries for their rows of the manifest; return the manifest.
+    """Write the programs of steps, each given with additional entries for its manifest row; return the manifest.
 
-    `named` are problem and reference of the manifest; `follows` says whether each step follows the one before.
+    `named` are problem and reference of the manifest; `follows` says whether each step follows the previous step.
     """
     exact = bool(registry.load("formulation", formulation).exact)
     prepare_folder(out)
@@ -183,7 +183,7 @@ def _write_item(folder: Path, i: int, item: Item, formulation: str) -> dict[str,
 
 
 def _layout(qp: QP) -> dict[str, NDArray[np.intp]]:
-    """Return the rows of gaussopt's program that the rows of A, and of both parts of G, come from."""
+    """Return the rows of gaussopt's program from which the rows of A, and of the two parts of G, come."""
     eq = qp.equality
     masks = {"equality": eq, "lower": ~eq & np.isfinite(qp.l), "upper": ~eq & np.isfinite(qp.u)}
     return {key: np.flatnonzero(mask) for key, mask in masks.items()}
@@ -241,7 +241,7 @@ def read_sequence(folder: Path) -> list[QP | LCP]:
 
 
 def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
-    """Return a quadratic program, checked like that of a single file; raises BadInput."""
+    """Return the quadratic program of an archive, with the same checks as for a single file; raises BadInput."""
     found: dict[str, Any] = dict(arrays_of(content, ARRAYS))
     eq, low, high = (np.array(row[k], dtype=np.intp) for k in ("equality", "lower", "upper"))
     n, (m,) = row["n"], row["rows"]
@@ -265,7 +265,7 @@ def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
         raise BadInput("the two sides of a row do not fit each other")
     A[low], l[low] = -below, -lower
     A[high], u[high] = above, upper
-    # Zeros may have another sign in the file than in the program; the numbers are equal.
+    # Zeros may have different signs in the file and in the program; the numbers are equal.
     return QP.from_mapping({"kind": "qp", "P": found["P"], "q": found["q"], "A": A, "l": l, "u": u})
 
 
@@ -324,7 +324,7 @@ def _whole(key: str, value: Any, low: int) -> int:
 
 
 def _places(key: str, found: Any, m: int) -> set[int]:
-    """Return the row numbers listed under a key; raises BadInput unless they are rising."""
+    """Return the row indices listed under a key; raises BadInput unless they increase strictly."""
     listed = isinstance(found, list) and all(isinstance(i, int) and not isinstance(i, bool) for i in found)
     _expect(listed, key, found, "a list of rows")
     rising = all(a < b for a, b in pairwise((-1, *found, m)))

@@ -1,4 +1,4 @@
-"""One solver on one sequence of steps, programs or contact problems."""
+"""Run one solver on one sequence of steps, programs or contact problems."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Reply:
     Attributes
     ----------
     certified : relative certified error, see `records.Answers`; infinite without an answer
-    error : against the reference acceleration, NaN without one
+    error : relative distance to the reference answer, NaN without a reference
     violation : ||J a - gamma|| of a step, NaN for a program
     message : the status in a sentence
     """
@@ -54,9 +54,9 @@ class Reply:
 
 
 def starts_of(solver: str, follows: bool = True) -> tuple[str, ...]:
-    """Return the members of STARTS in which the solver behaves differently; a simulation uses the last of them.
+    """Return the members of STARTS that differ for the solver; a simulation uses the last of them.
 
-    Problems that do not follow one another are each set up anew.
+    Unless the problems follow one another (`follows`), each is set up anew.
     """
     cls = solver_class(solver)
     if not follows:
@@ -66,10 +66,10 @@ def starts_of(solver: str, follows: bool = True) -> tuple[str, ...]:
 
 
 class SequenceRun:
-    """A solver that follows a sequence, and a formulation if the items are steps or contacts in space.
+    """A solver that solves the items of a sequence in turn, with a formulation if they are steps or contacts in space.
 
-    The formulation of programs is ""; the solver has its options in parentheses; the start is one of STARTS; `checked`
-    is as in `SolverSequence`. Raises UnknownName, BadInput and MissingBackend.
+    For programs `formulation` is ""; `solver` may have options in parentheses; `start` is one of STARTS; `checked` is
+    as in `SolverSequence`. Raises UnknownName, BadInput and MissingBackend.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class SequenceRun:
         return self.ask(item)()
 
     def ask(self, item: Item) -> Callable[[], Reply]:
-        """Solve without the certificate; return a function that verifies, so that items can be timed in a row."""
+        """Solve one item; return a function that certifies the answer, so that several solves can be timed in a row."""
         before = _contents(item)
         return partial(self._untampered, item, before, self._asked(item))
 
@@ -106,7 +106,7 @@ class SequenceRun:
         reply = verify()
         if _contents(item) == before:
             return reply
-        # The solver changed the numbers, so the certificate judged another problem; restore them for the next solver.
+        # The solver changed the numbers, so another problem was certified; restore them for the next solver.
         for array, content in zip(_arrays(item), before, strict=True):
             array.setflags(write=True)
             array[...] = np.frombuffer(content, dtype=array.dtype).reshape(array.shape)
@@ -169,7 +169,7 @@ def _contents(item: Item) -> list[bytes]:
 
 
 def _miss(x: Vector | None, reference: Vector | None) -> float:
-    """Measure how far an answer is from a program's solution, relative to 1 + its size; NaN if that is unknown."""
+    """Return the distance of an answer to the solution of a program, divided by 1 + its norm; NaN if it is unknown."""
     if reference is None:
         return math.nan
     known = x is not None and x.shape == reference.shape
@@ -177,7 +177,7 @@ def _miss(x: Vector | None, reference: Vector | None) -> float:
 
 
 def error_of(step: StepData, a: Vector | None, reference: Vector | None) -> float:
-    """Measure the distance from the true acceleration in the mass norm, relative to 1 + its size."""
+    """Return the distance of an acceleration to the reference, divided by 1 + its norm, in the mass norm."""
     if reference is None:
         return math.nan
     if a is None:

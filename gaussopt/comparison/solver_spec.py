@@ -15,7 +15,7 @@ _WORD = re.compile(r"\s*([^\s(),]+)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
 
 
 def parse_word(text: str) -> tuple[str, dict[str, str]]:
-    """Return name and options; raises BadInput."""
+    """Return the name and the options in a word; raises BadInput."""
     name, bracket, inside = text.partition("(")
     if bracket and not inside.rstrip().endswith(")"):
         raise BadInput(f"{text!r} has no closing parenthesis.")
@@ -36,7 +36,7 @@ def registered_name(word: str) -> str:
 
 
 def solver_word(name: str, options: Mapping[str, Any]) -> str:
-    """Return the word from which `parse_word` reads this name and these options."""
+    """Return the word that `parse_word` splits into this name and these options."""
     inside = ",".join(f"{k}={v}" for k, v in options.items())
     return f"{name}({inside})" if inside else name
 
@@ -54,13 +54,13 @@ def split_words(text: str) -> list[str]:
 
 
 def solver_class(word: str) -> type[Solver[Any]]:
-    """Return the solver class of a word, checked with its options; raises UnknownName, BadInput, MissingBackend."""
+    """Return the solver class of a word and check its options; raises UnknownName, BadInput, MissingBackend."""
     name, options = parse_word(word)
     return type(make_solver(name, options))
 
 
 def canonical(word: str) -> str:
-    """Write the options of a word as the solver reads them, sorted, so that each solver has a unique name.
+    """Write the options of a word in a standard form and order, so that equal solvers have the same name.
 
     Raises UnknownName, BadInput, MissingBackend.
     """
@@ -71,7 +71,7 @@ def canonical(word: str) -> str:
 
 
 def precision_words(word: str) -> list[str]:
-    """Return the words for a solver at every setting of its precision, from loose to tight; none without a setting."""
+    """Return the words of a solver at each setting of its precision, loose to tight; none if it has no settings."""
     name, options = parse_word(word)
     cls: type[Solver[Any]] = registry.load("solver", registered_name(word))
     return [solver_word(name, {**options, **setting}) for setting in cls.precision]

@@ -42,7 +42,7 @@ CONTACT = re.compile(r"\bcontact (\d+)\b")
 class ProblemStates(Spec):
     """The steps at every `stride`-th state of a reference of a problem.
 
-    `settings` are those of the problem; `reference` is SIMULATED for a problem without references, whose own motion
+    `settings` are those of the problem. For a problem without references, `reference` is SIMULATED, and its own motion
     ends at `t_end` if that is given.
     """
 
@@ -68,7 +68,7 @@ class ProblemStates(Spec):
         return tuple(states_of(self.entry, self.reference, self.stride, self.t_end))
 
     def typical(self) -> StepData:
-        """Return the step of the start if it is one of the items, otherwise the first item."""
+        """Return the step at the start of the motion if it would be an item, otherwise the first item."""
         entry = self.entry
         whole = entry.system.evaluate(0.0, entry.q0, entry.v0)
         start = decided(whole)
@@ -135,7 +135,7 @@ class ConvexProgram(Spec):
 
 @dataclass(frozen=True, slots=True)
 class CollectedLCP(Spec):
-    """A complementarity problem of the set that distinguishes solvers, by name."""
+    """A complementarity problem, by name, of the set that was chosen to distinguish solvers."""
 
     name: str
 
@@ -212,15 +212,15 @@ def problem_specs(entry: Problem, stride: int) -> list[ProblemStates]:
 
 
 def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[FamilyPoint]:
-    """Sweep a family along its dials, one dial at a time, the others at their settings or defaults.
+    """Sweep a family along its dials, one dial at a time, with the others at their settings or defaults.
 
     Parameters
     ----------
     name : str
     dials : sequence of str
-        `contacts=1:200` sweeps from end to end, `contacts=1,4,16` over these values, `friction=0.3` sets. If nothing
-        is to be swept, every dial that is not set is swept over its whole range.
-    count : steps at every point
+        `contacts=1:200` sweeps a range, `contacts=1,4,16` sweeps these values, `friction=0.3` sets a value. If no dial
+        is given several values, every dial that is not set is swept over its whole range.
+    count : number of steps at every point
 
     Raises
     ------
@@ -238,7 +238,7 @@ def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[F
         for dial, values in swept.items()
         for value in values
     ]
-    if set(swept) - set(given):  # the other dials may not allow a whole range
+    if set(swept) - set(given):  # the values of the other dials may exclude a part of a whole range
         points = [p for p in points if _possible(p)]
     return points or [FamilyPoint(name, fixed, "", count)]
 
@@ -257,7 +257,7 @@ def convex_programs() -> list[ConvexProgram]:
 
 
 def lcp_programs() -> list[CollectedLCP]:
-    """Return the set of complementarity problems that distinguishes solvers, problem by problem, small ones first."""
+    """Return the complementarity problems of the set chosen to distinguish solvers, small problems first."""
     return [CollectedLCP(name) for name, _ in sorted(known_lcps().items(), key=lambda known: known[1].lcp.n)]
 
 
@@ -268,7 +268,7 @@ def plain_settings(entry: Problem) -> dict[str, Any]:
 
 @cache
 def convex_set() -> dict[str, Any]:
-    """Load the small convex programs, included in the package, of Maros and Meszaros and of Hock and Schittkowski."""
+    """Load the small convex programs of Maros and Meszaros and of Hock and Schittkowski from the package."""
     text = resources.files("gaussopt.problems").joinpath("data", "convex_qp.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found

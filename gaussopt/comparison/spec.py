@@ -22,8 +22,8 @@ class Spec(ABC):
     descriptions, frozen dataclasses of plain data: `to_mapping` writes a description,
     `gaussopt.comparison.sources.spec_of` reads it elsewhere, and `items` makes the same items there, number by number.
 
-    Derive a frozen dataclass from it to add a kind of source: its fields are the data that `items` needs, `source` and
-    `typical` have to be written, the other members are right for a single item without contacts in space.
+    To add a kind of source, derive a frozen dataclass whose fields are the data that `items` needs. Write `source` and
+    `typical`; the other members are right as they are for a single item without contacts in space.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Spec(ABC):
     """
 
     together = ""
-    """Name of the set of problems that share the time of one case for each solver; "" if each has that time alone."""
+    """Name of a set of problems that share the time limit of one case of a solver; "" if each problem has its own."""
 
     @property
     @abstractmethod
@@ -58,13 +58,13 @@ class Spec(ABC):
         Raises
         ------
         BadInput
-            If they cannot be made: the cases of this source then fail with its sentence, and the others continue.
+            If they cannot be made; the cases of this source then fail with this message, and other cases continue.
         """
         return (Item(self.typical()),)
 
     @abstractmethod
     def typical(self) -> Data:
-        """Make an item that shows which formulations and solvers apply, without making all others.
+        """Make one item that shows which formulations and solvers apply, without making all items.
 
         Returns
         -------
@@ -79,12 +79,12 @@ class Spec(ABC):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Names of the files of the items, if they are files of contacts."""
+        """Names of the files of the items, if they are contact problems from files."""
         return ()
 
     @property
     def follows(self) -> bool:
-        """Whether each item follows the one before, so that a solver may keep its set-up and start from its answer."""
+        """Whether items follow one another, so that a solver may keep its set-up and start from its previous answer."""
         return False
 
     @property
@@ -93,7 +93,7 @@ class Spec(ABC):
         return (self,)
 
     def worded(self, reason: str, step: StepData) -> str:
-        """Replace the numbers of contacts by their names in a sentence on one of the steps.
+        """Replace the numbers of contacts by the contacts' names in a sentence on one of the steps.
 
         Parameters
         ----------

@@ -1,44 +1,44 @@
-"""All steps of a comparison as one table: a row for each step of a source by a solver with a kind of start.
+"""All steps of a comparison in one table: a row for each step of a source, each solver and each kind of start.
 
-All statements on a comparison are counted in this table. Its columns:
+All counts in statements about a comparison are taken from this table. Its columns:
 
 case, step
-    Number of the record of answers, and of the step within its source.
+    Index of the record of answers, and index of the step within its source.
 status, claim, certified, error, primal, dual, gap, iterations
-    As in `records.Answers`; a step without an answer has the status "", infinite `certified`, and otherwise NaN.
+    As in `records.Answers`. Without an answer `status` is "", `certified` is infinite, and the other numbers are NaN.
 work, unconfirmed
     Median seconds of setup, update and solve, NaN where the step was not timed; and the number of timed answers that
     were refuted.
 first, ranked
-    Whether every solver starts anew at the step (`records.Answers.begins`); whether the step is one by which solvers
-    are ranked: a re-solve or, for a source without re-solves, any step.
+    Whether every solver starts anew at the step (`records.Answers.begins`); whether solvers are ranked by the step,
+    that is, whether it is a re-solve or its source has no re-solves.
 answered, confirmed, claimed, recognised
-    Whether there is an answer; the certificate confirms it; the solver calls it solved; the step is ill-posed and the
-    solver reports the same.
+    Whether there is an answer; whether the certificate confirms it; whether the solver calls it solved; whether the
+    step is ill-posed and the solver reports the same.
 right, differs
-    Confirmed or recognised; confirmed untimed but not while timed.
+    Whether `confirmed` or `recognised`; whether the answer is confirmed untimed but not while timed.
 denied, false, missed
-    Called ill-posed but well-posed; called solved and refuted, or denied; confirmed but not called solved. A solver
-    that gives an ill-posed step another status, such as "unbounded" for a dual program whose step is infeasible, has
-    neither recognised nor denied it; a stop at a limit or with an error claims nothing.
+    Whether the solver calls a well-posed step ill-posed; calls an unconfirmed answer solved, or has denied the step;
+    does not call a confirmed answer solved. An ill-posed step with another status, such as "unbounded" for the dual of
+    an infeasible step, is neither recognised nor denied; a stop at a limit or with an error claims nothing.
 several
-    The step has several solutions, by the verdict on the answer of any solver.
+    Whether the step has several solutions, according to the verdict on the answer of any solver.
 open
-    The step counts neither for nor against the solver: the answer is not proved, or the step has several solutions, and
-    the solver neither recognises that nor calls a program solved that it has not solved.
+    Whether the step counts neither for nor against the solver: either the answer is not proved, or the step has several
+    solutions, and the solver neither recognises this nor calls a program solved that it has not solved.
 insoluble
-    The verdict on the step is that no solution exists, and the solver neither recognises nor denies that: no answer
-    could be confirmed, so the step counts against the solver only if called solved; such steps are not included here.
+    Whether no solution of the step exists, and the solver neither recognises this nor calls the step solved. As no
+    answer could be confirmed, these steps do not count against the solver.
 misled
-    A refuted answer that is the fault of the program: the formulation does not claim to be exact, the residuals are at
-    most PROGRAM_TOLERANCE, and the certified error is more than BEYOND times the residuals.
+    Whether a refuted answer is the fault of the program: the formulation does not claim to be exact, the residuals are
+    at most PROGRAM_TOLERANCE, and the certified error is more than BEYOND times the residuals.
 own
     Whether the step counts for or against the solver. A solver that correctly minimises a wrongly printed objective
     makes no false claim, nor does a solver that finds the rows of such a program contradictory.
 cost
-    Seconds charged: infinite where the answer is not right or `differs`, and where it was not timed; NaN, which is
-    neither a success nor a failure, where the step has several solutions or the answer is not proved. A re-solve
-    after the timed ones costs their median, an estimate that is declared wherever it is used.
+    Seconds charged; infinite where the answer is not right, `differs`, or was not timed; NaN, which is neither a
+    success nor a failure, where the step has several solutions or the answer is not proved. Re-solves that were not
+    timed cost the median of those that were, an estimate that is declared wherever it is used.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ PROGRAM_TOLERANCE = 1e-6
 """Relative residuals up to which an answer solves its program, whether or not the program is right."""
 
 BEYOND = 1e3
-"""Least ratio of error to residuals that a tighter tolerance would not repair."""
+"""Ratio of error to residuals beyond which a tighter tolerance would not repair the error."""
 
 SEVERAL = ("multiple_solutions", "acceleration_not_unique")
-"""Verdicts on a step, not on a solver: none of several answers can be confirmed as the true one."""
+"""Verdicts on a step, not on a solver: no answer can be confirmed as the true one, since there are several."""
 
 INSOLUBLE = ("infeasible", "no_solution")
 """Verdicts that no solution of a step exists."""
@@ -77,7 +77,7 @@ def base_of(solver: str) -> str:
 
 
 def label_of(formulation: str, solver: str) -> str:
-    """Return a pair in words; sources of programs have no formulation."""
+    """Return the label of a pair; on programs a pair has no formulation."""
     return f"{formulation} by {solver}" if formulation else solver
 
 
@@ -116,14 +116,14 @@ class TimedAnswers:
     def median(self, *parts: str) -> float:
         """Return the sum of the median seconds of some parts of a step (`records.PARTS`); NaN if not timed.
 
-        No record holds `build` and `recover` step by step, nor the times that a backend reports.
+        The medians are over all steps, since records hold only `work` step by step.
         """
         return NAN if self.times is None else sum(self.times.parts[part][2] for part in parts)
 
     def around(self, whole: bool) -> float:
-        """Return the summed median seconds of formulation and recovery if `whole` steps count, else 0.
+        """Return the median seconds of formulation plus recovery if `whole` steps are compared, else 0.
 
-        They count where formulations are compared: some do work in `build` that others leave to the solver.
+        They matter where formulations are compared: some do work in `build` that others leave to the solver.
         """
         return self.median("build", "recover") if whole and self.times is not None else 0.0
 
@@ -133,7 +133,7 @@ class TimedAnswers:
 
 
 def join(answers: Sequence[Answers], times: Sequence[Times] = ()) -> tuple[TimedAnswers, ...]:
-    """Return every record of answers with its times, refusals included, in the order of the answers."""
+    """Return every record of answers, refusals included, with its times, in the order of the answers."""
     table, clocks, steps = _joined(answers, times)
     begins = (np.cumsum(steps) - steps).tolist()
     return tuple(
@@ -235,10 +235,10 @@ def _charge(table: pd.DataFrame) -> None:
 
 
 def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[TimedAnswers]:
-    """Choose a case for each source, formulation and solver: the last recorded of STARTS, not later than `most`.
+    """Choose one case for each source, formulation and solver: the case with the last start in STARTS up to `most`.
 
-    A solver has a row only for starts in which it behaves differently. A solver that cannot be updated has no cold
-    start, and one that cannot use an answer has no warm one; in a simulation it then does as in its last row.
+    A solver that cannot be updated has no cold start, and a solver that cannot start from an answer has no warm start;
+    a simulation uses the last start that it has.
     """
     found: dict[tuple[SourceKey, tuple[str, str]], TimedAnswers] = {}
     for c in cases:
@@ -253,18 +253,18 @@ def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[Timed
 def competing(
     answers: Sequence[Answers], times: Sequence[Times], formulation: str | None = None, most: str = STARTS[-1]
 ) -> list[TimedAnswers]:
-    """Return the cases as they are used, with start `most` or before, without refusals; of one formulation if given."""
+    """Return the cases of `as_used` that are not refused; if `formulation` is given, only the cases with it."""
     used = (c for c in as_used(join(answers, times), most) if not c.answers.refused)
     return [c for c in used if formulation in (None, c.answers.formulation)]
 
 
 def stacked(cases: Iterable[TimedAnswers], column: str) -> NDArray[Any]:
-    """Return a column of all steps of at least one case, concatenated."""
+    """Return a column over the steps of one or more cases, concatenated."""
     return np.concatenate([c[column] for c in cases])
 
 
 def quantiles(values: Vector) -> Vector:
-    """Return the QUANTILES of values, without NaN; they are entries of the data, so that infinite values do no harm."""
+    """Return the QUANTILES of values, ignoring NaN, without interpolation, so that infinite values do no harm."""
     kept = np.sort(values[~np.isnan(values)])
     if not len(kept):
         return np.full(len(QUANTILES), np.nan)
@@ -273,6 +273,6 @@ def quantiles(values: Vector) -> Vector:
 
 
 def worst(values: Vector) -> float:
-    """Return the largest of values, without NaN; NaN if no value is left."""
+    """Return the largest value, ignoring NaN; NaN if no value is left."""
     kept = values[~np.isnan(values)]
     return float(kept.max()) if len(kept) else NAN

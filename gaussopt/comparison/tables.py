@@ -1,7 +1,7 @@
 """Records as data frames: one row for each step, case, part of the time or motion.
 
-Every column has one type; lists become rows. Written as CSV they open in pandas, polars and DuckDB: no index column,
-names without spaces, infinite numbers as inf, absent ones empty.
+Every column has one type, and lists become rows. The CSV files open in pandas, polars and DuckDB: they have no index
+column and no spaces in names, infinite numbers are written as inf, and missing numbers are empty.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ CASE = ("kind", "name", "part", "dial", "value", "dials", "formulation", "solver
 """The columns that identify cases; `dials` holds all dials, as in "contacts=4 mu=0.3"."""
 
 ORIGIN = ("machine", "processor", "system", "threads", "versions", "date")
-"""Columns after those of a table that state the origin of a row: the machine of a merged comparison, where and when it
-was computed, by which packages; empty where nothing is recorded."""
+"""Last columns of every table, which state the origin of a row: the machine in a merged comparison, where and when the
+row was computed, and by which packages; empty where nothing is recorded."""
 
 PARQUET = ("pyarrow", "fastparquet")
 """Packages by which pandas writes Parquet."""
@@ -49,7 +49,7 @@ def _cases(records: Iterable[CaseRecord]) -> pd.DataFrame:
 def _with_origin(
     frame: pd.DataFrame, records: Sequence[CaseRecord | MotionRecord], rows: Any
 ) -> pd.DataFrame:  # fmt: skip
-    """Return a table with the columns of ORIGIN; `rows` are the numbers of the records of its rows."""
+    """Return a table with the columns of ORIGIN added; `rows` holds the index of the record of each row."""
     machines = [r.machine if isinstance(r, MotionRecord) else r.source.machine for r in records]
     known = [(m, *(r.made.get(name, "") for name in ORIGIN[1:])) for m, r in zip(machines, records, strict=True)]
     origin = pd.DataFrame(known, columns=list(ORIGIN), dtype=object).iloc[list(rows)].reset_index(drop=True)
@@ -112,7 +112,7 @@ def check_parquet() -> None:
 
 
 def write_parquet(path: Path, frame: pd.DataFrame) -> Path:
-    """Write a table as Parquet, without a partial file; raises MissingBackend, and BadInput if it cannot be written."""
+    """Write a table as Parquet, completely or not at all; raises MissingBackend, BadInput if it cannot be written."""
     check_parquet()
     write_bytes(path, frame.to_parquet(index=False))
     return path

@@ -1,4 +1,4 @@
-"""Errors of trajectories against a reference, and of their energy."""
+"""Errors of trajectories against a reference, and drift of their energy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gains of warm starts over cold ones, and of updates over a new set-up."""
+"""Gains of warm starts over cold starts, and of updates over a new set-up."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ NOISE = 1.1
 """Ratios of times below this factor count as no difference."""
 
 FEWER = 0.99
-"""Iterations from a warm start divided by those from a cold one, below which they count as fewer."""
+"""Ratio of the iterations from a warm start to those from a cold start, below which they count as fewer."""
 
 QUARTERS = (0.25, 0.5, 0.75)
 
 
 class WarmGain(NamedTuple):
-    """Gains of a solver that starts from its last answer, and of one that keeps its set-up.
+    """Gains of a solver by starting from its last answer, and by keeping its set-up.
 
     Ratios below 1 are gains. The first step of a source, which has no answer before it, does not count.
 
     Attributes
     ----------
-    iterations : those of all warm steps divided by those of all cold ones; NaN for solvers that do not iterate
-    work : quartiles of the ratio of the work at each step, warm to cold; NaN if not timed
+    iterations : sum over all warm steps divided by the sum over all cold steps; NaN for solvers that do not iterate
+    work : quartiles over the steps of the ratio of work, warm to cold; NaN if not timed
     backend : quartiles over the sources of the ratio of the median times that the backend reports, warm to cold
-    update : as `work`, cold start to new set-up; NaN for solvers that cannot be updated
-    lost, won : steps that are right only from a cold start, only from a warm start
+    update : as `work`, for the ratio of cold start to new set-up; NaN for solvers that cannot be updated
+    lost, won : numbers of steps that are right only from a cold start, and only from a warm start
     """
 
     formulation: str
@@ -49,8 +49,8 @@ class WarmGain(NamedTuple):
     def verdict(self) -> str:
         """Verdict in words; three quarters of the steps must agree, and the median must exceed noise and spread.
 
-        Less time counts as a gain of the start only if the algorithm itself did less: fewer iterations, or less time as
-        reported by the backend. The rest of a call may be shorter for other reasons, such as a copy saved.
+        Less time counts as a gain of the warm start only if the algorithm itself did less: fewer iterations, or less
+        time reported by the backend. The rest of a call may be shorter for other reasons, such as a copy saved.
         """
         found = verdict_of(self.work)
         less = self.iterations < FEWER or verdict_of(self.backend) == "gain"
@@ -58,7 +58,7 @@ class WarmGain(NamedTuple):
 
 
 def verdict_of(ratios: Sequence[float]) -> str:
-    """Tell gain from loss by the quartiles of a ratio; |median - 1| must exceed the distance between the quartiles."""
+    """Return the verdict on the quartiles of a ratio; |median - 1| must exceed the distance between the quartiles."""
     low, middle, high = ratios
     if np.isnan(middle):
         return "not timed"

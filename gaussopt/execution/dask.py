@@ -1,4 +1,4 @@
-"""Executors that run jobs on existing clusters."""
+"""Run jobs on an existing Dask cluster."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
 
 
 def _knock(address: str, timeout: float) -> None:
-    """Ask the scheduler for its identity, since `Client` would wait forever for a port that never answers."""
+    """Check that the scheduler answers, since `Client` would wait forever for a port that never answers."""
     from distributed import rpc
     from distributed.comm import get_address_host_port
 
@@ -63,7 +63,7 @@ def _knock(address: str, timeout: float) -> None:
             reasons.append("")
         except TimeoutError:
             reasons.append(nothing)
-        except Exception as error:  # connection refused, unknown host, another service, invalid address
+        except Exception as error:  # such as: connection refused, unknown host, another service, invalid address
             reasons.append(sentence(error))
 
     thread = threading.Thread(target=knock, daemon=True)  # a name lookup may take longer than the timeout

@@ -7,9 +7,9 @@
     .users, .writing             empty lock files
 
 KEY is the SHA-256 of the identity: everything that decides the result (see `identity_of`). Files are JSON as Python
-writes it, with NaN, Infinity and -Infinity as bare words; numbers are read back bit for bit. A temporary file is
-written, synchronised and renamed, attachments first, so that a store holds only complete cases even if it is killed.
-Two processes may share a store: if both compute a case, the first result is kept.
+writes it, with NaN, Infinity and -Infinity as bare words; numbers are read back bit for bit. Each file is written under
+a temporary name, synchronised and renamed, attachments first, so that a store holds only complete cases even if the
+process is killed. Two processes may share a store: if both compute a case, the first result is kept.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _ENTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def identity_of(case: Job) -> dict[str, Any]:
     """Return everything that decides the result of a case, in JSON types.
 
-    These are the function's name, the arguments, the versions of Python, gaussopt, numpy, scipy, sympy and packages of
-    the entries that the case depends on, the source code of the core and of these entries, and the store's format. The
-    time limit is left out: it decides only whether there is a result. Raises BadInput for arguments that are not JSON.
+    These are the function's name, the arguments, the versions of Python, gaussopt, numpy, scipy, sympy and the packages
+    of the entries that the case depends on, the source code of the core and of these entries, and the store's format,
+    but not the time limit, which decides only whether there is a result. Raises BadInput if arguments are not JSON.
     """
     function = f"{case.function.__module__}.{case.function.__qualname__}"
     identity = {"format": FORMAT, "function": function, "arguments": case.arguments, **environment(case.depends)}
@@ -89,9 +89,9 @@ class Store:
     def put(self, case: Job, outcome: JobOutcome) -> JobOutcome:
         """Store an outcome and return it as later reads will return it: tuples as lists, keys as text.
 
-        If the value is a mapping, its entries may be bytes: these become separate files, named after the entry, and
-        are returned as paths. If another process has stored an outcome of this case already, that outcome stays and is
-        returned. Raises BadInput if the value is not JSON, or the files cannot be written.
+        If the value is a mapping, its entries may be bytes: each of these is written to a separate file, named after
+        the entry, and returned as a path. If another process has already stored an outcome of this case, that outcome
+        is kept and returned. Raises BadInput if the value is not JSON, or the files cannot be written.
         """
         identity = identity_of(case)
         key = checksum(identity)
@@ -118,11 +118,11 @@ class Store:
         return self._outcome(key, record)
 
     def path(self, case: Job, entry: str = "json") -> Path:
-        """Return the path of the file of a case, or of an entry of its value."""
+        """Return the path of the file of a case, or of the file of an entry of its value."""
         return self._cases / f"{checksum(identity_of(case))}.{entry}"
 
     def stale(self, cases: Iterable[Job]) -> int:
-        """Count the stored cases that are not among `cases`: they were made by other code, versions or settings."""
+        """Count the stored cases that are not among `cases`: they belong to other code, versions or settings."""
         wanted = {checksum(identity_of(case)) for case in cases}
         return sum(file.stem not in wanted for file in self._cases.glob("*.json"))
 
@@ -166,15 +166,15 @@ class Store:
         other = sorted(found - _PARTS)
         if HEAD in found:
             self._check(head)
-        elif other:  # a folder with other contents, such as a report: never overwrite them
+        elif other:  # never overwrite a folder with other contents, such as a report
             raise BadInput(f"{self.folder} is no store and holds other things ({other[0]}); name an empty folder.")
-        # Every process using the store holds a shared lock; one that gets the exclusive lock is alone and cleans up.
-        # While a process opens the store it has no shared lock yet: opening under `_alone` keeps others from cleaning.
+        # Every process using the store holds a shared lock. A process that gets the exclusive lock is alone: it cleans
+        # up. A process that is opening the store has no shared lock yet, so `_alone` keeps others from cleaning.
         with self._alone():
             if not head.exists():
                 about = {"kind": KIND, "format": FORMAT, "written_by": f"gaussopt {__version__}"}
                 write_text(head, json.dumps(about, indent=1) + "\n")
-            self._check(head)  # another process may have made it meanwhile
+            self._check(head)  # another process may have made the file meanwhile
             prepare_folder(self._cases)
             self._presence = (self.folder / ".users").open("ab")
             weakref.finalize(self, self._presence.close)

@@ -1,4 +1,4 @@
-"""Independent cases, each in its own process: on this machine, or on the workers of an executor."""
+"""Run independent cases, each in its own process, on this machine or on the workers of an executor."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def run_jobs(
 
     Parameters
     ----------
-    cases : with unique keys
+    cases : the cases to run; their keys must be unique
     jobs : number of processes on this machine, if no executor is given
-    progress : called with the completed fraction, by weight
-    executor : any concurrent.futures.Executor, which stays open
-        Its workers must have the same versions and the same source code; each guards its cases in its own process.
+    progress : called with the completed fraction of the total weight
+    executor : any concurrent.futures.Executor; it stays open
+        Its workers must have the same versions and source code; each worker runs its cases in a guarded process.
     store : Store
-        Stored cases are not computed again; new results are stored at once, and returned as later reads return them.
-        Cases that were lost for external reasons are not stored.
+        Stored cases are not computed again. New results are stored at once, and returned as later reads return them.
+        Cases that fail for external reasons, or are not tried, are not stored.
 
     Raises
     ------
     KeyboardInterrupt
-        After all processes of this machine are ended and all finished cases stored.
+        After all processes on this machine have been ended and all finished cases stored.
     BadInput
         If the store cannot be written, or a case cannot be stored.
     """

@@ -1,1 +1,1 @@
-"""Matplotlib figures made from arrays and names, and the common palette of all pictures."""
+"""Matplotlib figures from arrays and names, and the colours common to all pictures."""

@@ -1,6 +1,6 @@
 """The common palette of all pictures: curves, maps and drawings of mechanisms.
 
-Okabe and Ito's colours, which colour-blind readers can distinguish. `html/templates/report.css` colours the page.
+Colour-blind readers can distinguish these colours of Okabe and Ito. Those of pages are in `html/templates/report.css`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ CURVES = (BLUE, RED, GREEN, PINK, SKY, YELLOW, BLACK, GREY)
 """Colours of curves, bars and boxes, in this order."""
 
 CLASSES = (LIGHT, BLUE, RED, BLACK, PINK, YELLOW, SKY, GREEN)
-"""Colours of the classes of a map; the first class, the regular one, is light."""
+"""Colours of the classes of a map; the first class, that of regular points, is light."""
 
 CLASS_NAMES = ("light grey", "blue", "red-orange", "black", "pink", "yellow-orange", "sky blue", "green")
 """The colours of CLASSES in words, for texts about a map."""

@@ -1,4 +1,4 @@
-"""Curves over time: one panel below the other for each quantity and unit, with the events of a motion."""
+"""Curves over time, with the events of a motion: panels one below the other, one for each quantity and unit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gaussopt.plotting.figures import MOST_IN_LEGEND, given_axes, literal, plain
 from gaussopt.plotting.looks import STYLES
 
 WIDTH, NARROW, HEIGHT = 6.8, 5.4, 1.9
-"""Width and height of a panel, inches; the narrow width is for pages, which may be read on a telephone."""
+"""Width and height of a panel, inches; NARROW is the width on pages, which may be read on a telephone."""
 
 SMALLEST = 1e-17
 """Value at which zeros are drawn on a logarithmic axis."""
@@ -32,10 +32,10 @@ class Curve:
     ----------
     name : as the user gives it
     values : (N,)
-    what : the quantity on the axis: "coordinate", "force"
-    unit : "" if unknown
-    log : whether its absolute value is drawn on a logarithmic axis
-    label : in the legend; its name if empty
+    what : the quantity on the axis, such as "coordinate" or "force"
+    unit : unit of the values, "" if unknown
+    log : whether the absolute value is drawn on a logarithmic axis
+    label : text in the legend, by default the name
     """
 
     name: str
@@ -74,8 +74,8 @@ def draw(
 ) -> list[Any]:
     """Draw curves over time (s) and mark events, (time, kind); return the axes, one for each quantity and unit.
 
-    The axes are those given as `onto`, or those of a new figure, one below the other. On axes that already have curves,
-    the colours continue after theirs. Raises BadInput unless there is one of the given axes per quantity and unit.
+    `onto` holds the axes, or is a function that makes a figure for them. On axes that already have curves, the colours
+    continue after those in use. Raises BadInput if the number of given axes is not the number of panels.
     """
     panels: dict[tuple[str, bool], list[Curve]] = {}
     for curve in curves:

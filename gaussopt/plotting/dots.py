@@ -1,4 +1,4 @@
-"""Points with bars, one row per competitor: one panel for each task."""
+"""Points with error bars, one row for each competitor, in one panel for each task."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gaussopt.plotting.figures import given_axes, literal, plain_figure, styled
 from gaussopt.plotting.looks import look, places
 
 MOST = 24
-"""Largest number of competitors in a panel, the fastest ones."""
+"""Largest number of competitors in a panel; those with the least middle values are shown."""
 
 WIDTH, ROW = 6.8, 0.22
 """Width of a figure and height of a row, inches."""
@@ -26,7 +26,7 @@ class Dot(NamedTuple):
 
 
 def draw(panels: Mapping[str, Sequence[Dot]], xlabel: str, onto: Any = plain_figure) -> list[Any]:
-    """Draw panels by title, the least middle value on top, on a logarithmic axis; points not `right` are hollow.
+    """Draw titled panels on a logarithmic axis, the least middle value on top; points that are not `right` are hollow.
 
     Raises BadInput if the number of given axes is not the number of panels.
     """

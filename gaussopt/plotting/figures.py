@@ -1,6 +1,6 @@
-"""Parts common to all figures: axes, legends, and writing to files.
+"""Functions common to all figures: axes, legends, and writing to files.
 
-Matplotlib is only imported when a figure is made. The same data give an SVG or PDF with the same bytes.
+Matplotlib is imported only when a figure is made. The same data give an SVG or PDF with the same bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REPRODUCIBLE = {"svg.hashsalt": "gaussopt", "svg.fonttype": "path", "pdf.fonttyp
 
 
 def styled(axes: Any, xlabel: str, ylabel: str) -> Any:
-    """Return the axes with their labels, a pale grid, and without a frame."""
+    """Give axes their labels and a pale grid, remove the frame at the top and right, and return the axes."""
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.grid(visible=True, linewidth=0.4, alpha=0.6)
@@ -40,7 +40,7 @@ def styled(axes: Any, xlabel: str, ylabel: str) -> Any:
 
 
 def legend_above(axes: Any, columns: int, middle: float = 0.4, letters: float = 8) -> None:
-    """Put the legend above the picture, centred at the fraction `middle` of its width, in at most `columns`."""
+    """Put the legend above the picture, centred at the fraction `middle` of its width, in at most `columns` columns."""
     for number in range(columns, 0, -1):
         made = axes.legend(
             fontsize=letters, frameon=False, ncols=number, loc="lower center", bbox_to_anchor=(middle, 1.0)
@@ -71,24 +71,24 @@ def given_axes(count: int, onto: Any) -> list[Any] | None:
 
 
 def one_or_all(axes: Sequence[Any]) -> Any:
-    """Return the axes if there is only one, otherwise an array of all, as `matplotlib.pyplot.subplots` does."""
+    """Return a single axes object itself, or several as an array, as `matplotlib.pyplot.subplots` does."""
     return axes[0] if len(axes) == 1 else np.array(axes, dtype=object)
 
 
 def pyplot_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
-    """Return a figure of a size in inches that pyplot keeps and notebooks show."""
+    """Return a figure of the given size, inches, that pyplot manages, so that notebooks show it."""
     from matplotlib import pyplot
 
     return pyplot.figure(figsize=size, dpi=dpi, layout="constrained")
 
 
 def literal(name: str) -> str:
-    """Return a name with escaped dollar signs; otherwise matplotlib would read it as a formula, even an invalid one."""
+    """Return a name with escaped dollar signs, so that matplotlib does not take it for a formula, perhaps invalid."""
     return name.replace("$", r"\$")
 
 
 def plain_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
-    """Return a figure of a size in inches, for a file or a page."""
+    """Return a figure of the given size, inches, for a file or a page."""
     return figure_of(size, "constrained", dpi=dpi)
 
 
@@ -119,12 +119,12 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> Path:
 
 
 def check_ending(path: Path) -> str:
-    """Return the suffix of a file; raise BadInput if figures cannot be written with it."""
+    """Return the suffix of a file name; raises BadInput if no figure can be written with this suffix."""
     return ending_of(path, ENDINGS, "a figure")
 
 
 def figure_of(size: tuple[float, float], layout: Any, dpi: float | None = None) -> Any:
-    """Return a figure of a size in inches that is not registered with pyplot and is drawn as SVG."""
+    """Return a figure of the given size, inches, that is not registered with pyplot and is drawn as SVG."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
@@ -151,7 +151,7 @@ SUPERSCRIPTS = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸�
 
 
 def _plain_powers(axis: Any) -> None:
-    """Write powers of ten on a logarithmic axis in plain text, which is typeset many times faster than a formula."""
+    """Write powers of ten on a logarithmic axis as plain text, which is typeset many times faster than a formula."""
     from matplotlib.ticker import LogFormatterMathtext
 
     for level in ("major", "minor"):

@@ -1,4 +1,4 @@
-"""Heat maps: classes with a legend, numbers with a colour bar."""
+"""Heat maps: of classes with a legend, and of numbers with a colour bar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gaussopt.plotting.figures import given_axes, plain_figure
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One of several maps with common axes and colours: a title and values (rows of y, columns of x)."""
+    """One of several maps with common axes and colours: its title, and its values (rows are y, columns are x)."""
 
     title: str
     values: Matrix
@@ -36,7 +36,7 @@ def class_map(
     panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, classes: Sequence[str], *,
     small: bool = False, onto: Any = plain_figure,
 ) -> list[Any]:  # fmt: skip
-    """Draw maps of class codes; the legend lists only the classes that occur; `small` enlarges text for small maps.
+    """Draw maps of class codes, with a legend of the classes that occur; `small` enlarges the text of small maps.
 
     Panels are drawn on the axes given as `onto`, or on a new figure. Returns the axes of the panels.
     """
@@ -50,7 +50,7 @@ def class_map(
         ax.pcolormesh(x, y, panel.values, cmap=colours, norm=norm, shading="nearest", rasterized=True)
     used = sorted({int(v) for panel in panels for v in np.unique(panel.values)})
     handles = [Patch(facecolor=CLASSES[i], edgecolor=RIM, label=classes[i]) for i in used]
-    # As many legend entries per row as fit: a letter takes about 0.07 inches, patch and gap 0.45, more if enlarged.
+    # The legend has as many entries per row as fit: a letter takes about 0.07 inches, patch and gap 0.45 inches.
     letter = 1.4 if small else 1.0
     room = int(figure.get_figwidth() / (letter * (0.45 + 0.07 * max(len(classes[i]) for i in used))))
     columns = min(max(1, room), 4, len(used))
@@ -66,7 +66,7 @@ def value_map(
     panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, scale: Scale, *,
     contour: float | None = None, onto: Any = plain_figure,
 ) -> list[Any]:  # fmt: skip
-    """Draw maps of numbers in the colour map COLOUR_MAP; NaN is white, and a contour line is drawn at `contour`.
+    """Draw maps of numbers with the colour map COLOUR_MAP, NaN in white, and a contour line at the value `contour`.
 
     Panels are drawn on the axes given as `onto`, or on a new figure, as in `class_map`.
     """
@@ -108,7 +108,7 @@ def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str, small: bool, onto
         figure.supxlabel(xlabel, fontsize=text)
         figure.supylabel(ylabel, fontsize=text)
     for panel, axes in zip(panels, found, strict=True):
-        # A fixed position avoids the search for one, which measures all ticks again.
+        # With a fixed y, matplotlib need not search for a position, which would measure all ticks again.
         axes.set_title(panel.title, fontsize=text, y=1.0)
         axes.tick_params(labelsize=text - 1)
     return figure, found

@@ -1,4 +1,4 @@
-"""Looks of competitors: each method has the same colour, line and marker in all figures."""
+"""Colour, line style and marker ("look") of competitors: each method has the same look in all figures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ METHODS = (
 """Names with a fixed look; the look of any other name follows from its letters."""
 
 OTHERS = 14
-"""Number of looks for other names, after those of METHODS; `look` can distinguish all of them."""
+"""Number of looks for other names, in addition to those of METHODS; `look` can distinguish all of them."""
 
 
 FORMS = {
@@ -26,7 +26,7 @@ FORMS = {
     "eq. (16)": 1, "printed sign": 1, "program (29)": 1, "QP (29)": 1, "full coordinates": 3, "penalty": 3,
     "null-space": 4, "exact": 0, "Lagrange": 0, "LCP": 0, "contact laws": 0, "correct sign": 0,
 }  # fmt: skip
-"""Index of the colour of each method of the papers, by words in curve labels; the first word found decides."""
+"""Index in CURVES of the colour of each method of the papers, by words in labels; the first word found decides."""
 
 STATISTICS = {"median": "-", "largest": "--", "least": ":"}
 """Line style of each statistic, by the last word of curve labels."""
@@ -38,7 +38,7 @@ REFERENCE = "reference"
 def forms(labels: Iterable[str]) -> list[dict[str, Any]]:
     """Return colour and line style of curves: a method has one colour in all figures; its curves differ in line style.
 
-    A label that ends in a comma and a statistic has the line style of this statistic.
+    A label that ends in a comma and a word of STATISTICS has the line style of this statistic.
 
     Curves of unknown methods get the remaining colours, in order.
     """
@@ -63,7 +63,7 @@ def _known(label: str) -> int | None:
 
 
 def points(labels: Iterable[str]) -> list[dict[str, Any]]:
-    """Return colour and marker of points over curves: the colour of a method, black for references and other points.
+    """Return colour and marker of points over curves: methods have their colour, references and other points are black.
 
     Points of the same colour differ in their markers.
     """
@@ -77,16 +77,16 @@ def points(labels: Iterable[str]) -> list[dict[str, Any]]:
 def look(place: int) -> dict[str, Any]:
     """Return colour, line style and marker of look number `place`.
 
-    The first 32 looks differ in at least two of these, and so in at least one that points also have: colour or marker.
+    Any two of the first 32 looks differ in at least two of these three, and so in colour or marker, as points need.
     """
     style = (place + place // 8) % 4
     return {"color": CURVES[place % 8], "linestyle": STYLES[style], "marker": MARKERS[(place + 4 * (place // 16)) % 16]}
 
 
 def places(names: Iterable[str]) -> dict[str, int]:
-    """Return the number of the look of each method, the same in all figures.
+    """Return the number of the look of each method; the number is the same in all figures.
 
-    If two names have the same number, the later in the alphabet gets the next free number.
+    If two names would have the same number, the name later in the alphabet gets the next free number.
     """
     known = {name: i for i, name in enumerate(METHODS)}
     found: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""SVG pictures for a page: compact, as elements or as data addresses."""
+"""SVG pictures for a page: made compact, and as elements or data URIs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNSAFE = re.compile(r"[^\w !$&'()*+,\-./:;<=>?@\[\]~]+", re.ASCII)
 
 
 def compact(svg: str) -> str:
-    """Return a picture in fewer bytes: coordinates to 0.01, no metadata, no group names, no groups of one element."""
+    """Return a picture in fewer bytes: coordinates rounded to 0.01; no metadata, group ids or one-element groups."""
 
     def short(found: re.Match[str]) -> str:
         return number(float(found[0]), 2)
@@ -43,7 +43,7 @@ def element(svg: str) -> str:
 
 
 def inline(svg: str, name: str) -> str:
-    """Return a picture for use within a page; raise ValueError if it has ids, which may clash, or active content."""
+    """Return a picture for use within a page; raises ValueError if it has ids, which may clash, or active content."""
     found = element(svg)
     forbidden = re.search(r"\s(id|on\w+|href|xlink:href)\s*=|<(script|style|image|foreignObject|a)\b", found)
     if forbidden:
@@ -52,15 +52,15 @@ def inline(svg: str, name: str) -> str:
 
 
 def data_uri(svg: str) -> Markup:
-    """Return a picture as a data address for double quotes; in an image its ids cannot clash with those of others."""
+    """Return a picture as a data URI for a double-quoted attribute, where its ids cannot clash with others."""
     text = element(svg).replace(">\n<", "><").replace("\n", " ").replace('"', "'")
     address = "data:image/svg+xml," + _UNSAFE.sub(lambda found: urllib.parse.quote(found[0]), text)
-    # Of the remaining characters only the ampersand has a meaning in HTML; escaping quotes too would add a tenth.
+    # Of the remaining characters only the ampersand has a meaning in HTML; escaping quotes would add a tenth of bytes.
     return Markup(address.replace("&", "&amp;"))
 
 
 def size(svg: str) -> tuple[int, int] | None:
-    """Return the width and height of a drawing in page pixels, rounded; None if the drawing does not state them."""
+    """Return the width and height of a drawing in CSS pixels, rounded; None if the drawing does not state them."""
     box = re.search(r'viewBox="\s*[-\d.]+[\s,]+[-\d.]+[\s,]+([\d.]+)[\s,]+([\d.]+)\s*"', svg)
     if box is None:
         return None

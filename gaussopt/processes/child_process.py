@@ -63,7 +63,7 @@ _guarded = False
 
 
 def is_guarded() -> bool:
-    """Tell whether this process is the child of a guard, so that a crash loses only one job."""
+    """Tell whether this process is the child of a guard, where a crash loses only one job."""
     return _guarded
 
 
@@ -99,7 +99,7 @@ def serve(connection: Connection, parent: int) -> NoReturn:
 
 
 def _load(order: Order) -> Job | Refusal:
-    """Return the job of an order, or a refusal if it cannot run here; a new child with the current path may run it."""
+    """Return the job of an order, or a refusal if it cannot run in this child; a newly started child may run it."""
     try:
         registry.adopt(order.plugins)
         reason = identity.difference(order.environment, identity.environment(order.depends))

@@ -40,11 +40,11 @@ OUTSIDE = (
 """Folders of the package outside the core: code that only shows results, and entries, which jobs list themselves."""
 
 Environment = dict[str, Any]
-"""Keys: python, gaussopt (versions), packages {distribution: version}, code {part: digest}."""
+"""A mapping with the keys python, gaussopt (versions), packages {distribution: version} and code {part: digest}."""
 
 
 def environment(depends: Iterable[tuple[str, str]]) -> Environment:
-    """Return everything but the arguments that decides the result of a job, in JSON types; raises UnknownName.
+    """Return all that decides the result of a job except its arguments, in JSON types; raises UnknownName.
 
     `depends` are pairs (kind, name) of registered entries; a solver's name may have a variant, as in "cvxpy:CLARABEL".
     """
@@ -109,7 +109,7 @@ def _sha256(contents: Mapping[str, bytes]) -> str:
 
 
 def _backend(variant: str) -> tuple[str, ...]:
-    """Return the package of a solver variant such as "CLARABEL", in a tuple that is empty if it is not installed."""
+    """Return the package of a solver variant such as "CLARABEL" in a tuple, which is empty if it is not installed."""
     return (variant.lower(),) if variant and _version(variant.lower())[1] != ABSENT else ()
 
 
@@ -128,7 +128,7 @@ def versions() -> dict[str, str]:
 
 
 def provenance(solver: str = "") -> dict[str, str]:
-    """Return where and when this process makes a result: processor, system, threads, versions and date, in words.
+    """Return where, when and with what this process computes: processor, system, threads, versions and date, as text.
 
     `threads` is the limit for linear algebra libraries; `versions` includes the packages of the solver.
     """

@@ -11,17 +11,17 @@ from gaussopt.core.arrays import is_sparse
 from gaussopt.core.errors import GaussoptError
 
 SHARES = (0.0, 0.5, 1.0)
-"""Fractions of t_end at which the equations are evaluated; the states at later fractions differ from the start."""
+"""Fractions of t_end at which the equations are evaluated; the state at a fraction x is the start plus x times AWAY."""
 
 AWAY = 0.1
-"""Shift of all coordinates and velocities from their start values at the fraction 1."""
+"""Shift of all coordinates and velocities from their values at the start, at the fraction 1."""
 
 DIGITS = 10
 """Number of significant digits that count; further digits depend on the machine."""
 
 
 def fingerprint(entry: Any) -> str:
-    """Return the SHA-256 of the parameters, start, end, step and equations of a problem and its variants.
+    """Return the SHA-256 of parameters, start, end, step and equations of a problem, its cases and its variants.
 
     Equations are identified by their generated source, if there is any, and by their values at three states.
     """

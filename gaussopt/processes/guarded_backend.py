@@ -26,7 +26,7 @@ from gaussopt.processes.guarded_process import own_guard
 from gaussopt.processes.job import Job
 
 KEPT = 16
-"""Number of solvers that a helper process keeps set up; the least recently used one is dropped first."""
+"""Number of solvers that a helper process keeps set up; the least recently used solver is dropped first."""
 
 Start = tuple[Vector, Vector | None] | None
 Identity = tuple[str, dict[str, Any]] | Solver[Any]
@@ -43,10 +43,10 @@ def answering(solver: Solver[Any]) -> Solver[Any] | Remote:
 
 
 class Remote:
-    """A solver in the helper process of this thread.
+    """A proxy of a solver that runs in the helper process of this thread.
 
-    Messages are sent only when an answer is needed: each program costs one message there and one back, which take a
-    few tenths of a millisecond and count as solve time.
+    Messages are sent only when an answer is needed: each program costs one message to the process and one back, which
+    take a few tenths of a millisecond and count as solve time.
     """
 
     def __init__(self, solver: Solver[Any]) -> None:
@@ -65,9 +65,9 @@ class Remote:
         self._program = program
 
     def solve(self, start: Start) -> RawSolution:
-        """Return the answer of the helper process; if it crashes and has answered before, ask a new process once.
+        """Return the answer of the helper process; if it crashes but has answered before, try a new process once.
 
-        Raises a GaussoptError that the solver raised.
+        Raises the GaussoptError that the solver raised, if any.
         """
         arguments = {
             "token": self._token, "identity": self._identity, "program": self._program, "afresh": self._afresh,
@@ -77,7 +77,7 @@ class Remote:
         helper = own_guard()
         outcome = helper.run(job)
         if outcome.kind == "crashed" and helper.proven:
-            # An earlier program may have damaged the memory, which caused the crash: only a fresh process can tell.
+            # An earlier program may have damaged the memory and so caused the crash: only a new process can tell.
             outcome = helper.run(job)
         helper.proven = outcome.kind not in ("crashed", "lost")
         self._afresh = bool(outcome.failure)

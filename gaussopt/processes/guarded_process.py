@@ -1,10 +1,10 @@
 """Jobs in separate processes: a solver that crashes or never returns costs one job, not the run.
 
-A `Guard` owns one child interpreter. The child is started afresh (never forked: backends hold threads and locks) and
-runs in its own session, so that Ctrl-C reaches only its owner. It ends with its owner, even if the owner is killed: on
-Linux the kernel ends it; elsewhere an idle child notices the closed connection, and a working child is ended by a
-watching thread or, where a C function holds the interpreter lock, by faulthandler. Unlike `multiprocessing` this also
-works in the daemonic workers of a Dask cluster.
+A `Guard` owns one child interpreter. The child is started as a new process (never forked, since backends hold threads
+and locks) and in its own session, so that Ctrl-C reaches only its owner. The child ends with its owner, even if the
+owner is killed: on Linux the kernel ends it; elsewhere an idle child notices the closed connection, and a busy child is
+ended by a watching thread or, where a C function holds the interpreter lock, by faulthandler. Unlike `multiprocessing`
+this also works in the daemonic workers of a Dask cluster.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from gaussopt.processes.child_process import DEBUG, SLACK, WATCH, Order, Refusal
 from gaussopt.processes.job import Job, JobOutcome, failure_of
 
 START = 120.0
-"""Seconds that a child may use, in addition to a job's limit, to import the modules of the job."""
+"""Seconds, in addition to a job's limit, that a child may take to import the modules of the job."""
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
-"""For small matrices threads inside BLAS cost more time than they save, disturb timings, and change the last digit."""
+"""Settings for one thread: on small matrices threads in BLAS cost time, disturb timings, and change the last digit."""
 
 OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU, signal.SIGXFSZ)
-"""Signals not caused by the solver itself: from the user, or from system limits of time, file size or memory."""
+"""Signals that a solver does not cause itself: from the user, or at limits of the system on time, files or memory."""
 
 _MAIN = (
     "import sys; from multiprocessing.connection import Connection; c = Connection(int(sys.argv[1])); "
@@ -59,9 +59,9 @@ def outcome_of(reply: Reply) -> JobOutcome:
 class Guard:
     """A child process that runs one job at a time and is replaced when it ends.
 
-    A guard belongs to the process that made it; a fork must make its own guard. The thread that starts a child must
-    live as long as the guard is used: the kernel ends children with their parent's thread. Code that uses a guard sets
-    `proven` when the child has answered.
+    A guard belongs to the process that made it; a forked process must make its own. The thread that starts a child must
+    live as long as the guard is used, since the kernel ends a child together with the thread that started it. Code that
+    uses a guard sets `proven` when the child has answered.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Guard:
     def reply(self, order: Order) -> Reply:
         """Run an order in the child and return its answer, still pickled."""
         answer = self._ask(order)
-        if isinstance(answer, Refusal):  # an old child may have different plug-ins: ask a new child
+        if isinstance(answer, Refusal):  # an old child may have different plug-ins: try a new child
             self._drop()
             answer = self._ask(order)
         return JobOutcome(None, str(answer), 0.0, "lost") if isinstance(answer, Refusal) else answer
@@ -102,7 +102,7 @@ class Guard:
             return JobOutcome(None, str(error), perf_counter() - begin, error.kind)
 
     def _ready(self, plugins: tuple[registry.Registered, ...]) -> _Child:
-        """Return a running child that has loaded these plug-ins or none yet; start it if necessary."""
+        """Return a running child that has loaded these plug-ins or none yet; start a child if necessary."""
         if self._child is not None and (not self._child.usable or self._child.plugins not in (None, plugins)):
             self._drop()
         with self._lock:
@@ -120,7 +120,7 @@ class Guard:
 
 
 class _Ended(Exception):
-    """The child gave no answer; the message says why, `kind` is the kind of failure."""
+    """The child gave no answer: the message says why, and `kind` is the kind of failure."""
 
     def __init__(self, failure: str, kind: str) -> None:
         self.kind = kind
@@ -140,7 +140,7 @@ class _Child:
                 stdin=subprocess.DEVNULL, stdout=shown, stderr=shown, env={**os.environ, **ONE_THREAD},
                 pass_fds=(there.fileno(),), start_new_session=True,
             )  # fmt: skip
-        # It runs even if the guard is never closed: at the end of this process, or of the thread that used the guard.
+        # The finaliser runs even if the guard is never closed: when this process or the thread with the guard ends.
         self.end = weakref.finalize(self, _end, self.process, self._connection, os.getpid())
         with contextlib.suppress(OSError):  # an error here means a dead child, which is noticed at the first order
             self._connection.send(sys.path)
@@ -177,7 +177,7 @@ class _Child:
             if left <= 0.0:
                 return None
             if self.process.poll() is not None and not self._connection.poll():
-                raise EOFError  # the child is dead, though a process that it started still holds the connection
+                raise EOFError  # the child is dead, although a process that it started still holds the connection
 
     def _code(self) -> int:
         try:
@@ -190,7 +190,7 @@ class _Child:
 def _end(process: subprocess.Popen[bytes], connection: Connection, owner: int) -> None:
     """Kill a child and all processes that it started, and release its resources."""
     if os.getpid() != owner:
-        return  # a fork holds copies of its parent's guards, whose children are not its own
+        return  # a forked process has copies of its parent's guards, but must not end the parent's children
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -14,7 +14,7 @@ from gaussopt.core.machine import is_machine
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A function that a fresh process can import, with its arguments, which can be pickled.
+    """A function that a new process can import, with arguments that can be pickled.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """The value that a job returned, or a sentence on why there is none ("" if there is one); and the seconds it took.
+    """The value that a job returned; `failure`, a sentence on why there is no value, else ""; and the seconds it took.
 
     The kind of failure is "" for none; "error": the job raised; "crashed": its process died; "time_limit": it was ended
     at its limit; "not_tried": its shared time budget was used up before its start; "lost": it failed for an external
@@ -62,9 +62,9 @@ def run_job(job: Job) -> JobOutcome:
 
 
 def failure_of(error: BaseException, seconds: float, doing: str = "") -> JobOutcome:
-    """Return the outcome of a job that raised; a failure of the machine is not counted as one of the solver.
+    """Return the outcome of a job that raised: kind "lost" for a failure of the machine, "error" for any other.
 
-    `doing` describes the failure, such as "The answer cannot be read".
+    `doing` says what failed, such as "The answer cannot be read".
     """
     said = f"{doing}: {sentence(error)}" if doing else sentence(error)
     if is_machine(error):

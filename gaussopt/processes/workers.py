@@ -1,4 +1,4 @@
-"""Processes of this machine as an executor."""
+"""An executor that runs jobs in processes on this machine."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Workers(ThreadPoolExecutor):
         super().__init__(len(self._guards), initializer=lambda: use_guard(free.get()))
 
     def prepare(self, function: Callable[[], object]) -> None:
-        """Start all processes and call in each a function that loads the modules of its cases; return at once.
+        """Start all processes, and call in each a function that loads the modules of the cases; return at once.
 
-        The function's result is ignored: a case that needs other modules, or cannot load them, handles that itself.
+        The function's result and errors are ignored: a case whose modules cannot be loaded reports that itself.
         """
         for _ in self._guards:
             self.submit(run_order, Order.of(Job("prepare", function)))

@@ -53,7 +53,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A displayed formula in LaTeX, and its plain text; lines may break at the quads between adjacent formulas."""
+    """A displayed formula in LaTeX, and its plain text; lines may break at the wide spaces (quads) between formulas."""
 
     latex: str
     text: str
@@ -68,7 +68,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: its file name without suffix, its caption, and its content in words.
+    """A figure: `name` is its file name without suffix, and `alt` describes its content in words.
 
     Its data are written as CSV in the report's folder; `timed` marks drawings of measured times.
     """
@@ -116,7 +116,7 @@ class Table:
     rounded: tuple[str, ...] = ()
 
     def digits(self, column: str) -> int:
-        """Return the significant digits of the numbers of a column on the page; files have all digits."""
+        """Return the number of significant digits shown in a column on the page; files have all digits."""
         return 3 if column in self.timed else 4 if column in self.rounded else 6
 
     def __post_init__(self) -> None:
@@ -212,7 +212,7 @@ def typeset(text: str) -> str:
 
 
 def text_of(cell: Any, *, digits: int = 6) -> str:
-    """Format a cell: numbers to `digits` significant digits, `-` as a true minus sign, NaN as a dash."""
+    """Format a cell: numbers to `digits` significant digits with a true minus sign, NaN as a dash, truth as yes/no."""
     if is_truth(cell):
         return "yes" if cell else "no"
     if isinstance(cell, int):

@@ -1,4 +1,4 @@
-"""Checks of a report (every link has a target, every name is unique), and its files by name."""
+"""Check a report (every link has a target, every name is unique), and list its files by name."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _texts(page: Document) -> Iterator[object]:
 
 
 def _targets(page: Document) -> Iterator[str]:
-    """Yield anchors that must exist; figures and tables to which texts refer may be missing because a case failed."""
+    """Yield anchors that must exist; a figure or table to which a text refers may be missing because a case failed."""
     yield from (f.anchor for f in page.findings if isinstance(f, parts.Finding))
     for text in _texts(page):
         if isinstance(text, Link):

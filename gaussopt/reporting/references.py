@@ -39,7 +39,7 @@ def anchors_of(page: Document) -> Iterator[tuple[str, str]]:
 class References:
     """References from one page of a report; `ending` is the file ending of the pages.
 
-    If several pages have an anchor, the one on this page is used, or else the one on the first page.
+    If several pages have an anchor, a reference leads to this page if possible, or else to the first of these pages.
     """
 
     report: Document

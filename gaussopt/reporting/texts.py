@@ -2,9 +2,9 @@
 
 A heading names an entry, blank lines separate its paragraphs, and the lines of a paragraph are joined. Values are in
 double braces as in a format string: `{{worst:.1e}}`; `{{worst:~}}` is a number as `number` writes it, `{{worst:~1}}` to
-one digit. Formulas are LaTeX between dollar signs; a displayed one is
-`$$ LaTeX $$`, followed by the same formula without LaTeX. A caption of a table precedes the heads of its columns, and
-its rows if they are texts.
+one digit. Formulas are LaTeX between dollar signs; a displayed formula is `$$ LaTeX $$`, followed by the same formula
+without LaTeX. The entry of a table consists of its caption and a Markdown table with the column heads and, if they are
+texts, the rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Filling(Formatter):
     """Formatter with the additional format `~`."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Format as the base class does, but after a tilde as `number`, with the digits that follow the tilde."""
+        """Format as the base class does, but a format such as "~1" by `number`, to that many digits (2 for "~")."""
         about = format_spec.startswith("~")
         return number(value, int(format_spec[1:] or 2)) if about else str(super().format_field(value, format_spec))
 
@@ -38,7 +38,7 @@ FILLING = _Filling()
 
 
 def number(x: float, digits: int = 2) -> str:
-    """Format a number for a sentence to `digits` significant digits: 217, 0.015, 2.2 times a power of ten in LaTeX."""
+    """Format a number for a sentence to `digits` significant digits: 217, 0.015, or with a power of ten in LaTeX."""
     rounded = float(f"{x:.{digits}g}")
     if rounded == 0 or not math.isfinite(rounded) or 1e-3 <= abs(rounded) < 1e4:
         return f"{rounded:g}"
@@ -56,7 +56,7 @@ class Texts:
     """
 
     def __init__(self, module: str, kind: type[str] = Tex, **values: Any) -> None:
-        """Read the Markdown file next to `module`, a module's `__file__`, with its name; `values` are for all entries.
+        """Use the Markdown file next to a module, whose `__file__` is `module`, with `values` for all entries.
 
         Paragraphs and cells are of type `kind`: `str` if texts from users are among the values.
         """
@@ -64,7 +64,7 @@ class Texts:
 
     @cached_property
     def entries(self) -> dict[str, list[str]]:
-        """Paragraphs by the name of the entry, as in the file."""
+        """Paragraphs of each entry, by its name, without values filled in."""
         _, *parts = _HEADING.split(self.file.read_text(encoding="utf-8"))
         return {name: text.strip().split("\n\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -100,9 +100,9 @@ class Texts:
         self, name: str, rows: Iterable[tuple[Any, ...]] | None = None, /, *, anchor: str = "",
         timed: tuple[str, ...] | Literal[True] = (), rounded: tuple[str, ...] = (), **values: Any,
     ) -> Table:  # fmt: skip
-        """Return a table; `rows` are by default those of the file, and its name is by default that of the entry.
+        """Return a table; by default `rows` are those in the file, and the name of the table is that of the entry.
 
-        `timed` columns hold measured times, True means all columns; for `rounded` see `Table`.
+        The `timed` columns hold measured times, and True means all columns; for `rounded` see `Table`.
         """
         *caption, grid = self.entries[name]
         columns, _, *texts = (self._cells(line, values) for line in grid.split("\n"))

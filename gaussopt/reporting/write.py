@@ -1,4 +1,4 @@
-"""Files of a comparison: records, tables and report."""
+"""Write the files of a comparison: records, tables and report; and the report on the benchmark problems."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def write_comparison(results: Results, folder: Path, parquet: bool = False) -> d
 
 
 def write_report(results: Results, folder: Path, found: Changes | None = None) -> dict[str, Any]:
-    """Write the report on a comparison, and on changes since an earlier one if given.
+    """Write the report on a comparison, with the changes `found` since an earlier comparison if they are given.
 
     Raises BadInput if the folder cannot be written.
 
-    Returns status, message, report, findings, counts, motions, failures, and "unanswered", the sources without
-    an answer with the reasons; for JSON.
+    Returns a mapping for JSON with status, message, report, findings, counts, motions, failures, and "unanswered": the
+    sources without an answer, each with the reason.
     """
     if folder == results.store:  # a report in this folder belongs to the store
         prepare_folder(folder)
@@ -65,10 +65,10 @@ def benchmarks(
 ) -> dict[str, Any]:  # fmt: skip
     """Run the benchmark problems of the field in `jobs` processes and write the report into a folder.
 
-    Finished motions are kept there and not run again; `quick` means one setting of each stepper and a fifth of the
-    time; `progress` is called with the completed fraction, `note` with a sentence per file set aside. Returns status,
-    message, report (path of index.html), findings and motions. Raises BadInput, before anything is computed, if the
-    folder cannot be written.
+    Finished motions are kept there and not run again. `quick` means one setting of each stepper and a fifth of the
+    time; `progress` is called with the completed fraction, `note` with a sentence on each file set aside. Returns
+    status, message, report (path of index.html), findings and motions. Raises BadInput, before anything is computed,
+    if the folder cannot be written.
     """
     found = published.measured(out, quick=quick, jobs=jobs, progress=progress, note=note)
     page = problems_of_the_field.document(found, quick)

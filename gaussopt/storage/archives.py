@@ -16,10 +16,10 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.machine import pass_on
 
 FREE, RATIO = 64 * 2**20, 100
-"""Unpacked contents may take FREE bytes plus RATIO times the size of the compressed file."""
+"""Unpacked contents may have at most FREE bytes plus RATIO times the size of the compressed file."""
 
 KINDS = "fiub"
-"""Kinds of numbers, by NumPy's codes."""
+"""Kinds of numbers that are read, as NumPy's codes."""
 
 HEADER = 4096
 """Largest header of an array, bytes."""
@@ -66,7 +66,7 @@ def arrays_of(content: bytes, names: tuple[str, ...]) -> dict[str, NDArray[np.fl
 
 
 def _array(name: str, file: Any, size: int) -> NDArray[np.float64] | None:
-    """Return an array whose declared shape fits the available bytes; raises BadInput."""
+    """Return an array after a check that its declared shape fits its bytes; raises BadInput."""
     try:
         version = np.lib.format.read_magic(file)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]

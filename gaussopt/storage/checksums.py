@@ -1,4 +1,4 @@
-"""Checksums of files and of plain data; plain data as text with a checksum."""
+"""Checksums of bytes and of plain data, and plain data as JSON with a checksum."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def digest_of(content: bytes | memoryview) -> str:
 
 
 def checksum(data: Mapping[str, Any]) -> str:
-    """Return a digest of plain data without its entry "checksum", unchanged by a round trip through JSON."""
+    """Return a digest of plain data except its entry "checksum"; a round trip through JSON does not change it."""
     plain = {key: value for key, value in data.items() if key != "checksum"}
     return digest_of(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode())
 

@@ -49,7 +49,7 @@ def describe(data: xr.Dataset, title: str, units: list[str] | None = None) -> xr
     ----------
     data : xarray.Dataset
     title : description of the contents
-    units : of the coordinates; an empty text where a coordinate has none
+    units : units of the coordinates, "" for a coordinate without unit
     """
     if units and any(units):
         data.coords["coordinate_units"] = ("coordinate", units)
@@ -75,6 +75,6 @@ def describe(data: xr.Dataset, title: str, units: list[str] | None = None) -> xr
 
 
 def command() -> str:
-    """Return the command line of this process, the program without its folder."""
+    """Return the command line of this process, with the program's name without its folder."""
     program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "python"
     return shlex.join(["gaussopt" if program == "__main__.py" else program, *sys.argv[1:]])

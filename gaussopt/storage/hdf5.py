@@ -17,7 +17,7 @@ DEFLATE, SHUFFLE, FLETCHER32 = 1, 2, 3
 """Filters that NetCDF writes; for other filters HDF5 would search folders of the machine for plug-in code."""
 
 NUMBERS = "iufb"
-"""Kinds of numbers, by NumPy's codes."""
+"""Kinds of numbers that are read, as NumPy's codes."""
 
 DOUBLE = 8
 """Bytes per number after reading."""
@@ -28,7 +28,7 @@ CHECKSUM = 4
 
 @contextlib.contextmanager
 def opened(content: bytes) -> Iterator[Any]:
-    """Open HDF5 from bytes; raises BadInput for any read error, worded to follow the file name in a sentence."""
+    """Open HDF5 from bytes; raises BadInput for any read error, with a text that continues a sentence on the file."""
     import h5py
 
     try:
@@ -42,9 +42,9 @@ def opened(content: bytes) -> Iterator[Any]:
 
 
 class FileLayout:
-    """The readable part of an open file of `size` bytes: datasets within the file, no larger than its size can explain.
+    """Gives access to the datasets of an open file of `size` bytes, after checks of their location and their size.
 
-    Together the datasets may take FREE bytes plus RATIO times the size of the file.
+    Together the datasets may take at most FREE bytes plus RATIO times the size of the file.
     """
 
     def __init__(self, file: Any, size: int) -> None:
@@ -68,7 +68,7 @@ class FileLayout:
         return found
 
     def attributes(self) -> None:
-        """Check the attributes of the file; raises the errors of `dataset`."""
+        """Check the attributes of the file; raises the same errors as `dataset`."""
         self._attributes("the file", self._file)
 
     def _check(self, name: str, dataset: Any) -> None:
@@ -90,7 +90,7 @@ class FileLayout:
             self._count(name, dataset)
 
     def _check_chunks(self, name: str, dataset: Any) -> None:
-        """Check that chunks are compressed as NetCDF does it, and that none unpacks to more than its declared size."""
+        """Check that chunks are compressed as in NetCDF files, and that none unpacks to more than its declared size."""
         plan = dataset.id.get_create_plist()
         filters = [plan.get_filter(i)[0] for i in range(plan.get_nfilters())]
         if not set(filters) <= {DEFLATE, SHUFFLE, FLETCHER32} or len(set(filters)) < len(filters):
@@ -113,7 +113,7 @@ class FileLayout:
             raise BadInput(f"{name!r} {what} is larger than {self._size} bytes can hold")
 
     def _attributes(self, name: str, owner: Any) -> None:
-        """Check that attributes are small; each text in them is assumed to be as long as the file."""
+        """Check that attributes are small; each text in an attribute is assumed to be as long as the file."""
         for key in owner.attrs:
             attribute = owner.attrs.get_id(key)
             each = self._size if attribute.dtype.hasobject else attribute.dtype.itemsize
@@ -121,7 +121,7 @@ class FileLayout:
                 raise BadInput(f"the attribute {key!r} of {name!r} is larger than {self._size} bytes can hold")
 
     def _count(self, name: str, dataset: Any) -> None:
-        """Count a text once per reference, as a file may store a long text once and refer to it a million times."""
+        """Charge a text once for each reference, since a file may store a long text once and refer to it often."""
         if not dataset.shape:
             return
         together = max(1, self._left // (self._size * max(1, math.prod(dataset.shape[1:]))))

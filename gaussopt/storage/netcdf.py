@@ -1,8 +1,8 @@
 """NetCDF files that are written completely or not at all, and whose damage is detected before numbers are read.
 
-HDF5 crashes its process if the disk is full, and does not notice many changed bytes. So files are made in
-memory and written like any other file, followed by a seal: the SHA-256 of all bytes before it. HDF5 readers find
-the end of their data in its header and ignore the seal.
+HDF5 crashes its process if the disk is full, and does not notice when bytes have changed. So files are made in memory
+and written like any other file, followed by a seal: the SHA-256 of all bytes before it. HDF5 readers take the end of
+the data from the header and ignore the seal.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 PATIENCE, SLOWEST = 10.0, 2e7
 """A separate process may spend PATIENCE seconds, plus one second per SLOWEST bytes, on a file without a seal.
 
-An idle core decompresses ten times as many bytes per second.
+An idle core decompresses ten times SLOWEST bytes per second.
 """
 
 
 def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[memoryview, bytes]:
-    """Return a dataset as NetCDF bytes, and the seal of these bytes; raises MachineFailure if memory is too small."""
+    """Return a dataset as NetCDF bytes, and the seal of these bytes; raises MachineFailure if memory runs out."""
     try:
         content = data.to_netcdf(engine="h5netcdf", encoding=encoding)
     except MemoryError as error:
@@ -54,8 +54,8 @@ def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[
 def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str, Any] | None = None) -> Path:
     """Write a dataset as a sealed NetCDF file, completely or not at all, and return its path.
 
-    A symbolic link is kept, and so is the mode of an existing file. Raises BadInput if the file cannot be written,
-    MachineFailure if the disk is full.
+    Symbolic links are followed, and an existing file keeps its mode. Raises BadInput if the file cannot be written,
+    and MachineFailure if the disk is full.
     """
     check_target(Path(path))
     target = Path(os.path.realpath(path))
@@ -65,7 +65,7 @@ def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str,
 
 
 def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
-    """Return the dataset of a NetCDF file after verifying its seal; messages call it `what`, e.g. "a trajectory file".
+    """Return the dataset of a NetCDF file, if its seal is right; messages call it `what`, e.g. "a trajectory file".
 
     A file without a seal, from another program, is read with the warning `Unverified`. Raises BadInput if the file is
     missing, damaged, not NetCDF, or declares arrays that its bytes cannot hold.
@@ -112,7 +112,7 @@ def _try_elsewhere(path: Path, what: str) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the type and the first line of a library's error, whose text may be very long."""
+    """Return the type of a library's error and the first line of its text, which may be very long."""
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": .")
 
 
@@ -138,7 +138,7 @@ def load_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
 
 
 def verified(path: Path) -> bool:
-    """Verify the seal of a file; return False if it has none. Raises BadInput if it is missing, no file, or damaged."""
+    """Tell whether a file has a seal, and verify it; raises BadInput if the file is missing, irregular or damaged."""
     with reading(path):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -153,7 +153,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
     file.seek(max(0, size - SEAL))
     seal = file.read(SEAL)
     if not seal.startswith(MARK):
-        # Bytes after the end stated in the HDF5 header can only be a damaged seal.
+        # Bytes after the end that the HDF5 header states can only be a damaged seal.
         if end is not None and end < size:
             raise BadInput(damaged)
         return False
@@ -169,7 +169,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
 
 
 def _end_of_hdf5(head: bytes) -> int | None:
-    """Return the end of the HDF5 data as its header states it; None if the header is not of a usual form.
+    """Return the end of the HDF5 data according to its header, in bytes; None if the header has no usual form.
 
     Format: https://docs.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html, section II.A.
     """
@@ -181,7 +181,7 @@ def _end_of_hdf5(head: bytes) -> int | None:
 
 
 def _check_layout(path: str | os.PathLike[str]) -> None:
-    """Refuse arrays that are in other files, or larger than the size of the file can account for, see `FileLayout`.
+    """Refuse arrays that are in other files, or larger than the size of the file can account for; see `FileLayout`.
 
     Raises BadInput, and any error of h5py for a file that is not HDF5.
     """

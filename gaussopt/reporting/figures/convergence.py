@@ -84,7 +84,7 @@ def evolution() -> Figure:
 
 
 def order(residuals: Sequence[float]) -> float | None:
-    """Return log r_{k+1} / log r_k (2: quadratic, 1: linear) of the last step to end above rounding errors, or None."""
+    """Return log r_{k+1} / log r_k (2: quadratic, 1: linear) for the last r_{k+1} above ROUNDING; None without any."""
     for before, after in reversed(list(pairwise(residuals))):
         if before < 0.1 and after > ROUNDING:
             return float(np.log(after) / np.log(before))

@@ -1,4 +1,4 @@
-"""A motion as a block of a report: animation, still picture, description, and data."""
+"""Make the block of a report on a motion: animation, still picture, description, and data."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ def animation_block(
 ) -> Animation:  # fmt: skip
     """Make the block of a report on a motion until `t_end` (s): animation, still picture, description, and data.
 
-    The sketch is that of the problem in the variant of the trajectory; the speed of playback is added to the caption.
-    Further motions `beside` it are drawn in the same picture, where `label` names the first. Raises BadInput if there
-    is no sketch, or if it fails.
+    The sketch is that of `problem`; the speed of playback is added to the caption. Further motions, `beside`, are drawn
+    in the same picture, where `label` names the first motion. Raises BadInput if there is no sketch, or if it fails.
     """
     scene = scene_of(
         trajectory, sketch_of(problem), parameters_of(trajectory, problem), beside=beside, label=label, t_end=t_end

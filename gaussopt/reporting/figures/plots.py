@@ -42,7 +42,7 @@ def lines(
     x: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], xlabel: str, ylabel: str, *,
     markers: Mapping[str, tuple[Vector, Vector]] | None = None, **frame: Any,
 ) -> str:  # fmt: skip
-    """Draw curves over a common abscissa or one each, and points (`markers`); `frame` are fields of `Frame`."""
+    """Draw curves, over a common abscissa or each over its own, and points `markers`; `frame` has fields of `Frame`."""
     how, marked = Frame(**frame), markers or {}
     figure, axes = _new(how.size, xlabel, ylabel)
     for (label, y), style in zip(curves.items(), forms(curves), strict=True):
@@ -76,7 +76,7 @@ def _logarithmic(axes: Any) -> None:
 
 
 def dots(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str) -> str:
-    """Draw a row of points on a logarithmic axis for each name, one point per part; zeros are left out."""
+    """Draw a row of points for each name, one point per part, over a logarithmic axis; zeros are left out."""
     figure, axes = _new((6.4, 1.1 + 0.26 * len(names)), xlabel)
     rows = np.arange(len(names))
     for i, (label, values) in enumerate(parts.items()):
@@ -119,10 +119,10 @@ def sweeps(
 
     Parameters
     ----------
-    bands : (low, high), drawn as bars through the points
-    joined : labels whose points are joined by lines; by default all
-    hollow : (k,) bool, points drawn without filling
-    looks : the look number of each competitor, so that it looks the same in all figures
+    bands : by label, (low, high), drawn as bars through the points
+    joined : labels whose points are joined by lines; by default all labels
+    hollow : by label, mask (k,) of the points drawn without filling
+    looks : by label, the look number of a competitor, which gives it the same look in all figures
     """
     figure, axes = _new((6.8, 3.9), xlabel, ylabel)
     for i, (label, (x, y)) in enumerate(curves.items()):
@@ -144,7 +144,7 @@ def sweeps(
 
 
 def boxes(names: Sequence[str], groups: Mapping[str, Sequence[Sequence[float]]], xlabel: str) -> str:
-    """Draw horizontal boxes from five quantiles (5, 25, 50, 75, 95 %), one per group for each name.
+    """Draw horizontal boxes from five quantiles (5, 25, 50, 75, 95 %), one for each name in each group.
 
     A box with NaN is left out.
     """
@@ -168,7 +168,7 @@ def _new(size: tuple[float, float], xlabel: str, ylabel: str = "") -> tuple[Any,
     """Make a figure of `size`, inches, with its axes."""
     from matplotlib.layout_engine import TightLayoutEngine
 
-    # This engine makes one pass, while "constrained" makes two, as does "tight" if it is given a rectangle.
+    # This engine makes one pass over the figure; "constrained", and "tight" with a rectangle, would make two.
     figure = figure_of(size, TightLayoutEngine(rect=None))  # type: ignore[arg-type]
     axes = figure.add_subplot()
     return figure, styled(axes, xlabel, ylabel)

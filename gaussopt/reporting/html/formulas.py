@@ -38,10 +38,10 @@ _LIMITS = ("min", "max", "inf", "sup", "lim")
 _THIN, _THICK = "0.167em", "0.278em"
 
 _ROWS = ("math", "mrow", "mstyle", "msqrt", "mtd")
-"""Elements whose children are side by side."""
+"""Elements whose children form a row."""
 
 _RELATION_NAMES = ("⟂", "∥", "∣")
-"""Relations that latex2mathml returns as identifiers."""
+"""Relations that latex2mathml returns as identifiers instead of operators."""
 
 _LONG = 18
 """Length in characters below which formulas are not broken."""
@@ -93,7 +93,7 @@ Kind = Literal["text", "formula", "reference"]
 
 
 def _parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
-    """Yield the kind of each part of a text, and its plain text, its LaTeX or the anchor that it refers to."""
+    """Yield the kind of each part of a text with its content: plain text, LaTeX, or the anchor that it refers to."""
     end = 0
     for match in _INLINE.finditer(text):
         yield from _plain_parts(text[end : match.start()], references)
@@ -134,7 +134,7 @@ def _pieces(latex: str, *, displayed: bool) -> tuple[str, ...] | None:
 
 
 def _between(children: list[ElementTree.Element]) -> list[list[ElementTree.Element]]:
-    """Split at wide spaces, which are dropped."""
+    """Split a row at wide spaces, which are dropped."""
 
     def wide(element: ElementTree.Element) -> bool:
         width = element.get("width", "")
@@ -187,17 +187,15 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
 
 
 def _script(element: ElementTree.Element) -> None:
-    """Give a script letter the code point of its own, since Chromium ignores the attribute for it."""
+    """Replace a script letter by the Unicode character for it, since Chromium ignores the attribute mathvariant."""
     letter = element.text or "-"  # the converter itself does this for the other capital letters
-    if (
-        element.attrib.get("mathvariant") == "script" and letter in "ACDGJKNOPQSTUVWXYZ"
-    ):  # the converter does the others
+    if element.attrib.get("mathvariant") == "script" and letter in "ACDGJKNOPQSTUVWXYZ":
         element.text = chr(0x1D49C + ord(letter) - ord("A"))
         del element.attrib["mathvariant"]
 
 
 def _space(parent: ElementTree.Element) -> None:
-    """Space operators and function names as TeX does; MathML alone would space function names like any operator."""
+    """Set the space around operators and function names as TeX does; MathML alone would treat both alike."""
     children = list(parent)
     for before, child in zip((None, *children), children, strict=False):
         if child.tag == "mi" and child.text in _RELATION_NAMES:

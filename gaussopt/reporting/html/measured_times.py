@@ -1,4 +1,4 @@
-"""List of the measured times in the files of a report; all other content is the same in every run of the same code."""
+"""List the measured times in the files of a report; all other content is the same in every run of the same code."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ OPEN_FINDINGS = 7
 """Number of findings that are shown at first; further findings are folded."""
 
 OPEN_ROWS = 40
-"""Longest table that is shown in full; longer tables are folded, and left out in print, where their files remain."""
+"""Rows of the longest table that is shown in full; longer tables are folded, and in print only their files remain."""
 
 
 def write(document: Document, out: Path) -> Path:

@@ -23,10 +23,10 @@ class Cell:
 
     Attributes
     ----------
-    value : the full number, which sorting and copying use; "" for a text
+    value : the number with all digits, for sorting and copying; "" for a text
     source : a text with formulas or negative numbers as typed, for copying; "" if the displayed text is the same
-    timed : whether it holds a measured time
-    kind : for the head of a column: "n" if it holds numbers, "p" prose, "" words
+    timed : whether the cell holds a measured time
+    kind : for the head of a column: "n" if the column holds numbers, "p" for prose, "" for words
     """
 
     html: Markup

@@ -20,7 +20,7 @@ texts = Texts(__file__, str)
 
 
 def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
-    """Return one row for each point."""
+    """Return a table with one row for each point: the coordinates of the point, and the given columns."""
     dims: dict[str, Any] = {label: values.round(6) for label, values in dimensions(atlas, plain=True).values()}
     dims["signs of slip"] = [slip_label(s) for s in atlas.slips]
     return pd.MultiIndex.from_product(list(dims.values()), names=list(dims)).to_frame(index=False).assign(**columns)
@@ -92,7 +92,7 @@ def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
 
 
 def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
-    """Return a table of how often each class of the printed QP's answers was predicted by the criterion."""
+    """Return a table that counts, for each class of the printed QP's answers, the predictions of the criterion."""
     predicted, qp = atlas.codes("predicted"), atlas.codes("qp")
     rows = []
     for code, label in enumerate(CLASSES["qp"]):

@@ -1,4 +1,4 @@
-"""The report on the benchmark problems of the field: errors against published values, and computation times."""
+"""The report on benchmark problems from the literature: errors against published values, and computation times."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _formulations_table(rows: Sequence[PublishedRun]) -> Table:
 
 
 def _why_table(found: Measured) -> Table:
-    # A stepper gives the same warnings with every formulation; another table lists the formulations that do not fit.
+    # Warnings depend on the stepper, not the formulation; another table lists the formulations that do not fit.
     rows = [r for r in found.steppers if r.warned or not r.reached]
     rows += [r for r in found.formulations if not (r.reached or r.status == "refused")]
     told = [(r.case, r.stepper, r.setting, r.formulation, r.message) for r in rows]

@@ -91,7 +91,7 @@ def _changes(found: Changes) -> Section:
 
 
 def _machines(results: Results) -> Section | None:
-    """List where and when records were made, unless all on one machine; and contradictions between merged records."""
+    """List where and when records were made, and contradictions between them; None if there is only one machine."""
     by = gathered(
         (r for r in (*results.answers, *results.times) if r.made), lambda r: (r.source.machine, *machine_of(r.made))
     )
@@ -114,7 +114,7 @@ def _how_to_read(meta: Mapping[str, Any]) -> Section:
 
 
 def _convergence(judged: Sequence[Answers]) -> Section | None:
-    """Show convergence of the iterative solvers in the comparison, on the problems for which it is recorded."""
+    """Show the convergence of the iterative solvers in the comparison; None without figures for its problems."""
     problems = {a.source.name for a in judged if a.source.kind == "problem"}
     figures = convergence.of_compared(problems, {base_of(a.solver) for a in judged})
     return Section("convergence", "Convergence", tuple(figures)) if figures else None

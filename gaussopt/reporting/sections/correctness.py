@@ -35,7 +35,7 @@ MOST_REASONS = 12
 
 
 def section(groups: Sequence[Group], answers: Sequence[Answers], files: Mapping[str, Sequence[str]]) -> Section:
-    """Show claims of solvers, wrong formulations, a matrix for each problem or family, and the solvers of each file.
+    """Show claims of solvers, wrong formulations, a table of pairs for each group, and which solvers solved each file.
 
     `files` are file names, by the name of their group of contact problems.
     """
@@ -107,7 +107,7 @@ def _matrices(group: Group) -> list[Block]:
 
 
 def _cell(cases: Sequence[TimedAnswers] | None, steps: int) -> float | str:
-    """Return a pair's result on the steps of a group, with the number of steps asked unless it is all of them."""
+    """Return a pair's result on the steps of a group, with the number of its steps unless it was given all of them."""
     asked = [c for c in cases or () if not c.answers.refused and c.steps]
     if not asked:
         return "–"
@@ -165,14 +165,14 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
 
 
 def _asked(table: pd.DataFrame) -> dict[Any, str]:
-    """State, for each pair that was asked at only some of the steps of the table, how many these are."""
+    """Return a text with the number of steps for each pair that was given only some of the steps of the table."""
     steps = table[["source", "step"]].drop_duplicates()
     own = table.drop_duplicates(["formulation", "solver", "source", "step"]).groupby(["formulation", "solver"]).size()
     return {pair: f" (asked at {n} of {plural(len(steps), 'step')})" for pair, n in own.items() if n < len(steps)}
 
 
 def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
-    """Name the pairs that are right on every step, and those that are not; `pairs` maps each pair to which it is."""
+    """Name the pairs that are right on every step, and those that are not; `pairs` holds a truth value for each."""
     lines = []
     for entry, right in (("everywhere", True), ("not-everywhere", False)):
         told = [(pair, asked.get(pair, "") * right) for pair, is_right in pairs.items() if is_right == right]
@@ -189,7 +189,7 @@ def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
 
 
 def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
-    """Name the unconfirmed claims, "solved" and "infeasible" alike."""
+    """Describe the false claims of each solver, "solved" and "infeasible" alike."""
     judged = metrics.liars(answers)
     liars = [r for r in judged if r.solver not in swept]
     lines = [
@@ -234,7 +234,7 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
     lines = []
     for solver, of in gathered(times, lambda t: t.solver).items():
         told, known = [t for t in of if math.isfinite(t.replayed)], [t for t in of if t.remembers]
-        # A solver that keeps answers shows it in every row; a single row, or a few, may be disturbed measurements.
+        # A solver that remembers answers is fast in every record; a few fast records may be disturbed measurements.
         if len(known) > 1 and 2 * len(known) >= len(told):
             share = max(t.replayed for t in known)
             lines.append(texts("remembers", solver=solver, share=share, rows=plural(len(known), "row"), all=len(told)))
@@ -244,7 +244,7 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
 
 
 def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
-    """Count steps of each source, over all solvers, that the mask `which` of rows selects, in a sentence if any."""
+    """Return a sentence with the number of steps by source that the mask `which` selects for any solver, if any."""
     there = which.groupby([table["name"], table["source"], table["step"]], sort=False).any()
     named = [
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"
@@ -269,7 +269,7 @@ def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
 
 
 def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
-    """Return the reasons of records, or else of their failures, with the number of each, the most frequent first.
+    """Return the reasons in records, or their failures if they have none, with counts, the most frequent first.
 
     Reasons that differ only in numbers count as the same; the most frequent wording is returned.
     """

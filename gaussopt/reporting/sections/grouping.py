@@ -16,7 +16,7 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 SWEEP = 3
-"""Largest number of option sets of a solver that are not yet an accuracy sweep; sweeps are shown with accuracy only."""
+"""A solver with more option sets than this has an accuracy sweep, which is shown only where accuracy is compared."""
 
 FIRST = ("gauss", "lcp-qp", "lcp")
 """Formulations preferred for comparing solvers, among those that equally many solvers accept."""
@@ -46,7 +46,7 @@ class Group:
 
     @property
     def ranked(self) -> bool:
-        """Tell whether solvers are compared over the whole group; families of steps are compared along their dials."""
+        """Tell whether solvers are compared over the whole group; on families of steps this is done along dials."""
         return self.kind != "family" or is_contact_formulation(self.formulation)
 
     @property
@@ -80,7 +80,7 @@ def _widest(answers: Sequence[Answers]) -> str:
 
 
 def group_of(record: CaseRecord) -> tuple[str, str, str]:
-    """Return the kind, name and machine; all single programs form one group."""
+    """Return the kind, name and machine of the group of a record; all single programs form one group."""
     source = record.source
     return source.kind, source.part if source.kind in ("qp", "lcp") else source.name, source.machine
 
@@ -99,7 +99,7 @@ def groups(results: Results) -> list[Group]:
 
 
 def anchor_of(*words: str) -> str:
-    """Return the slug of words for a file name and an anchor."""
+    """Return a slug made of words, for file names and anchors."""
     text = "-".join(w for w in words if w).lower()
     return "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in text).split())
 

@@ -48,7 +48,7 @@ AS_USED = "each started as in a simulation"
 class Speed:
     """Costs and means of a group, computed once for its tables, figures and findings.
 
-    `beside` are costs of further stages, by name, which do not rank the solvers, if the group has re-solves.
+    If the group has re-solves, `beside` holds costs of further stages by name, which do not rank the solvers.
     """
 
     group: Group
@@ -86,7 +86,7 @@ class Speed:
 
 
 def by_formulation(group: Group) -> str:
-    """Return the formulation as captions name it."""
+    """Return the words for the formulation of a group in captions; "" without a formulation."""
     return f"formulation {group.formulation}, " if group.formulation else ""
 
 
@@ -234,7 +234,7 @@ def profile_figure(name: str, table: Costs, what: str, looks: Mapping[str, int] 
 
 
 def findings(speeds: Sequence[Speed]) -> list[str]:
-    """Name the three fastest by shifted geometric mean, for each problem and family."""
+    """Name, for each problem and family, the three fastest competitors by shifted geometric mean."""
     lines = []
     for s in speeds:
         means = s.pair_means if s.several else s.means
@@ -260,7 +260,7 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
 
 
 def precision_section(groups: Sequence[Group], looks: Mapping[str, int]) -> Section | None:
-    """Draw error against time, and name the fastest at an accuracy, for each problem or family."""
+    """Draw error against time, and name the fastest solvers at each accuracy, for each problem or family."""
     parts = []
     for group in groups:
         exact = [a for a in group.answers if a.exact]

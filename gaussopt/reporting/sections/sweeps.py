@@ -75,7 +75,7 @@ def _dial(
 
 
 def _fast(pairs: Sequence[Place]) -> list[str]:
-    """Return pairs that are fast along the dial: by the mean logarithm of the factor to the fastest at each value."""
+    """Return the pairs that are fastest along the dial, by the mean logarithm of time over least time at each value."""
     work = pd.Series({(p.others, p.value, p.label): p.work for p in pairs}).unstack()
     # A failure, or a value at which all fail, counts as a factor of 1000; this only decides which pairs are drawn.
     factors = work.div(work.min(axis=1), axis=0).clip(upper=1e3).fillna(1e3)
@@ -83,7 +83,7 @@ def _fast(pairs: Sequence[Place]) -> list[str]:
 
 
 OF_TIME = ("seconds", "q25", "q75", "success")
-"""Columns of the frame that depend on times, as answers that differ during timing count as failures."""
+"""Columns of the frame that depend on times; success does because answers that differ while timed count as failures."""
 
 
 def _frame(found: Sequence[Place]) -> Any:

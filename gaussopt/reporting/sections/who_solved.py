@@ -1,4 +1,4 @@
-"""The report of a comparison on files: which solvers solved each, which are unsolved, all answers to each program."""
+"""The report of a comparison on files: which solvers solved each file, and all answers to each single program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROGRAMS = ("qp", "lcp")
 
 
 def table(group: Group, files: Sequence[str] = ()) -> Table:
-    """Return a row for each file, in the order of the answers: the pairs whose answers are confirmed from every start.
+    """Return a table of the files, in the order of the answers, with the pairs that solve each from every start.
 
     `files` are the file names if they are the items of one source; otherwise each source is one file.
     """
