@@ -49,7 +49,7 @@ class Formulation(ABC):
     sparse: ClassVar[bool] = False
 
     def contacts(self, step: StepData) -> NDArray[np.intp]:
-        """Return the contacts that take part; if the step knows its gaps, those that touch and stay in touch."""
+        """Return the contacts that take part: all, or, if gaps are known, contacts that touch and do not open."""
         return closed_contacts(step)
 
     def prepare(self, step: StepData) -> StepData:
@@ -81,14 +81,14 @@ class Formulation(ABC):
         """Return the candidate; the pair (a, lam) is enough if there are no contacts."""
 
     def again(self, data: Any, x: Vector, y: Vector | None) -> Program | None:
-        """Return the next program of an iteration whose steps are programs, None when it has ended."""
+        """Return the next program of an iteration whose steps are programs; None when the iteration has ended."""
         return None
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
         """Refine `found`, which did not pass although the solver claims that x solves the program.
 
-        None where the formulation reads its answer back without loss, or x does not solve the program up to rounding
-        error: then the error is that of the solver.
+        None if the formulation recovers its answer without loss of digits, or if x does not solve the program up to
+        rounding error, so that the error comes from the solver.
         """
         return None
 
