@@ -25,7 +25,7 @@ class Element:
 
     Attributes
     ----------
-    only : for an element of one dimension alone, that dimension, 2 or 3, and the element to use in the other
+    only : for an element of the plane or of space only, its dimension, 2 or 3, and the element to use in the other case
     positive, not_negative : names of attributes that are lengths, m, and must be positive, or not negative
     """
 
@@ -159,7 +159,7 @@ class Joint(Element):
             self.moves = None  # joint coordinates would eliminate the joint force, on which friction depends
 
     def walls(self) -> Mapping[str, tuple[Any, Any]]:
-        """Return by name the gap, m, and the slip, m/s, of each contact with friction, which replaces the row so named.
+        """Return by name the gap, m, and slip, m/s, of each contact with friction, which replaces the row of that name.
 
         The contacts are two-sided: |lam_T| <= mu |lam_N|, and lam_T = -mu |lam_N| sign(slip) while the contact slips.
         """

@@ -32,7 +32,7 @@ CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
 
 
 def as_solids(name: str, shape: Any) -> tuple[Solid, ...]:
-    """Return the solids of a body from its `shape`, none if that is None; raises BadInput."""
+    """Return the solids of a body from its `shape`, no solids if it is None; raises BadInput."""
     if shape is None:
         return ()
     found = tuple(shape) if isinstance(shape, list | tuple) else (shape,)

@@ -247,5 +247,5 @@ class PileSystem(AbstractSystem):
         return self.equations.turning
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
-        """Return a warning on bodies without a contact that are inside each other; None if there are none."""
+        """Return a warning on bodies without a contact that overlap; None if there are none."""
         return self.equations.overlap(q)

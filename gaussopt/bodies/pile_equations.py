@@ -234,7 +234,7 @@ def _frames(n: Matrix) -> Blocks:
 def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
     """Return the corners of rectangles that two boxes share; half edges a and b, d from the centre of a to that of b.
 
-    A corner is its point and face normal in the frame of a, and its point in the frame of b. No corners if apart.
+    A corner is its point and face normal in the frame of a, and its point in the frame of b. Boxes apart share none.
     """
     low, high = np.maximum(-a, d - b), np.minimum(a, d + b)
     found = []

@@ -1,8 +1,8 @@
 """Joint coordinates: bodies placed one after the other along a spanning tree of joints, from the ground outwards.
 
-A joint between a body already placed and one not yet placed determines the pose of the second by its freedoms: with
-the frame F = R_a A_a and the joint's point o on the first body, a slide by x moves o by F_1 x, a turn by x rotates
-F about its first axis, and
+A joint between a placed body a and a body b that is not yet placed determines the pose of b by its freedoms: with the
+frame F = R_a A_a and the joint's point o on a, a slide by x moves o by F_1 x, a turn by x rotates F about its first
+axis, and
 
     R_b = F A_b^T,   r_b = o - R_b s_b,   omega_F <- Rot(x)^T omega_F + x' e_1,   omega_b = A_b omega_F (frame of b),
 

@@ -23,7 +23,7 @@ SEARCH = 60
 """Number of steps of the search for tau; any tau gives a valid modulus."""
 
 FASTER = 0.8
-"""Factor per step of the bound on -c above which the search ends."""
+"""Factor by which the bound on -c above which the search ends shrinks in every step."""
 
 
 def monotonicity(problem: ConeComplementarity, seconds: float = np.inf) -> float:

@@ -32,7 +32,7 @@ UNCERTAIN = 1e-7
 
 
 def positive_pivots(W: Matrix, D: Matrix, size: int) -> bool:
-    """Tell whether elimination without exchanges has positive pivots for all W +- D, entry by entry; changes both."""
+    """Tell whether elimination without exchanges has positive pivots for all matrices in W +- D; changes W and D."""
     for p in range(size):
         pivot = W[p, p]
         least = pivot - D[p, p]

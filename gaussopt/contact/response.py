@@ -30,7 +30,7 @@ INERT = 1e-12
 """Acceleration of a row by its own force, relative to that without joints, up to which it counts as zero."""
 
 CANCELLED = 16 * EPS
-"""Response to a force, or acceleration without contact forces, up to which, relative to its terms, it is rounding."""
+"""Size, relative to its terms, up to which a response or an acceleration without contact forces is a rounding error."""
 
 
 def without_rounding(value: Matrix, size: Matrix) -> Matrix:

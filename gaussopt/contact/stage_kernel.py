@@ -41,7 +41,7 @@ def stage(
     data : flat; M, Q - h, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu of all k contacts, each in rows
     n, m, k, d : coordinates, joint rows, contacts, tangents
     closed : (c,), the contacts that are closed
-    modes : flat; sigma (k, d) of the phase, then its walls (k,)
+    modes : flat; sigma (k, d) of the phase, then the sign of each contact's normal, by its wall (k,)
     active : (2 p - c,)
         In and out: the pairs of the complementarity problem with w_i = 0: normals, then stick, then slip.
     space : StageWorkspace

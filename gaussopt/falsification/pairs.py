@@ -99,7 +99,7 @@ class ComparedPair:
     """Two formulations that are compared on a space of examples."""
 
     def __init__(self, a: Given, b: Given, space: Space) -> None:
-        """Look both up; raises UnknownName and BadInput."""
+        """Look up both formulations; raises UnknownName and BadInput."""
         for name in (g for g in (a, b) if isinstance(g, str)):
             if (name in LAWS) != isinstance(space, Impacts) or (name == "none"):
                 raise BadInput(f"{name!r} cannot be compared here; impact laws are compared with each other.")

@@ -85,7 +85,7 @@ class Search:
 
     @property
     def over(self) -> bool:
-        """Whether the time is up."""
+        """Whether the time limit is exceeded."""
         return self.spent > self.seconds
 
     @property

@@ -1,4 +1,4 @@
-"""The interface of formulations: whether a step fits, the program made of it, and the answer read back."""
+"""The interface of formulations: whether a step fits, which program it becomes, and how the answer is recovered."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Formulation(ABC):
         return step
 
     def refuses(self, step: StepData) -> str | None:
-        """Return why the step does not fit, apart from the form of its matrices, or None if it fits."""
+        """Return the reason why the step does not fit, apart from the form of its matrices, or None if it fits."""
         return f"it takes steps without contacts, and this one has {step.k}" if step.k else None
 
     def misfit(self, step: StepData) -> str | None:
-        """Return why the step does not fit, including the form of its matrices, or None if it fits."""
+        """Return the reason why the step does not fit, including the form of its matrices, or None if it fits."""
         if step.sparse and not self.sparse:
             return f"it needs dense matrices, and this step of {step.n} coordinates is sparse; use gauss or lagrange"
         return self.refuses(step)

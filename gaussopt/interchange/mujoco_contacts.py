@@ -78,7 +78,7 @@ class NearContacts(NamedTuple):
 def look_ahead(model: Any, place: Callable[[], None]) -> float:
     """Make MuJoCo find contacts and limits up to the largest distance that its memory allows; return it, m or rad.
 
-    `place` sets the start, and raises BadInput if the memory is too small; this error passes at the smallest distance.
+    `place` sets the start, and raises BadInput if the memory is too small; so does this function if no distance fits.
     """
     gaps, margins = (model.geom_gap, model.pair_gap), (model.jnt_margin, model.tendon_margin)
     before = [x.copy() for x in (*gaps, *margins)]

@@ -76,7 +76,7 @@ def problem_from_mujoco(
     Raises
     ------
     BadInput
-        As in `from_mujoco`; for height fields that can touch others; for parts that a motion cannot hold: actuators
+        As in `from_mujoco`; for height fields that can touch others; for parts that motions do not support: actuators
         with delays or activations of unusual dynamics, springs that yield, adhesion, moving surfaces, plugins with
         states, and a control callback of MuJoCo; or if `control` returns no finite numbers, (nu,).
 
@@ -232,7 +232,7 @@ class MujocoSystem(SteppedSystem):
         )  # fmt: skip
 
     def _lengths(self, q: Vector) -> Matrix:
-        """Return the rows e of the unit length of quaternions, (quaternions, n)."""
+        """Return the rows e that keep quaternions at unit length, (quaternions, n)."""
         U = np.zeros((len(self._quaternions), len(q)))
         for row, (at, _) in zip(U, self._quaternions, strict=True):
             row[at : at + 4] = q[at : at + 4]

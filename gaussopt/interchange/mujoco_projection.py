@@ -106,7 +106,7 @@ class BoundedProjection:
         return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities.rows(near)[1] ** 2))
 
     def _refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector], mends: bool = True) -> None:
-        """Raise BadInput if a displacement, (nv,), is too large for the error, or, by `mends`, does not reduce it.
+        """Raise BadInput if a displacement, (nv,), is too large for the error, or if `mends` is False.
 
         `open_by` are names and depths of contacts, and names and residuals of equality rows, m or rad.
         """

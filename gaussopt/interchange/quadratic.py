@@ -37,7 +37,7 @@ MPS = re.compile(rb"(\s*\*[^\n]*\n|\s*\n)*\s*(NAME|ROWS|OBJSENSE)\b")
 """Beginning of an MPS or QPS file, which is a text: comments, then a section."""
 
 MOST_ENTRIES = 4_000_000
-"""Largest number of entries of a matrix that is made dense, as certificates prove more then, and of sparse entries."""
+"""Largest number of entries with which a matrix is made dense, so that certificates prove more, or stays sparse."""
 
 MOST_BYTES = 200_000_000
 """Largest number of bytes that a MATLAB file may unpack to."""

@@ -54,9 +54,9 @@ class System(AbstractSystem):
     force : (n,) array or callable (t, q, v) -> (n,), generalised applied force Q
     equality : callable (t, q, v) -> (J, gamma) or (J, gamma, J_terms), optional
         Equality constraints on the acceleration, J (m, n) and gamma (m,). Rows of holonomic
-        constraints come first, in the order of `position`. Where an entry of J is a difference of larger numbers
-        and may be pure rounding error, the same entry of J_terms (m, n) is the sum of their absolute values; without
-        J_terms, rounding errors are taken as relative to the entries of J.
+        constraints come first, in the order of `position`. J_terms (m, n) serves for entries of J that are differences
+        of larger numbers and may be pure rounding error: it holds the sums of the absolute values of these numbers.
+        Without J_terms, rounding errors are taken as relative to the entries of J.
     inertia : callable (t, q, v) -> (n,), optional
         Velocity-dependent inertia terms h on the left-hand side; 0 if absent.
     position : callable (t, q) -> (m_h,), optional

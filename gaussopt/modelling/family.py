@@ -81,7 +81,7 @@ class Family(ABC):
         """
 
     def dial(self, name: str) -> Dial:
-        """Return the dial with a name; raises BadInput, which suggests the nearest name."""
+        """Return the dial called `name`; raises BadInput, which suggests the nearest name."""
         for dial in self.dials:
             if dial.name == name:
                 return dial
@@ -120,7 +120,7 @@ def sweep_values(dial: Dial, low: float, high: float) -> tuple[float, ...]:
     """Return round values from low to high, both included; about six to ten for the full range of a dial.
 
     A logarithmic dial takes 1, 2 and 5 times each power of ten, or only the powers if these are too many; a
-    linear one takes multiples of 1, 2 or 5 times a power of ten.
+    linear dial takes multiples of 1, 2 or 5 times a power of ten.
 
     Raises BadInput if an end is out of range, or low is above high.
     """

@@ -104,7 +104,7 @@ class GeneratedFunctions:
         try:
             # Lists, not arrays: CPython computes with floats several times faster than with NumPy scalars.
             getattr(self.module, name)(t, *[x.tolist() for x in state], p.list, out)
-        except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:  # TypeError: complex, or no case
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:  # TypeError: a value is complex
             raise Undefined(str(error)) from None
         flat = np.frombuffer(out) if out else np.zeros(0)
         if not all_finite(flat):

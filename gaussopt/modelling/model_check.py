@@ -39,7 +39,7 @@ def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[s
     Returns
     -------
     tuple of str
-        A sentence for each mistake: what is wrong, where, and how to correct it. Models without one may still be wrong.
+        A sentence for each mistake: what is wrong, where, how to correct it. An empty tuple does not prove correctness.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def _unused(system: AbstractSystem) -> Iterator[str]:
 
 
 def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[str]:
-    """Yield all warnings on a system with initial step data `step`; `fixed`: no parameter changes the start."""
+    """Yield all warnings on a system with initial step data `step`; `fixed` means that no parameter sets the start."""
     yield from system.notes
     if fixed:
         yield from _unused(system)

@@ -1,6 +1,6 @@
 """Prescribed motion of a joint: s - f(t) = 0, with s the angle or displacement that the joint leaves free.
 
-In space the row is 2 tan((s - f) / 2) for an angle: where it is zero, its first and second derivatives are the same.
+In space the row of an angle is 2 tan((s - f) / 2), which has the derivatives of s - f, first and second, where it is 0.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from gaussopt.bodies.element import Joint
 from gaussopt.core.errors import BadInput
 
 MOMENT = 1e-9
-"""Time, relative to 1 s + |instant|, by which values before and after an instant are apart that reveal a jump."""
+"""Time, relative to 1 s + |instant|, from an instant to the points before and after it whose values are compared."""
 
 JUMP = 1e-5
-"""Change between these values, relative to 1 + the absolute value, above which it counts as a jump."""
+"""Difference of these two values, relative to 1 + the absolute value, above which the motion jumps."""
 
 
 class Drive(Joint):

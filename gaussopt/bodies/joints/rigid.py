@@ -50,7 +50,7 @@ class Universal(Joint):
     keeps, moves = (coincide,), (TURN, CROSS, TURN)
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the rows of the point and the row `cross`."""
+        """Return the rows x, y, z and the row `cross`."""
         return {**super().holonomic(), "cross": self.a.axes[0].dot(self.b.axes[0])}
 
 
@@ -115,7 +115,7 @@ class Revolute(Joint):
     Rows x, y; in space x, y, z, tilt1, tilt2. In the plane `mu` is the coefficient of friction between a pin of
     `radius`, m, and two pairs of pads, one pair along each axis of a: the torque is at most mu radius (|F_x| + |F_y|)
     for the joint force F in the axes of a. The limit of a round bearing, mu radius |F|, is the same for a force along
-    an axis of a, and smaller by a factor of down to 1/sqrt(2) for other directions.
+    an axis of a, and down to 1/sqrt(2) times as large for other directions.
     """
 
     keeps, aligned, moves = (coincide, same_axis), 1, (TURN,)

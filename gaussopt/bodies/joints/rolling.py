@@ -4,7 +4,7 @@ In the plane, a disk of radius R about b on the line through a along its axis u,
 
     n . (r_b - r_a) - R = 0,   d/dt (u . (r_b - r_a)) + R (omega_b - omega_a) = 0.
 
-In space, a thin disk about b, whose axis is that of b, rolls on the plane through a with the normal n, the axis of a.
+In space, a thin disk about b, with the axis of b, rolls on the plane through a, whose normal n is the axis of a.
 The plane is at rest or has a prescribed motion without rotation.
 The unit vector e points upwards in the disk, normal to its axis; rho = -R e leads from the centre to the contact:
 
