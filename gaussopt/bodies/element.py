@@ -118,7 +118,7 @@ class Element:
         return ()
 
     def in_space(self) -> Sequence[tuple[str, Solid] | Line | FaceContact | BallContact]:
-        """Return its picture in space: solids, each with the name of its body, lines, and where contact forces act."""
+        """Return its picture in space: pairs of a body's name and a solid, lines, and contacts with directions."""
         return ()
 
 

@@ -112,7 +112,7 @@ class PileEquations:
         return found.reshape(q.size, q.size)
 
     def inertia(self, q: Vector, v: Vector) -> Vector:
-        """Return h: zero for positions, 4 (G'^T I 2 G e' + c e (e' . e')) for a quaternion, with G' = G(e')."""
+        """Return h, which is 0 for positions and 4 (G(e')^T I 2 G(e) e' + c e (e' . e')) for a quaternion e."""
         e, rate, h = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:], np.zeros((self.N, SEVEN))
         turning = self.I * 2.0 * np.einsum("bij,bj->bi", spin_rows(e), rate)
         h[:, 3:] = 4.0 * np.einsum("bij,bi->bj", spin_rows(rate), turning)

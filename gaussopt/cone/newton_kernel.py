@@ -20,7 +20,7 @@ SHIFT = 1e-9
 """Shift of the diagonal of the Jacobian, whose entries are of order one."""
 
 STEPS = 30
-"""Largest number of steps."""
+"""Largest number of steps of Newton's method."""
 
 
 SMALL = 1e-14
@@ -151,7 +151,7 @@ def newton_steps(
 
 @kernel
 def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough: float) -> int:
-    """Take at most `STEPS` steps from r, which is overwritten; return their number."""
+    """Take at most `STEPS` steps of Newton's method from r, which is overwritten; return their number."""
     n, rho = len(q), np.zeros(len(mu))
     J, phi = np.zeros(n * n), np.zeros(n)
     steps_into(w, rho)

@@ -75,9 +75,9 @@ class ContactLCP:
 
     @cached_property
     def slip_mass(self) -> Vector:
-        """Mass moved by the friction of each contact without slip if there were no joints, a power of two, (r,), kg.
+        """Mass that the friction of each contact without slip would move without joints, a power of two, (r,), kg.
 
-        With the joints it may be infinite (a dead centre).
+        Joints may make this mass infinite (a dead centre), so that they are left out.
         """
         return power_of_two(((self.op.rows[self.op.k :] * self.op.scale) ** 2).sum(axis=1))
 

@@ -28,7 +28,7 @@ MODES = 64
 """Largest number of modes of all contacts that are tried."""
 
 UNCERTAIN = 1e-7
-"""Error of every entry of the operator, relative to its terms, under which the determinants must stay positive."""
+"""Error of every entry of the operator, relative to its terms, that must leave the determinants positive."""
 
 
 def positive_pivots(W: Matrix, D: Matrix, size: int) -> bool:

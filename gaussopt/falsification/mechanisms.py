@@ -17,7 +17,7 @@ from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem
 
 SLIP = "slip of contact "
-"""Prefix of a contact's number in the name of its slip sign, in the setting of an example."""
+"""Beginning of the name of a contact's slip sign in the setting of an example; the contact's number follows."""
 
 MOST_CONTACTS = 6
 

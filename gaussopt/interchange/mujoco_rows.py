@@ -39,7 +39,7 @@ STILL = 1e-6
 """Speed, m/s or rad/s, up to which J_dot v, of the order of the squared speed over a length, is negligible."""
 
 SAME = 1e-4
-"""Largest difference of the rate of a distance from the normal velocity, relative to the speed of the coordinates."""
+"""Largest difference between a distance's rate and the normal velocity, relative to the speed of the coordinates."""
 
 PLAIN, ROLLING = 3, 6
 """Numbers of rows of a contact with sliding friction only, and with spinning and rolling friction in addition."""
