@@ -1,7 +1,7 @@
 """Bodies, and points and axes fixed to them.
 
 The centre of mass of a body is at r and its rotation is R; a point at s in the body's frame is at r + R s,
-and an axis with direction u in that frame points along R u. All are SymPy expressions of the body's q and of time.
+and an axis with direction u in that frame points along R u. All are SymPy expressions in the body's q and in time.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ COORDINATES = {"x": "m", "y": "m", "z": "m", "theta": "rad", "e0": "1", "e1": "1
 """Units of the coordinates of a body."""
 
 ROUNDING = 1e-12
-"""Size up to which a negative smallest moment of inertia counts as rounding error, relative to the largest."""
+"""Magnitude, relative to the largest moment of inertia, up to which a negative moment counts as rounding error."""
 
 Vec = Any
 """A SymPy column, (dim, 1)."""
 
 
 def rate(expr: Any, bodies: Iterable[RigidBody]) -> Any:
-    """Return the time derivative of an expression or column, a function of the bodies' coordinates and time."""
+    """Return the time derivative of an expression or column that depends on the bodies' coordinates and on time."""
     found = sp.diff(expr, TIME)
     for q, v in {q: v for body in bodies for q, v in zip(body.q, body.v, strict=True)}.items():
         found += sp.diff(expr, q) * v
@@ -43,18 +43,18 @@ class RigidBody(ABC):
     name : str
     q, v : symbols of all coordinates on which its pose depends, and of their rates
     new_q, new_v : the coordinates and rates that the body itself adds
-    units : of its coordinates, by name
+    units : units of its coordinates, by name
     mass : kg
     inertia : about the centre of mass, kg m^2; in space a tensor, (3, 3)
     quaternion_mass : kg m^2, see `gaussopt.bodies.space.SpaceBody`
     r : (dim, 1), position of the centre of mass in the frame of the ground, m
-    angle : in the plane, rad
-    spin, own_spin : angular velocity in space, (3, 1), in the frame of the ground and in its own frame, rad/s
-    R : (dim, dim), from the frame of the body to that of the ground
+    angle : angle of rotation in the plane, rad
+    spin, own_spin : angular velocity in space, (3, 1), in the frame of the ground and in the body's frame, rad/s
+    R : (dim, dim), rotation matrix from the frame of the body to the frame of the ground
     guess, guess_rate : expressions of parameters for q and v, from which the assembly starts
-    made : elements that were created with it as an end, whether or not they were added to a model
+    made : elements that end on the body, whether or not they were added to a model
     points : positions of named points in the frame of the body, m
-    shape : width and height (m) of a block, or radius of a disk, for its picture; if None, it is drawn by its points
+    shape : width and height of a block, or radius of a disk, for its picture, m; if None, bars join its points
     """
 
     dim = 2
@@ -88,7 +88,7 @@ class RigidBody(ABC):
 
     @property
     def guesses(self) -> tuple[list[Any], list[Any]]:
-        """Guesses of its new coordinates and of their rates, from which the assembly starts."""
+        """Guesses of the body's new coordinates and of their rates, from which the assembly starts."""
         return self.guess, self.guess_rate
 
     @property
@@ -97,9 +97,9 @@ class RigidBody(ABC):
         """Kinetic energy, J."""
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Raise BadInput for a negative mass or moment of inertia, or a value that is no number, for these parameters.
+        """Raise BadInput if a mass or moment of inertia is negative, or a value is no number, for these parameters.
 
-        A mass matrix can hide a negative moment of inertia: about a hinge, m r^2 is added to it.
+        The mass matrix alone does not reveal a negative moment of inertia, to which m r^2 is added about a hinge.
         """
         known = {symbols[name]: values[name] for name in symbols}
         guess, rate = self.guesses
@@ -250,7 +250,7 @@ def _expression(value: Any) -> Any:
 
 
 def frame(owner: str, axis: Vec, normal: Sequence[Any] | None) -> Any:
-    """Return axes: the first along `axis`, in space the second along `normal`, or any direction normal to the axis."""
+    """Return unit axes as columns: the first along `axis`; in space the second along the part of `normal` across it."""
     size = sp.sqrt(axis.dot(axis))
     if size == 0:
         raise BadInput(f"An axis of {owner!r} has no direction; give one that is not zero.")

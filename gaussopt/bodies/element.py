@@ -1,4 +1,4 @@
-"""The interface of elements between two points: joints, forces, contacts; each is in its own file."""
+"""The interface of elements between two points (joints, forces and contacts), and the rows that joints share."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from gaussopt.modelling.solids import BallContact, FaceContact, Line, Plane, Sol
 
 
 class Element:
-    """An element between points a and b; its relative motion is that of b relative to a. Methods default to no effect.
+    """An element between points a and b, for the motion of b relative to a; by default its methods have no effect.
 
     A row is named after the quantity that it fixes, such as x; messages and files put the element's name first: A.x.
     The multipliers of the rows of a joint are the forces and torques that a exerts on b.
 
     Attributes
     ----------
-    only : 2 or 3 for an element for the plane or space only, and the element to use in the other case
-    positive, not_negative : names of its attributes that are positive, or not negative, lengths, m
+    only : for an element of the plane or of space only, its dimension, 2 or 3, and the element to use in the other case
+    positive, not_negative : names of attributes that are lengths, m, and must be positive, or not negative
     """
 
     only: tuple[int, str] | None = None
@@ -47,7 +47,7 @@ class Element:
         return f"<{type(self).__name__} {self.name!r} between {self.a.body.name!r} and {self.b.body.name!r}>"
 
     def scalars(self, **given: Any) -> list[Any]:
-        """Return numbers or expressions, checked; raises BadInput with their names."""
+        """Return the given numbers or expressions after checks; raises BadInput with the name of a wrong value."""
         return [scalar(f"{key} of {self.name!r}", value) for key, value in given.items()]
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
@@ -65,7 +65,7 @@ class Element:
                     raise BadInput(f"{label} of {self.name!r} is {float(length):.6g} m; give one that is {wanted}.")
 
     def told(self, value: Any | Callable[..., Any], *arguments: Any) -> Any:
-        """Return a value, or the result of a function of SymPy expressions; raises BadInput if the function fails."""
+        """Return `value` or, if it is a function, its result for SymPy expressions; raises BadInput if it fails."""
         if not callable(value):
             return value
         try:
@@ -79,7 +79,7 @@ class Element:
             ) from error
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Self:
-        """Return a copy of the element, between the bodies that replace its own bodies in `built`."""
+        """Return a copy of the element in which `built` replaces the bodies of its ends."""
         found = copy.copy(self)
         found.a, found.b = (replace(m, body=built.get(m.body, m.body)) for m in (self.a, self.b))
         return found
@@ -118,25 +118,25 @@ class Element:
         return ()
 
     def in_space(self) -> Sequence[tuple[str, Solid] | Line | FaceContact | BallContact]:
-        """Return its picture in space: solids, each with the name of its body, lines, and where contact forces act."""
+        """Return its picture in space: pairs of a body's name and a solid, lines, and contacts with directions."""
         return ()
 
 
 Keeps = Callable[[Marker, Marker], Mapping[str, Any]]
 TURN, SLIDE, BALL = "turn", "slide", "ball"
-"""Freedoms of a joint: a turn about the first axis, a slide along it, or any rotation."""
+"""Freedoms of a joint: rotation about the first axis, translation along it, or any rotation."""
 
 
 class Joint(Element):
-    """An element with rows.
+    """An element with constraint rows.
 
     Attributes
     ----------
     keeps : functions of a and b that return its holonomic rows by name, such as `coincide`
-    aligned : in space, number of axes, from the first, that a and b must have in the same direction: the rows alone
-        also hold for opposite directions
-    moves : its freedoms in order from a to b: TURN, SLIDE, BALL, or a matrix of new axes in terms of those before; None
-        for a joint that is not described by freedoms and always keeps its rows
+    aligned : in space, number of leading axes that must have the same direction at a and b; the rows alone also hold
+        for opposite directions
+    moves : its freedoms in order from a to b: TURN, SLIDE, BALL, or a matrix of new axes in terms of the previous axes;
+        None for a joint that keeps its rows in joint coordinates too
     """
 
     keeps: tuple[Keeps, ...] = ()
@@ -145,9 +145,9 @@ class Joint(Element):
     mu: Any = sp.Integer(0)
 
     def rub(self, mu: Any) -> None:
-        """Take the coefficient of friction, with which the joint keeps its coordinates.
+        """Set the coefficient of friction; a joint with friction keeps its rows in joint coordinates too.
 
-        Raises BadInput for friction in space, where no direction of the force is that of a wall.
+        Raises BadInput for friction in space, for which there is no model.
         """
         (self.mu,) = self.scalars(mu=mu)
         if self.mu != 0 and self.a.body.dim == 3:
@@ -156,12 +156,12 @@ class Joint(Element):
                 "leave mu out and add an AppliedForce or AppliedTorque, or build the guide of Touch contacts."
             )
         if self.mu != 0:
-            self.moves = None  # in joint coordinates it would have no force, on which friction depends
+            self.moves = None  # joint coordinates would eliminate the joint force, on which friction depends
 
     def walls(self) -> Mapping[str, tuple[Any, Any]]:
-        """Return gaps that friction goes with, each with its slip in m/s, by name; rows of the same names are left out.
+        """Return by name the gap, m, and slip, m/s, of each contact with friction, which replaces the row of that name.
 
-        Each is a two-sided contact: |lam_T| <= mu |lam_N|, and lam_T = -mu |lam_N| sign(slip) while it slips.
+        The contacts are two-sided: |lam_T| <= mu |lam_N|, and lam_T = -mu |lam_N| sign(slip) while the contact slips.
         """
         return {}
 
@@ -173,13 +173,13 @@ class Joint(Element):
         ]
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the rows of all functions in `keeps`, without those whose place walls take."""
+        """Return the rows of all functions in `keeps`, without the rows that contacts with friction replace."""
         gone = self.walls() if self.mu != 0 else {}
         rows = {name: row for kept in self.keeps for name, row in kept(self.a, self.b).items()}
         return {name: row for name, row in rows.items() if name not in gone}
 
     def sides(self) -> Sequence[Any]:
-        """Return the cosines between the axes that must be `aligned`."""
+        """Return the cosines of the angles between the axes that must be `aligned`."""
         axes = zip(self.a.axes, self.b.axes, strict=True) if self.a.body.dim == 3 else ()
         return [x.dot(y) for x, y in list(axes)[: self.aligned]]
 
@@ -188,7 +188,7 @@ class Joint(Element):
         raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
 
     def driven(self, motion: Any) -> Any:
-        """Return a row that is zero at the prescribed `motion`, where it grows with the displacement at rate 1."""
+        """Return a row that is zero at the prescribed `motion`, where its derivative by the displacement is 1."""
         return self.displacement() - motion
 
 
@@ -203,7 +203,7 @@ def coincide(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def on_axis(a: Marker, b: Marker) -> dict[str, Any]:
-    """Return rows n_a . (r_b - r_a), n_a perpendicular to the axis of a, that keep b on the line through a along it."""
+    """Return the rows n . (r_b - r_a), n normal to the axis of a, which keep b on the line through a along the axis."""
     return {f"across{i}" if i > 1 else "across": n.dot(offset(a, b)) for i, n in enumerate(a.axes[1:], 1)}
 
 
@@ -229,7 +229,7 @@ def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def coinciding(name: str, distance: Any) -> tuple[Any, str]:
-    """Return `distance`, by which an element along the line between its ends divides, with a sentence for zero."""
+    """Return `distance`, the divisor of the direction between an element's ends, and a message in case it is zero."""
     return distance, (
         f"The two ends of {name!r} coincide at the start, so that it acts in no direction; guess other places of its "
         "bodies, or take other points of them."
@@ -243,10 +243,10 @@ def angle(a: Marker, b: Marker) -> Any:
 
 
 def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
-    """Return a row; from the angle row of `same_turn` in the plane, subtract the full turns at the guesses `known`.
+    """Return a row, from which the full turns at the guesses `known` are subtracted if it is the row `angle`.
 
-    The directions of axes are known up to full turns: without this, two parallel sliders between the same two bodies
-    could ask for angles that differ by a full turn, and no motion could satisfy both.
+    Directions of axes determine angles only up to full turns: without this, two parallel sliders between the same
+    bodies could require angles that differ by a full turn, and no motion could satisfy both rows.
     """
     value = sp.sympify(row).xreplace(dict(known)) if key == "angle" else sp.Integer(0)
     turns = round(float(value) / (2 * math.pi)) if value.is_number else 0
@@ -265,7 +265,7 @@ def turn(a: Marker, b: Marker) -> Any:
 
 
 def spot(marker: Marker) -> tuple[str, tuple[Any, ...]]:
-    """Return a point as pictures in space need it: the name of its body, "" for the ground, and its position."""
+    """Return a point for pictures in space: the name of its body ("" for the ground), and its position on the body."""
     return "" if marker.body.name == "ground" else marker.body.name, tuple(marker.s)
 
 

@@ -24,13 +24,13 @@ def mechanism(
 
     Parameters
     ----------
-    fill : adds the parts to the model, which has the name, dimension and parameters given here
-    name : of the problem and of its system
-    parameters : in the order of `model.symbols`
+    fill : function that adds the parts to a model with the name, dimension and parameters given here
+    name : name of the problem and of its system
+    parameters : the parameters, in the order of `model.symbols`
     dim : 2 for the plane, 3 for space
     bodies : names of the bodies, for the units of their coordinates
     hold : names of coordinates that keep their guesses at the start
-    variants : by name, other functions that fill the model, and a description of the difference
+    variants : for each name, another function that fills the model, and a description of the difference
     about : title, source, description, t_end, dt, cases and other settings of `Problem`; a `sketch` replaces the
         automatic picture in the plane
     """

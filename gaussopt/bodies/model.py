@@ -1,7 +1,7 @@
 """Mechanisms from bodies and elements: `Model` collects them, derives the system and assembles its start.
 
-The coordinates are either those of all bodies (maximal coordinates), so that M is block diagonal and every joint has
-rows and forces; or those of the joints of a spanning tree (`gaussopt.bodies.tree`):
+The coordinates are either the coordinates of all bodies (maximal coordinates), so that M is block diagonal and every
+joint has rows and forces; or the coordinates of the joints of a spanning tree (`gaussopt.bodies.tree`):
 
     T = sum of 1/2 m r'^2 + 1/2 omega^T I omega,   V = -sum of m g . r + springs,   phi(q, t) = 0,   f(q, v, t) = 0.
 """
@@ -60,16 +60,16 @@ class Model:
     ----------
     dim : 2 or 3
     gravity : dim numbers, m/s^2; zero if not given
-    name : str, by default that of its file
+    name : str, by default the name of its file
     parameters : parameters that the numbers may contain, in addition to those that `parameter` adds
-    coordinates : "maximal" for those of all bodies; "joint" for those of the joints of a spanning tree, which then
-        have no rows, while joints that close loops keep theirs
+    coordinates : "maximal" for the coordinates of all bodies; "joint" for the coordinates of the joints of a spanning
+        tree, which then have no rows, while joints that close loops keep their rows
 
     Attributes
     ----------
     ground : RigidBody, at rest
     t : the time symbol
-    symbols : of the parameters, by name
+    symbols : symbols of the parameters, by name
     bodies, elements : the added bodies and elements, by name
     """
 
@@ -125,10 +125,10 @@ class Model:
         at, angle : guess of the centre, m, and of the angle, rad; in space a quaternion (e0, e1, e2, e3), of any length
         velocity, spin : guess of the velocity, m/s, and of the angular velocity, rad/s; in space three components in
             the frame of the ground
-        points : positions in the frame of the body by name, m
+        points : positions of named points in the frame of the body, m
         shape : radius of a disk, or width and height of a block, m, for the picture; in space radius of a ball, three
             edges of a box, or one or several of `Box`, `Ball`, `Cylinder`, `Capsule` of `gaussopt.bodies`
-        quaternion_mass : in space, kg m^2; if positive, makes the mass matrix regular without changing the motion,
+        quaternion_mass : in space, kg m^2; if positive, it makes the mass matrix regular without changing the motion,
             see `gaussopt.bodies.space.SpaceBody`
         """
         body: RigidBody = (
@@ -206,8 +206,8 @@ class Model:
     def system(self, closed: bool = False) -> AbstractSystem:
         """Return the equations of motion, with names of coordinates, rows and contacts; raises BadInput.
 
-        They are derived as a whole, but by form for more than `MANY` bodies in the plane, see `gaussopt.bodies.tables`.
-        If `closed`, gaps of two-sided contacts are rows and have no friction, as the assembly of a start needs it.
+        For more than `MANY` bodies in the plane, rows of equal form are derived once; see `gaussopt.bodies.tables`. If
+        `closed`, gaps of two-sided contacts become rows without friction, from which a start is assembled.
         """
         self._check({p.name: p.value for p in self.parameters.values()})
         bodies, elements, tree = self.built()
@@ -249,7 +249,7 @@ class Model:
     def to_latex(self) -> str:
         """Return the equations of motion in LaTeX for display; for a large model, only their general form.
 
-        Raises BadInput if they are not derived as a whole, see `system`.
+        Raises BadInput for a model of more than `MANY` bodies whose rows are derived by form; see `system`.
         """
         system = self.system()
         if not isinstance(system, LagrangianSystem):
@@ -259,7 +259,7 @@ class Model:
     def start(
         self, system: AbstractSystem, hold: Sequence[Any] = (), values: Mapping[str, float] | None = None
     ) -> tuple[Vector, Vector]:
-        """Return the state on the constraints nearest to the guesses, see `gaussopt.modelling.assembly.assemble`."""
+        """Return the state on the constraints nearest to the guesses; see `gaussopt.modelling.assembly.assemble`."""
         values = system.parameters if values is None else values
         built = self.built()
         self._check(values)
@@ -316,9 +316,9 @@ class Model:
 
         Parameters
         ----------
-        t_end : s
+        t_end : end time, s
         hold : coordinates, as symbols or names, that keep their guesses
-        more : as in `Problem.of`, except the start
+        more : further arguments of `Problem.of`, except the start
         """
         kept = copy.copy(self)  # parts added later must not change this problem
         kept.bodies, kept.elements = dict(self.bodies), dict(self.elements)

@@ -1,4 +1,4 @@
-"""Boxes that overlap: how deep two boxes are inside each other."""
+"""Find the pairs of boxes that overlap, and the depths of their overlaps."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.linalg.quaternions import spin_rows
 
 PARALLEL = 1e-6
-"""Sine of the angle below which two edges are parallel; the axes of the faces decide then."""
+"""Sine of the angle below which two edges count as parallel, so that they give no separating axis."""
 
 Blocks = NDArray[np.float64]
 
 
 def deepest(at: Blocks, e: Blocks, half: Matrix) -> dict[tuple[int, int], float]:
-    """Return pairs of boxes (i, j), i < j, that overlap in a frame, with their largest depth, m.
+    """Return the pairs of boxes (i, j), i < j, that overlap in any frame, with their largest depth over all frames, m.
 
     Parameters
     ----------
@@ -24,11 +24,11 @@ def deepest(at: Blocks, e: Blocks, half: Matrix) -> dict[tuple[int, int], float]
 
     Notes
     -----
-    A pair is looked at where its bounding spheres may meet. The depth is the shortest way that takes two boxes apart,
-    along one of the fifteen axes of the separating axis theorem.
+    A pair is tested in the frames in which bounding spheres may meet. The depth is the length of the shortest shift
+    that separates the boxes, along one of the fifteen axes of the separating axis theorem.
     """
     reach = 2.0 * float(np.linalg.norm(half, axis=1).max(initial=0.0))
-    from scipy.spatial import cKDTree  # only piles wait for it
+    from scipy.spatial import cKDTree  # imported here, because only piles need it
 
     near = [np.sort(cKDTree(x).query_pairs(reach, output_type="ndarray"), axis=1) for x in at]
     pairs = np.concatenate([np.zeros((0, 2), dtype=np.intp), *near])
@@ -44,7 +44,7 @@ def deepest(at: Blocks, e: Blocks, half: Matrix) -> dict[tuple[int, int], float]
 
 
 def _depths(a: Matrix, b: Matrix, B: Blocks, d: Matrix) -> Vector:
-    """Return depths, m, of pairs of boxes in the frame of the first, where the other is at d with the axes B."""
+    """Return depths, m, of pairs of boxes; in the frame of the first box, the second is at d with the axes B."""
     axes = B.transpose(0, 2, 1)
     across = np.cross(np.eye(3)[:, None], axes[:, None]).reshape(-1, 9, 3)
     length = np.linalg.norm(across, axis=2, keepdims=True)

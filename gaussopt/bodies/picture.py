@@ -32,7 +32,7 @@ CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
 
 
 def as_solids(name: str, shape: Any) -> tuple[Solid, ...]:
-    """Return the solids of a body from its `shape`, none if that is None; raises BadInput."""
+    """Return the solids of a body from its `shape`, no solids if it is None; raises BadInput."""
     if shape is None:
         return ()
     found = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
@@ -54,7 +54,7 @@ def drawn_in_space(
     bodies: Sequence[RigidBody], elements: Sequence[Element], gravity: Sequence[Any], values: Mapping[Any, float],
     built: Sequence[RigidBody],
 ) -> SpacePicture:  # fmt: skip
-    """Return the picture of a model at values of its symbols; inertia and joints show a body without a shape.
+    """Return the picture of a model at values of its symbols; a body without a shape is drawn from inertia and joints.
 
     `built`, the same bodies in the coordinates of the motion, gives their positions.
     """
@@ -129,7 +129,7 @@ def _filled(part: Any, number: Callable[[Any], float]) -> Any:
 
 
 def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any], float]) -> Iterator[Solid]:
-    """Yield a body's shape or, without one, its links and, unless a contact gives a solid, the frame of its inertia."""
+    """Yield a body's shape; if it has none, links to its joints and, unless a contact draws it, the box of `_frame`."""
     if body.shape:
         yield from body.shape
         return
@@ -144,7 +144,7 @@ def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any]
 
 
 def _frame(body: SpaceBody, number: Callable[[Any], float]) -> list[Solid]:
-    """Return the edges of the homogeneous box with the mass and inertia of a body, none if there is no such box."""
+    """Return the edges of the homogeneous box with a body's mass and inertia; no edges if there is no such box."""
     inertia, mass = np.array(body.inertia.applyfunc(number).tolist(), dtype=float), number(body.mass)
     moments, axes = np.linalg.eigh(inertia)
     squares = 6 * (moments.sum() / 2 - moments) * 2 / max(mass, 1e-300)

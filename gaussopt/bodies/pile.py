@@ -1,14 +1,14 @@
 """Piles in space: any number of balls and boxes in contact with each other, floor and walls, evaluated by NumPy.
 
-Coordinates of a body are (x, y, z, e0, e1, e2, e3), see `gaussopt.bodies.space`. A contact has bodies a and b, a
-normal n from a to b, tangents t, and the point of contact p,
+The coordinates of a body are (x, y, z, e0, e1, e2, e3); see `gaussopt.bodies.space`. A contact has bodies a and b, a
+normal n from a to b, tangents t, and a point of contact p:
 
     v = v_b(p) - v_a(p),   g_N' = n . v,   v_T = t . v,   v_i(p) = r_i' + 2 E_i e_i' x (p - r_i).
 
 For a point of b on a face of a, n and t are fixed in a; for a ball b, n is along the line from the nearest point of the
-box a, or from the centre of the ball a. Balls have contacts with all balls, boxes and walls. Corners of a box have
-contacts with all walls; boxes have contacts with each other at the corners of the rectangles that their faces share at
-the start, and a motion warns of boxes that meet in another way.
+box a, or from the centre of the ball a. Balls have contacts with all balls, boxes and walls, and corners of boxes with
+all walls. Boxes have contacts with each other only at the corners of the rectangles that their faces share at the
+start; a simulation warns of boxes that overlap elsewhere.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Pile:
 
     Parameters
     ----------
-    mu, e_N : of all contacts
-    gravity : along -z, m/s^2
+    mu, e_N : coefficients of friction and restitution of all contacts
+    gravity : acceleration of gravity along -z, m/s^2
 
     Examples
     --------
@@ -128,7 +128,7 @@ def piles(
     ----------
     make : returns the pile of a size
     usual : size of the pile in the regular model
-    sizes : of the variants, by name
+    sizes : sizes of the variants, by name
     unit : what the size counts, such as "balls"
     most : number of bodies of the largest pile, for the units of their coordinates
     about : settings of `Problem`, with t_end, dt and a sketch that draws any number of bodies
@@ -165,7 +165,7 @@ def _units(names: Iterable[str]) -> dict[str, str]:
 
 
 class PileSystem(AbstractSystem):
-    """The system of a pile, in closed forms."""
+    """The system of a pile, evaluated in closed form."""
 
     depends_on_time = False
     stepper = "moreau-jean"
@@ -194,11 +194,11 @@ class PileSystem(AbstractSystem):
 
     @property
     def quaternions(self) -> list[tuple[int, range]]:
-        """The row of each body, and its e0 to e3."""
+        """The index of the row e . e = 1, and the coordinate indices of e, for each body."""
         return [(i, range(SEVEN * i + 3, SEVEN * (i + 1))) for i in range(self.equations.N)]
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Return step data of the state; raises BadInput if it is not finite, or has another number of coordinates."""
+        """Return step data of the state; raises BadInput if the state is not finite, or has a wrong length."""
         t, q, v = as_state(t, q, v)
         if len(q) != self.size:
             raise BadInput(
@@ -239,7 +239,7 @@ class PileSystem(AbstractSystem):
         return self.equations.equality(q, v)[0] @ v
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy:
-        """Return the kinetic and potential energy, and the power 0: all other forces are those of contacts."""
+        """Return the kinetic and potential energy, and zero power: apart from weight, only contacts exert forces."""
         return Energy(float(0.5 * v @ self.equations.mass(q) @ v), float(-self.equations.weight @ q), 0.0)
 
     def bending(self) -> Sequence[int]:
@@ -247,5 +247,5 @@ class PileSystem(AbstractSystem):
         return self.equations.turning
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
-        """Return a warning on bodies without a contact that are inside each other; None if there are none."""
+        """Return a warning on bodies without a contact that overlap; None if there are none."""
         return self.equations.overlap(q)

@@ -22,7 +22,7 @@ TOUCH = 1e-9
 """Distance, m, up to which boxes count as touching at the start."""
 
 UNSEEN = 1e-6
-"""Depth, m, from which two bodies without a contact count as inside each other."""
+"""Depth, m, above which two bodies without a contact count as overlapping."""
 
 Blocks = NDArray[np.float64]
 
@@ -69,13 +69,13 @@ class PileEquations:
         self.pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
         self.radii = np.array([b.radius for b in bodies])
         self.half = np.array([np.zeros(3) if b.half is None else b.half for b in bodies])
-        # A normal from the line of centres turns with both; a corner turns with its box and with the face of the other.
+        # Normal rows depend on the positions of bodies in contact with other bodies, and on the quaternions of boxes.
         joined = set(self.pairs.ravel().tolist()) | {i for f in faces if f[0] != self.N for i in (f[0], f[3])}
         of = [range(SEVEN * i, SEVEN * i + 3) for i in joined] + [range(SEVEN * i + 3, SEVEN * (i + 1)) for i in boxes]
         self.turning = tuple(sorted(j for part in of for j in part))
 
     def overlap(self, q: Matrix) -> str | None:
-        """Return a sentence on the boxes without a contact that are deepest in a motion, (F, n), or None."""
+        """Return a sentence on the deepest overlap, in a motion (F, n), of boxes without a contact; None if none."""
         boxes, known = np.flatnonzero(self.radii == 0.0), set(zip(self.a.tolist(), self.b.tolist(), strict=True))
         at = q[np.isfinite(q).all(axis=1)].reshape(-1, self.N, SEVEN)[:, boxes]
         found = deepest(at[:, :, :3], at[:, :, 3:], self.half[boxes])
@@ -103,7 +103,7 @@ class PileEquations:
         return x.reshape(self.N, SEVEN)
 
     def mass(self, q: Vector) -> Matrix:
-        """Return M, with 4 (G^T I G + c e e^T), c the largest inertia, for the quaternions."""
+        """Return M; a quaternion's block is 4 (G^T I G + c e e^T) with the largest moment of inertia c."""
         e, found = self._blocks(q)[:, 3:], np.zeros((self.N, SEVEN, self.N, SEVEN))
         G, each = spin_rows(e), np.arange(self.N)
         turning = np.einsum("bij,bi,bik->bjk", G, self.I, G) + np.einsum("b,bi,bj->bij", self.I.max(axis=1), e, e)
@@ -112,7 +112,7 @@ class PileEquations:
         return found.reshape(q.size, q.size)
 
     def inertia(self, q: Vector, v: Vector) -> Vector:
-        """Return the inertia terms 4 (G'^T I omega' + c e (e' . e')) for the quaternions."""
+        """Return h, which is 0 for positions and 4 (G(e')^T I 2 G(e) e' + c e (e' . e')) for a quaternion e."""
         e, rate, h = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:], np.zeros((self.N, SEVEN))
         turning = self.I * 2.0 * np.einsum("bij,bj->bi", spin_rows(e), rate)
         h[:, 3:] = 4.0 * np.einsum("bij,bi->bj", spin_rows(rate), turning)
@@ -120,7 +120,7 @@ class PileEquations:
         return h.ravel()
 
     def equality(self, q: Vector, v: Vector) -> tuple[Matrix, Vector]:
-        """Return the rows 2 e . e'' = -2 e' . e'."""
+        """Return J and gamma of the rows 2 e . e'' = -2 e' . e'."""
         J, each = np.zeros((self.N, self.N, SEVEN)), np.arange(self.N)
         J[each, each, 3:] = 2.0 * self._blocks(q)[:, 3:]
         return J.reshape(self.N, -1), -2.0 * (self._blocks(v)[:, 3:] ** 2).sum(axis=1)
@@ -140,7 +140,7 @@ class PileEquations:
         J, each = np.zeros((k, 3, self.N + 1, SEVEN)), np.arange(k)
         for side, sign in ((0, -1.0), (1, 1.0)):
             i = bodies[:, side]
-            J[each, :, i, :3] = sign * frame  # the two bodies differ
+            J[each, :, i, :3] = sign * frame  # nothing is overwritten, because the two bodies differ
             J[each, :, i, 3:] = 2.0 * sign * _cross(arms[:, side, None], frame) @ E[i]
         rows = J[:, :, : self.N].reshape(3 * k, -1)
         speed, each_rows = (rows @ v).reshape(k, 3), rows.reshape(k, 3, -1)
@@ -182,8 +182,8 @@ class PileEquations:
     def _to_balls(self, r: Matrix, A: Blocks) -> tuple[NDArray[Any], ...]:
         """Return a, b, d and, in the frame of a: which coordinates of b are outside, nearest point, n, and distance.
 
-        A ball a counts as the point at its centre. Of more than one coordinate outside a box, an edge or a corner is
-        nearest; where none is, the nearest face decides, and the distance is negative.
+        A ball a counts as the point at its centre. If several coordinates are outside a box, the nearest point is on an
+        edge or corner; if none is, it is on the nearest face, and the distance is negative.
         """
         a, b = self.pairs.T
         d, half = r[b] - r[a], self.half[a]
@@ -200,7 +200,7 @@ class PileEquations:
         return a, b, d, out, at, n, distance
 
     def _of_balls(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Return the same for balls; the turning of t is left out: it needs slip, where zeta_T is not used."""
+        """Return the same for balls, without the rate of t, which matters only during slip, when zeta_T is unused."""
         a, b, d, out, at, own, distance = self._to_balls(r, A)
         R_a, R_b, turn = self.radii[a][:, None], self.radii[b][:, None], A[a]
         n, at = np.einsum("kij,kj->ki", turn, own), np.einsum("kij,kj->ki", turn, at)
@@ -220,7 +220,7 @@ class PileEquations:
 
 
 def _cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the vector product along the last axis; `numpy.cross` takes many times as long for few vectors."""
+    """Return the vector product along the last axis, many times faster than `numpy.cross` for few vectors."""
     return np.asarray(a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]])
 
 
@@ -232,9 +232,9 @@ def _frames(n: Matrix) -> Blocks:
 
 
 def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
-    """Return the corners of the rectangles that faces of two boxes share; half edges a, b, and d from centre a to b.
+    """Return the corners of rectangles that two boxes share; half edges a and b, d from the centre of a to that of b.
 
-    Each corner has its point and face normal in the frame of a, and its point in the frame of b; empty if apart.
+    A corner is its point and face normal in the frame of a, and its point in the frame of b. Boxes apart share none.
     """
     low, high = np.maximum(-a, d - b), np.minimum(a, d + b)
     found = []

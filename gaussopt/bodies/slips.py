@@ -1,4 +1,4 @@
-"""Slips in a model of bodies: parts that were made but not added, and models in which no motion can begin."""
+"""Mistakes in a model of bodies: parts that were made but not added, and models in which no motion can begin."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gaussopt.core.display import listed
 from gaussopt.core.step_data import StepData
 
 FAR = 1.0
-"""Distance between a body's guess and its place at the start, relative to the largest distance from the origin."""
+"""Distance from a body's guess to its start, relative to the largest distance from the origin, above which to warn."""
 
 
 def _moved(bodies: Mapping[str, RigidBody], guess: Vector, q: Any) -> Iterator[str]:
-    """Yield a sentence for the body whose place was assembled furthest from its guess, if that is far."""
+    """Yield a sentence on the body that was assembled furthest from its guess, if the distance is above `FAR`."""
     names = [str(x) for body in bodies.values() for x in body.new_q]
     if q is None or names != [str(x) for body in bodies.values() for x in body.q] or len(names) != len(guess):
         return  # joint coordinates have no guesses of their own
@@ -40,7 +40,7 @@ def slips(
     bodies: Mapping[str, RigidBody], elements: Mapping[str, Element], gravity: Any, step: StepData,
     guess: Vector,
 ) -> Iterator[str]:  # fmt: skip
-    """Yield sentences on probable mistakes in the bodies and elements, by name.
+    """Yield sentences on probable mistakes in `bodies` and `elements`, which are mappings by name.
 
     `step` is the step at the start, `guess` the coordinates from which the start was assembled, (n,).
     """

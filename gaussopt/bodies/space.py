@@ -1,11 +1,11 @@
 """Bodies in space: q = (x, y, z, e0, e1, e2, e3) with a unit quaternion e.
 
-    omega = 2 E e',   omega' = 2 G e' (in the frame of the body),   R = E G^T,   e . e - 1 = 0
-    E = [-e1  e0 -e3  e2]    G = [-e1  e0  e3 -e2]    T = 1/2 m r'^2 + 1/2 omega'^T I omega'
+    omega = 2 E e',   omega_B = 2 G e' in the frame of the body,   R = E G^T,   e . e - 1 = 0
+    E = [-e1  e0 -e3  e2]    G = [-e1  e0  e3 -e2]    T = 1/2 m r'^2 + 1/2 omega_B^T I omega_B
         [-e2  e3  e0 -e1]        [-e2 -e3  e0  e1]
         [-e3 -e2  e1  e0]        [-e3  e2 -e1  e0]
 
-The mass matrix of e is 4 G^T I G, of rank 3: G e = 0.
+The mass matrix of e is 4 G^T I G. Its rank is 3, because G e = 0.
 
 References
 ----------
@@ -25,7 +25,7 @@ from gaussopt.bodies.body import RigidBody, column, scalar
 from gaussopt.core.errors import BadInput
 
 ROUNDING = 1e-6
-"""Relative excess of a moment of inertia over the sum of the others that is accepted, as tables have few digits."""
+"""Relative excess of a moment of inertia over the sum of the other two up to which it counts as rounding error."""
 
 
 class SpaceFrame(RigidBody):

@@ -1,7 +1,7 @@
 """Models of many bodies: rows and forces of the same form are evaluated together, and M and J are sparse.
 
-Every row phi of a joint, and every potential V and generalised force F, is an expression of few coordinates. With
-placeholders for numbers and parameters, those of similar joints have the same form; each form is derived once,
+Every row phi of a joint, potential V and generalised force F depends on few coordinates. Once placeholders replace
+numbers and parameters, the expressions of similar joints have the same form; each form is derived once,
 
     phi_q,   gamma = -((phi_q v)_q v + 2 phi_qt v + phi_tt),   -V_q,
 
@@ -33,10 +33,10 @@ class Form:
 
     Attributes
     ----------
-    functions : of (t, *q, *v, *d); each returns its values for all members at once, (r, N) or r entries
+    functions : functions of (t, q, v, d) by name, d the placeholders; each returns r arrays (N,) for all N members
     places : coordinate indices of each member
     rows : index of each member among the rows, potentials or forces
-    constants : values of the placeholders of each member, expressions of parameters
+    constants : values of the placeholders of each member, as expressions of parameters
     """
 
     functions: Mapping[str, Any]
@@ -82,7 +82,7 @@ def formed(expressions: Iterable[tuple[int, Any]], q: Sequence[Any], v: Sequence
 
 
 def _form(e: Any, moving: set[Any], constants: list[Any]) -> Any:
-    """Return the expression with placeholders for parts that depend on parameters only; these go to `constants`."""
+    """Return the expression with placeholders for parts that depend on parameters only; append them to `constants`."""
     if not e.free_symbols & moving:
         if e in (0, 1, -1):
             return e
@@ -173,7 +173,7 @@ class TableSystem(System):
         return other
 
     def _scatter(self, kind: str, name: str, size: int, t: float, q: Vector, v: Vector) -> Vector:
-        """Return a quantity of all members, each added at its index: rows by index, forces by coordinate."""
+        """Return the sum of a quantity over all members, added at row indices; at coordinates for a potential's Q."""
         found = np.zeros(size)
         for form in self._forms[kind]:
             values = form.values(name, t, q, v, self._data[form])

@@ -1,14 +1,14 @@
 """Joint coordinates: bodies placed one after the other along a spanning tree of joints, from the ground outwards.
 
-A joint between a body already placed and one not yet placed determines the pose of the second by its freedoms: with
-the frame F = R_a A_a and the joint's point o on the first body, a slide by x moves o by F_1 x, a turn by x rotates
-F about its first axis, and
+A joint between a placed body a and a body b that is not yet placed determines the pose of b by its freedoms: with the
+frame F = R_a A_a and the joint's point o on a, a slide by x moves o by F_1 x, a turn by x rotates F about its first
+axis, and
 
-    R_b = F A_b^T,   r_b = o - R_b s_b,   omega_F <- Rot(x)^T omega_F + x' e_1,   omega_b = A_b omega_F in its frame,
+    R_b = F A_b^T,   r_b = o - R_b s_b,   omega_F <- Rot(x)^T omega_F + x' e_1,   omega_b = A_b omega_F (frame of b),
 
 and similarly for the velocity of o, so that the kinetic energy of a body contains only the coordinates of its joints.
 
-The rows of these joints hold identically and are left out; joints that close loops, and other elements, keep theirs.
+The rows of these joints hold identically and are left out; joints that close loops and other elements keep their rows.
 
 References
 ----------
@@ -41,10 +41,10 @@ DRAWS = 4
 """Number of random configurations at which the values of a row are compared."""
 
 ROUNDED = 256
-"""A row that changes by at most this many rounding errors of its terms is constant, as axes and points are inexact."""
+"""Number of rounding errors of its terms up to which a row counts as constant; axes and points are inexact too."""
 
 UNITS = {TURN: ("angle", "rad"), SLIDE: ("along", "m")}
-"""Names and units of the freedoms of a joint."""
+"""Names and units of the coordinates of a joint."""
 
 
 class TreeBody(RigidBody):
@@ -67,7 +67,7 @@ class TreeBody(RigidBody):
         self._place(own, replace(near, body=base), far, joint, 1 if forward else -1)
 
     def _place(self, own: PlaneBody | SpaceBody, near: Marker, far: Marker, joint: Joint, sign: int) -> None:
-        """Place the body, through the freedoms of the joint in turn, relative to a body placed before."""
+        """Apply the freedoms of the joint in turn to place the body relative to a body that is already placed."""
         base, moves, q = near.body, joint.moves or (), list[Any]()
         turns = moves.count(TURN)
         F, o, turned = base.R * near.A, near.r, base.angle + _direction(near)
@@ -145,7 +145,7 @@ class TreeBody(RigidBody):
 def in_joint_coordinates(
     bodies: Sequence[RigidBody], elements: Sequence[Element]
 ) -> tuple[list[RigidBody], list[Element], frozenset[str]]:
-    """Return the bodies and elements with poses by a spanning tree, and the names of the joints in the tree.
+    """Return bodies whose poses follow from a spanning tree, the elements between them, and the tree's joint names.
 
     Joints are taken in order. Bodies that no joint of the tree reaches keep their coordinates.
     """
@@ -171,11 +171,11 @@ def rows_of_loops(
     """Return the rows that do not follow from the joints of the tree, each with its element, by name.
 
     The other rows hold at all coordinates because the joints imply them, such as the row normal to the plane of a
-    planar mechanism in space. This shows neither in the coordinates that occur in an expression nor, for float axes, by
-    simplification. So rows are evaluated at random configurations: a row is constant if it changes by no more than the
-    rounding errors of its terms, of the points that it compares, and of its unit axes.
+    planar mechanism in space. Neither the coordinates in an expression nor, with floating-point axes, simplification
+    reveals such rows. Rows are therefore evaluated at random configurations: a row counts as constant if it changes by
+    no more than the rounding errors of its terms, of the points that it compares, and of its unit axes.
 
-    Raises BadInput for a row that the joints make nonzero at all coordinates. `values` are those of the parameters.
+    Raises BadInput for a row that the joints make nonzero at all coordinates. `values` are the parameter values.
     """
     q = [x for body in bodies for x in body.new_q]
     names = [*q, TIME, *values]
@@ -208,9 +208,9 @@ def rows_of_loops(
 
 
 def moving(rows: Mapping[str, Any], unknowns: Sequence[Any]) -> dict[str, Any]:
-    """Return the velocity rows except those of bodies that cannot move, which hold identically.
+    """Return the velocity rows without the rows between bodies that cannot move, which hold identically.
 
-    Raises BadInput for a row of immovable bodies that requires a velocity.
+    Raises BadInput for a row between immovable bodies that is not zero.
     """
     held = {label: row for label, row in rows.items() if not sp.sympify(row).has(*unknowns)}
     for label, row in held.items():
@@ -250,7 +250,7 @@ def _refuse_open(label: str, rest: float, holds: Sequence[Any]) -> None:
 def _reached(
     joints: Sequence[Joint], built: Mapping[RigidBody, RigidBody], waiting: Sequence[RigidBody]
 ) -> Iterator[tuple[Joint, bool, RigidBody, PlaneBody | SpaceBody]]:
-    """Yield joints from a placed body to an unplaced one: the joint, whether a is the placed body, and both bodies."""
+    """Yield each joint that joins a placed and an unplaced body, whether a is the placed body, and both bodies."""
     for joint in joints:
         for forward, (base, body) in ((True, joint.bodies), (False, joint.bodies[::-1])):
             if (base in built or not base.q) and body in waiting and isinstance(body, PlaneBody | SpaceBody):
@@ -276,7 +276,7 @@ def _direction(marker: Marker) -> Any:
 
 
 def _guessed(joint: Joint) -> Iterator[tuple[Any, Any]]:
-    """Yield the coordinates of a joint and their rates, as they follow from the guesses of its bodies."""
+    """Yield the coordinates of a joint and their rates that follow from the guesses of its bodies."""
     a, b, moves = joint.a, joint.b, joint.moves or ()
     guesses = {
         x: sp.sympify(y)

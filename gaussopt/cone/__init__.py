@@ -1,1 +1,1 @@
-"""Contacts with friction cones: one contact solved exactly, sweeps over many, all solutions of few."""
+"""Contacts with friction cones: exact solution of one contact, sweeps over many contacts, all solutions of two."""

@@ -1,9 +1,9 @@
-"""The contact problem of a time step from masses and rows, the equality rows eliminated, as compiled kernels.
+"""Form the contact problem of a time step from masses and rows, and eliminate equality rows, in compiled kernels.
 
     (M + dt D) (w' - w) = dt f + E^T lam + C^T r,    E w' = 0,    u = C w' = W r + q
 
-With M + dt D = L^T L, L lower, which keeps the zeros in mass matrices of trees (Featherstone, Rigid Body Dynamics
-Algorithms, 2008, section 6.3), and Z = L^-T (E^T, C^T, f), all that follows are products of columns of Z.
+M + dt D = L^T L with lower L keeps the zeros in mass matrices of trees (Featherstone, Rigid Body Dynamics Algorithms,
+2008, section 6.3). With Z = L^-T (E^T, C^T, f), everything else is made of products of columns of Z.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEPENDENT = 1e-6
 """Pivot of an equality row, relative to its diagonal entry, below which the rows count as possibly dependent."""
 
 HELD = 1e-13
-"""Share of a row's response left by the equalities, below which the equalities hold the row."""
+"""Share of a row's response that the equalities leave, below which they hold the row entirely."""
 
 MASSLESS, ROWS_MAY_DEPEND = 1, 2
 """Codes that `condense` returns if a velocity has no mass, or if equality rows may be dependent; else 0."""
@@ -30,10 +30,10 @@ MOST_STEPS = 30
 """Largest number of steps of Newton's method for the removal of penetration."""
 
 NEARLY = 1e-8
-"""Depth, relative to that without pushes, below which a contact counts as just touching."""
+"""Depth, relative to the depth without pushes, below which a contact counts as just touching."""
 
 LEFT = 1e-6
-"""Depth, relative to the largest without pushes, that pushes may leave; contacts that exclude each other leave more."""
+"""Depth, relative to the largest depth without pushes, that pushes may leave; incompatible contacts leave more."""
 
 SHIFT = 1e-12
 """Relative increase of diagonal responses of pushing contacts, so that redundant contacts share their push."""
@@ -77,7 +77,7 @@ def half_solve(L: Matrix, Z: Matrix, columns: int) -> None:
 
 @kernel
 def eliminate_rows(A: Matrix, p: int, m: int, local: Vector) -> int:
-    """Eliminate the first m rows of A, (p, p + 1), and write W and q of the others; return a code as `condense`."""
+    """Eliminate the first m rows of A, (p, p + 1); write W and q of the other rows; return a code as in `condense`."""
     whole, terms = np.zeros(p), np.zeros(p)
     for a in range(p):
         whole[a], terms[a] = A[a, a], abs(A[a, p])
@@ -94,7 +94,7 @@ def eliminate_rows(A: Matrix, p: int, m: int, local: Vector) -> int:
                     A[a, b] -= factor * A[j, b]
                 terms[a] += abs(factor * A[j, p])
     size = p - m
-    # Rows that equalities hold entirely would move by rounding errors only.
+    # Set rows to zero that equalities hold entirely; they would move by rounding errors only.
     for a in range(size):
         keep = 1.0 if A[m + a, m + a] > HELD * whole[m + a] else 0.0
         q = A[m + a, p]
@@ -120,7 +120,7 @@ def condense(
     M, damping : (n, n), (n,), masses and linear damping
     R, m : (p, n), m rows of equalities, then the rows of contacts
     f, w, gaps : (n,), (n,), (k,), forces, velocities, and gaps: u_N is increased by g / dt where a gap g is open
-    S : (2 n + p, max(n, p + 1)), written: L, Z and A, of which m rows are G, E M^-1 E^T = G^T G, then G^-T times others
+    S : (2 n + p, max(n, p + 1)), written: L, Z and A, whose rows 1 to m are G and G^-T (E M^-1 C^T), E M^-1 E^T = G^T G
     local : (9 k^2 + 3 k,), written: W by rows, and q
     """
     n, p = len(w), R.shape[0]
@@ -157,7 +157,7 @@ def condense(
 
 @kernel
 def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: Vector) -> None:
-    """Write x = M^-1 (share f + E^T lam + C^T r), with a new lam: E M^-1 (E^T lam + C^T r) = -G^T lam_given."""
+    """Write lam that solves E M^-1 (E^T lam + C^T r) = -G^T lam_given, and x = M^-1 (share f + E^T lam + C^T r)."""
     n = len(x)
     L, Z, A = S[0:n], S[n : 2 * n], S[2 * n : 2 * n + p]
     for j in range(m):
@@ -189,10 +189,10 @@ def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: V
 def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) -> bool:
     """Write the pushes, (3 k,), that remove penetration at the end of a step; return whether they were found.
 
-    The gaps there are dt u_N plus the penetration at the beginning; the pushes act along normals, never pull, and act
-    only where the gap that they leave is closed, and where a push can open it. Newton's method on min(push, gap)
-    counts contacts whose pushes exceed their gaps as closed, until these contacts stay the same. Where contacts exclude
-    each other, pushes grow without bound, up to `SHIFT`, and leave gaps that they should close.
+    The gaps at the end are dt u_N plus the penetration at the beginning. Pushes act along normals and never pull; they
+    act only at contacts that they leave closed, and whose gaps they can change. Newton's method on min(push, gap) = 0
+    counts contacts whose push exceeds the gap as closed, until the closed contacts stay the same. If contacts are
+    incompatible, pushes grow until `SHIFT` bounds them, and penetration remains.
     """
     n, k, deepest = len(r), len(gaps), 0.0
     ahead, closed, N, x = np.zeros(k), np.zeros(k), np.zeros(k * k), np.zeros(k)
@@ -254,7 +254,7 @@ def finish(
     """Write the end of a step with impulses r, (3 k,); return the largest entry of E w'.
 
     `lam`, (m,), are the impulses of equality rows, `end` the velocities w', `way` the displacement, (n,),
-    which `project` = 1 corrects towards the constraints. If no pushes are found for that, return -1; `way` is dt w'.
+    which `project` = 1 corrects towards the constraints. If no pushes are found for this, return -1 with way = dt w'.
     """
     n, p, missed = len(w), R.shape[0], 0.0
     for j in range(m):

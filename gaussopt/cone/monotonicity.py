@@ -1,11 +1,11 @@
 """Strong monotonicity of contacts with friction cones: existence and uniqueness of velocities and impulses at once.
 
-In r^ = r / s, u^ = s u, s_i^2 = 3 / tr W_ii, W^ = S W S, for every tau > 0 the law is strongly monotone with
+With r^ = r / s, u^ = s u, s_i^2 = 3 / tr W_ii, W^ = S W S, the law is strongly monotone for every tau > 0 with
 
     c = lambda_min( sym W^ - diag_N(tau / 2) - W^_T^T diag(mu^2 / (2 tau)) W^_T ),
 
 because mu |d u_T| |d r_N| <= tau d r_N^2 / 2 + mu^2 |d u_T|^2 / (2 tau). If c > 0, r and u exist and are unique. For
-every x of length 1, and all tau, c <= x^T sym W^ x - sum_i mu_i |W^_T,i x| |x_N,i|: if that is negative, c > 0 nowhere.
+every x of length 1 and all tau, c <= x^T sym W^ x - sum_i mu_i |W^_T,i x| |x_N,i|: if this is < 0, no tau gives c > 0.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ SEARCH = 60
 """Number of steps of the search for tau; any tau gives a valid modulus."""
 
 FASTER = 0.8
-"""Factor of the distance from zero, from step to step, at which the search still goes on."""
+"""Factor by which the bound on -c above which the search ends shrinks in every step."""
 
 
 def monotonicity(problem: ConeComplementarity, seconds: float = np.inf) -> float:
-    """Return the largest modulus c found, less its rounding error; positive only if that is proved.
+    """Return the largest modulus c found, less its rounding error, so that a positive value is a proof.
 
-    -inf for more than DENSE_ROWS rows kept as blocks, for which no modulus is sought. The search ends after `seconds`
-    of processor time, where no tau gives a positive modulus, and where c stays far below zero.
+    -inf for sparse problems of more than DENSE_ROWS rows, for which no modulus is sought. The search ends after
+    `seconds` of processor time, or when no tau can give a positive modulus, or when c stays far below zero.
     """
     if problem.sparse and problem.n > DENSE_ROWS:
         return -np.inf

@@ -1,8 +1,8 @@
 """Newton's method on Alart and Curnier's function of a few contacts, as a compiled kernel.
 
-With x = r - rho u, Phi_N = r_N - max(0, x_N) and Phi_T = r_T - P(x_T), P onto the disc of radius mu max(0, x_N). Steps
-are never shortened, so that it converges near a solution or not at all; where redundant contacts leave forces
-undetermined, a shift of the Jacobian keeps their share of a step small.
+With x = r - rho u, Phi_N = r_N - max(0, x_N) and Phi_T = r_T - P(x_T), where P projects onto the disc of radius
+mu max(0, x_N). Steps are never shortened, so that the method converges near a solution or not at all. If redundant
+contacts leave forces undetermined, a shift of the Jacobian keeps the undetermined part of a step small.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHIFT = 1e-9
 """Shift of the diagonal of the Jacobian, whose entries are of order one."""
 
 STEPS = 30
-"""Largest number of steps."""
+"""Largest number of steps of Newton's method."""
 
 
 SMALL = 1e-14
@@ -89,7 +89,7 @@ def fill(w: Vector, q: Vector, mu: Vector, rho: Vector, r: Vector, J: Vector, ph
 
 @kernel
 def eliminate(J: Vector, y: Vector) -> float:
-    """Solve J x = y by elimination with pivots; write x over y and return the least pivot."""
+    """Solve J x = y by elimination with row exchanges; write x over y; return the least pivot, 0 if J is singular."""
     n, least = len(y), 1.0
     for i in range(n):
         best = i
@@ -151,7 +151,7 @@ def newton_steps(
 
 @kernel
 def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough: float) -> int:
-    """Take at most `STEPS` steps from r, which is overwritten; return their number."""
+    """Take at most `STEPS` steps of Newton's method from r, which is overwritten; return their number."""
     n, rho = len(q), np.zeros(len(mu))
     J, phi = np.zeros(n * n), np.zeros(n)
     steps_into(w, rho)
@@ -161,9 +161,9 @@ def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough
 def continued(
     problem: ConeComplementarity, start: Vector, tolerance: float, enough: float
 ) -> tuple[Vector, int | None]:
-    """Return impulses, found from those of a similar problem, and the number of steps; None if not converged.
+    """Return impulses, iterated from `start`, and the number of steps, which is None if they did not converge.
 
-    `tolerance` and `enough` are those of |Phi / rho| relative to |q|.
+    `start` are impulses of a similar problem; `tolerance` and `enough` of `newton_steps` are relative to |q| here.
     """
     r, size = start.copy(), velocity_size(problem)
     W, q = np.ascontiguousarray(problem.W).ravel(), np.ascontiguousarray(problem.q)

@@ -1,6 +1,6 @@
 """All solutions of one contact with a friction cone: open, stick, and the positive roots of the quartic of slip.
 
-With r_N eliminated by u_N = 0 a slip u_T = -alpha r_T, alpha > 0, is a root of the polynomial of degree four
+When u_N = 0 eliminates r_N, the alpha > 0 of a slip u_T = -alpha r_T is a root of the polynomial of degree four
 
     mu^2 (w . N - q_N D)^2 - W_NN^2 |N|^2,    N = adj(A + alpha) b,    D = det(A + alpha),    w = W_NT
 
@@ -88,12 +88,12 @@ def _differ(problem: ConeComplementarity, r: Vector, other: Vector) -> bool:
 
 
 def _stick(W: Matrix, q: Vector, regular: bool) -> tuple[list[Vector], bool, bool | None]:
-    """Return impulses that leave no velocity, whether others may exist, and whether a velocity has a unique impulse."""
+    """Return impulses with u = 0, whether others may exist, and whether each velocity has a unique impulse."""
     if regular:
         return [np.asarray(-np.linalg.solve(W, q))], False, True
     r: Vector = np.asarray(-np.linalg.lstsq(W, q, rcond=1e-10)[0])
     held = float(np.linalg.norm(W @ r + q)) <= 1e-9 * float(np.linalg.norm(q))
-    # Impulses that hold the contact may differ by the kernel of W; whether one of them is in the cone is left open.
+    # Impulses that hold the contact may differ by the kernel of W; whether the cone contains one stays undecided.
     return ([r], True, None) if held else ([], False, True)
 
 

@@ -1,14 +1,14 @@
 """Nonlinear Gauss-Seidel sweeps over contacts with friction cones, each solved exactly, as compiled kernels.
 
-One contact, with u = W r + c: open if c_N >= 0, else it sticks if the impulse that holds it lies in the cone, else it
-slips, u_T = -alpha r_T with alpha > 0. With r_N eliminated by u_N = 0, u_T = A r_T + b, so that
+A contact with u = W r + c is open if c_N >= 0; otherwise it sticks if the impulse that holds it lies in the cone, or
+slips with u_T = -alpha r_T, alpha > 0. When u_N = 0 eliminates r_N, u_T = A r_T + b, so that
 
     r_T = -adj(A + alpha) b / det(A + alpha),
     adj(A + alpha) = adj(A) + alpha,    det(A + alpha) = alpha^2 + alpha tr A + det A
 
-and alpha is a root of f(alpha) = mu W_NN r_N det(A + alpha) - W_NN |adj(A + alpha) b|. Where neither open nor stick is
-possible f rises from a negative value to infinity, so that a root exists; the impulse is unique if W_NN, A
-and the coupling of normal and tangents are moderate, otherwise there may be several.
+and alpha is a root of f(alpha) = mu W_NN r_N det(A + alpha) - W_NN |adj(A + alpha) b|. If neither open nor stick is
+possible, f rises from a negative value to infinity, so that a root exists; the impulse is unique if W_NN, A
+and the coupling of normal and tangents are moderate, otherwise there may be several impulses.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def block_sweeps(
     order: Index, begin: Index, column: Index, block: Vector, own: Vector, q: Vector, mu: Vector, rho: Vector,
     r: Vector, alpha: Vector, changes: Vector, count: int, tolerance: float,
 ) -> float:  # fmt: skip
-    """Sweep `count` times over the contacts in an order, or until nothing changes by more than the tolerance.
+    """Sweep at most `count` times over the contacts in `order`, until impulses change by at most the tolerance, m/s.
 
     Parameters
     ----------
@@ -253,11 +253,11 @@ def factor_sweeps(
     order: Index, begin: Index, place: Index, h: Vector, g: Vector, own: Vector, q: Vector, mu: Vector, rho: Vector,
     r: Vector, alpha: Vector, changes: Vector, v: Vector, count: int, tolerance: float,
 ) -> float:  # fmt: skip
-    """Sweep as `block_sweeps`, with W as the factors H and G = M^-1 H, and the velocities v = G r of the bodies.
+    """Sweep as in `block_sweeps`, with W given by factors H and G = M^-1 H, and with the velocities v = G r of bodies.
 
     Parameters
     ----------
-    begin, place : numbers of the velocities that each contact involves
+    begin, place : indices of the velocities that each contact involves
     h, g : three entries of H, and of G, for each of these velocities
     v : (n,), in and out
     """
@@ -272,9 +272,9 @@ def factor_sweeps(
 
 @kernel
 def colours_of(begin: Index, column: Index, colour: Index, used: Index) -> int:
-    """Write the first colour that no neighbour has, contact after contact, to `colour`, (k,); return the count.
+    """Give each contact in turn the first colour of no earlier neighbour, in `colour`, (k,); return how many there are.
 
-    `used`, (k + 1,), is working memory, -1 in every place.
+    `used`, (k + 1,), is working memory, in which all entries are -1.
     """
     most = 0
     for i in range(len(colour)):

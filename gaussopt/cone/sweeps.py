@@ -1,8 +1,8 @@
 """Nonlinear Gauss-Seidel sweeps over the contacts of a problem, by its blocks or by the factors of its operator.
 
 With factors, work and memory of a contact depend on the bodies that it touches, not on their number of contacts.
-In colours, contacts without a common body are solved at once, on threads; the impulses that a contact uses, and so the
-result, do not depend on the number of threads.
+With colours, threads solve contacts without a common body at the same time; the impulses that a contact uses, and so
+the result, do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gaussopt.linalg.cones import steps_of
 
 
 class BlockRows(NamedTuple):
-    """An operator by rows of blocks: those off the diagonal, (9 b,), and those on it, (9 k,)."""
+    """An operator by rows of blocks: blocks off the diagonal, (9 b,), and diagonal blocks, (9 k,)."""
 
     begin: Index
     column: Index
@@ -54,7 +54,7 @@ def block_rows(W: Any, k: int) -> BlockRows:
 
 
 class ContactFactors(NamedTuple):
-    """An operator by its factors: places in v, and entries of H and G = A H, contact after contact; diagonal blocks."""
+    """An operator by its factors: indices in v and entries of H and G = A H, by contacts; and diagonal blocks."""
 
     begin: Index
     place: Index
@@ -64,7 +64,7 @@ class ContactFactors(NamedTuple):
 
     @classmethod
     def of(cls, W: DelassusProduct, k: int) -> ContactFactors:
-        """Return the factors of an operator; places are those of entries of H or A H."""
+        """Return the factors of an operator; `place` covers the stored entries of H and of A H."""
         H, G = W.H.tocsc(), W.V
         n = H.shape[0]
         keys = [
@@ -84,7 +84,7 @@ class ContactFactors(NamedTuple):
 class Sweeps:
     """The data of a problem in the order of the kernels; `r`, (3 k,), are the impulses, which sweeps change.
 
-    `threads` is 0 for contacts in their own order, otherwise the number of threads that solve them in colours.
+    `threads` is 0 to solve contacts in their given order, otherwise the number of threads that solve them by colours.
     """
 
     def __init__(self, problem: ConeComplementarity, threads: int = 0) -> None:
@@ -129,7 +129,7 @@ class Sweeps:
         return np.asarray(np.linalg.norm(self._data.own.reshape(-1, ROWS, ROWS), 2, axis=(1, 2)))
 
     def run_projected(self, count: int, omega: float) -> None:
-        """Sweep by one projected step per contact, of omega over the largest singular value of its block."""
+        """Sweep with one projected step per contact, of size omega / (largest singular value of its block)."""
         step = omega / np.where(self._largest > 0, self._largest, 1.0 / self._rho)
         q = np.ascontiguousarray(self.problem.q)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -147,7 +147,7 @@ class Sweeps:
 
 
 def coloured(problem: ConeComplementarity) -> tuple[Index, Index]:
-    """Return contacts sorted by colour, neighbours having different colours, and where each colour begins."""
+    """Return contacts sorted by colour, with different colours for neighbours, and the indices where colours begin."""
     begin, column, _, _ = block_rows(formed(problem.W), problem.k)
     colour = np.zeros(problem.k, dtype=np.int64)
     count = int(colours_of(begin, column, colour, np.full(problem.k + 1, -1)))

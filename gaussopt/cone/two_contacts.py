@@ -1,10 +1,10 @@
-"""The solutions of two contacts with friction cones: every pair of modes, slips of both by a scan over a direction.
+"""The solutions of two contacts with friction cones: every pair of modes; if both slide, by a scan over a direction.
 
-With one contact open, stuck or sliding in a given direction its impulse is linear in that of the other,
-r_b = B r_a + c, and the other is one contact with W_aa + W_ab B and q_a + W_ab c, whose modes are all known
-(`one_contact`). If both slide, the scan looks for a slip direction of one contact that its velocity then has.
+If contact b is open, sticks or slides in a given direction, its impulse is linear in the impulse of contact a,
+r_b = B r_a + c, and a is a single contact with W_aa + W_ab B and q_a + W_ab c, whose modes are all known
+(`one_contact`). If both slide, the scan looks for a slip direction of b that its resulting velocity has.
 For wedged contacts, whose impulses no mode determines, large normal impulses are tried. A solution may be
-missed if two are within a step of the scan, and of a continuum of solutions only some are found.
+missed if two solutions are within a step of the scan, and only some solutions of a continuum are found.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def candidates(problem: ConeComplementarity) -> Iterator[Vector]:
 
 
 def _held(problem: ConeComplementarity, a: slice, b: slice) -> Iterator[tuple[Matrix, Vector]]:
-    """Yield the impulse of contact b, open, sticking, or closed without friction, as B r_a + c."""
+    """Yield B and c of the impulse B r_a + c of contact b if it is open, sticks, or is closed without friction."""
     yield np.zeros((ROWS, ROWS)), np.zeros(ROWS)
     W = problem.W[b, b]
     if np.linalg.cond(W) < 1e12:
@@ -45,7 +45,7 @@ def _held(problem: ConeComplementarity, a: slice, b: slice) -> Iterator[tuple[Ma
 
 
 def _along(problem: ConeComplementarity, a: slice, b: slice, direction: Vector) -> tuple[Matrix, Vector]:
-    """Return the impulse of contact b along a direction with u_N = 0, as B r_a + c."""
+    """Return B and c of the impulse B r_a + c of contact b along a direction, where u_N = 0."""
     own = float(problem.W[b, b][0] @ direction)
     return np.outer(direction, -problem.W[b, a][0] / own), direction * (-problem.q[b][0] / own)
 

@@ -24,7 +24,7 @@ def tolerances(step: StepData) -> tuple[float, float]:
 
 
 def closed_contacts(step: StepData) -> NDArray[np.intp]:
-    """Return the contacts that touch and stay in touch; all contacts if the step has no gaps.
+    """Return the indices of the contacts that touch and do not open; all contacts if the step has no gaps.
 
     Raises BadInput if a contact penetrates, or touches and approaches.
     """
@@ -45,9 +45,9 @@ def closed_contacts(step: StepData) -> NDArray[np.intp]:
 
 
 def refuse_penetration(system: AbstractSystem, step: StepData, allowed: float | None = None) -> None:
-    """Check that a motion starts with no contact inside its obstacle; two-sided contacts, which have no gap, pass.
+    """Raise BadInput if a contact penetrates at the start of a motion; two-sided contacts, without a gap, pass.
 
-    Gaps down to -`allowed`, relative to 1 + max |q|, pass; None means `TOUCHING`. Raises BadInput with gap and rate.
+    Gaps down to -`allowed`, relative to 1 + max |q|, pass; None means `TOUCHING`. The message states gap and gap rate.
     """
     if step.g_N is None:
         return

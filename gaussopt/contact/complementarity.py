@@ -1,13 +1,13 @@
 """Residual, distance and uniqueness of contact laws that are a linear complementarity problem.
 
-The distance of a candidate to a true solution is that to the solution of the mode (open, stick or slip) indicated by
-its forces, or to the nearest enumerated solution; else it is bounded by
+The distance of a candidate to a true solution is measured to the solution of the mode (open, stick or slip) that its
+forces indicate, or to the nearest enumerated solution; otherwise it is bounded by
 
     ||E^-1 (lam_N - lam_N*)|| <= (1 + ||A^||) / c ||E^-1 r||,   A^ = E A E,  E = diag(A_ii)^(-1/2),  c = min eig sym A^,
 
 where sym A^ is positive definite. Scales are taken from the data of the step, never from the candidate: relative to
-its own huge forces any candidate would satisfy the laws, even one that diverges along a direction in which the contact
-operator does not respond.
+its own huge forces any candidate would satisfy the laws, even if it diverges along a direction in which the contact
+operator has no response.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SUMMED = 100.0
 """Largest residual of an enumerated solution, in units of the rounding error of its terms."""
 
 MOVED = 1e-4
-"""Least motion of a row by its own force, relative to that of the free bodies, for modes to be distinguishable."""
+"""Smallest acceleration of a row by its own force, relative to that without joints, that distinguishes modes."""
 
 DEFINITE = 1e-12
 """Smallest eigenvalue of sym A^ that counts as positive."""
@@ -66,7 +66,7 @@ class ComplementarityLaws(ContactLCP):
         return bool(np.linalg.svd(root / length[:, None], compute_uv=False)[-1] > 1e-6)
 
     def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:
-        """Tell how many accelerations the laws allow, by the class of the contact operator or by enumeration."""
+        """Determine how many accelerations the laws allow, from the class of the contact operator or by enumeration."""
         op, sliding = self.op, not self.op.resting.any()
         if not op.k:
             return Uniqueness(Status.SOLVED, UniquenessProof.NO_CONTACTS, joints_unique)
@@ -98,7 +98,7 @@ class ComplementarityLaws(ContactLCP):
         return oriented(B, op.k, mu, g, partner, *np.zeros((2, p, p)), *np.zeros((2, p), dtype=np.int64))
 
     def _monotone(self) -> bool:
-        """Evaluate `monotone` for the operator's own matrices, every contact in units of its own response."""
+        """Evaluate `monotone` for the matrices of the operator, with each contact scaled by its own response."""
         op, A = self.op, self.op.delassus
         scale = np.sqrt(np.maximum(np.einsum("kn,nm,km->k", op.step.J_N, op.joints.K, op.step.J_N), 1e-300))
         motion = op.motion[:, : op.k] / scale
@@ -171,7 +171,7 @@ class ComplementarityLaws(ContactLCP):
         if true is not None:
             return true
         if thorough and self.enumerable:
-            # Redundant contacts: least squares may share the forces in a mode that violates the laws.
+            # If contacts are redundant, least squares may distribute the forces in a mode that violates the laws.
             points = [self.x(z) for z in self.enumerated.solutions]
             if points:
                 d = op.scale
@@ -205,7 +205,7 @@ class ComplementarityLaws(ContactLCP):
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Return the distance to the solution of the mode of x, to an enumerated one, or a bound by the natural map."""
+        """Return the distance to the solution of the mode of x or an enumerated one, or a bound by the natural map."""
         op, step = self.op, self.op.step
         true, floor = self._complete(x)
         floor += 0.0 if true is None else op.rounding(x - true, own_error)
@@ -214,7 +214,7 @@ class ComplementarityLaws(ContactLCP):
         if true is not None:
             return *_lengths(step, a - op.acceleration(true)), floor
         scale = float(op.scale.max())
-        # Relative to the data of the step: relative to its own huge accelerations any candidate would pass.
+        # The scale comes from the step, because relative to its own huge accelerations any candidate would pass.
         if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):
             # All laws hold up to rounding errors: this is a solution, even if its mode is degenerate.
             size = own_error + residual
@@ -231,8 +231,8 @@ class ComplementarityLaws(ContactLCP):
     def _to_enumerated(self, a: Vector, true: Vector | None, floor: float) -> tuple[float, float, float]:
         """Return the error to the nearest enumerated solution, and its rounding floor.
 
-        The solution of the candidate's own mode is used instead if it is an enumerated one, since it is free of the
-        rounding errors of ill-determined forces; that its forces obey the laws is no proof without enumeration.
+        If the solution of the candidate's own mode is also an enumerated solution, it is used instead, because it is
+        free of the rounding errors of ill-determined forces. Without enumeration, lawful forces would be no proof.
         """
         op, found, step = self.op, self.enumerated, self.op.step
         scale = float(op.scale.max())
@@ -270,8 +270,8 @@ class ComplementarityLaws(ContactLCP):
 def monotone(sym: Matrix, motion: Matrix) -> bool:
     """Tell whether sym A is positive semidefinite and its null vectors cause no acceleration; then a is unique.
 
-    `sym` is sym(delassus), scaled, (k, k), `motion` the acceleration by each contact, (r, k), scaled alike, in
-    coordinates in which the mass norm is the 2-norm.
+    `sym`, (k, k), is the scaled sym(delassus); `motion`, (r, k), is the acceleration caused by each contact, scaled
+    alike, in coordinates in which the mass norm is the 2-norm.
     """
     values, vectors = np.linalg.eigh(sym)
     size = max(float(np.abs(values).max()), 1e-300)

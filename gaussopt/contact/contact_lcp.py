@@ -1,6 +1,6 @@
-"""The contact laws of a step as a linear complementarity problem: slip in plane and space, stick in the plane.
+"""The contact laws of a step as a linear complementarity problem: slip in the plane and in space, stick in the plane.
 
-A contact without slip has -mu lam_N <= lam_T <= mu lam_N, and slip starts only against the largest friction. With
+A contact without slip has -mu lam_N <= lam_T <= mu lam_N, and starts to slip only against the largest friction. With
 lam_R = lam_T + mu lam_N, lam_L = mu lam_N - lam_T and s = kappa_R - kappa_L the laws of all contacts are an LCP.
 """
 
@@ -29,7 +29,7 @@ class ContactLCP:
 
     @staticmethod
     def refuses(step: StepData) -> str | None:
-        """Say why the laws of a step are not an LCP; None if they are."""
+        """Return the reason why the laws of a step are not an LCP; None if they are."""
         if not step.rests_in_space:
             return None
         return (
@@ -41,7 +41,7 @@ class ContactLCP:
     def lcp(self) -> LCP:
         """The contact laws in z = (lam_N - least_N, lam_R, m kappa_L), of size k + 2 r.
 
-        With m, the `slip_mass`, all unknowns are forces, and the rows have similar sizes for any size of the masses.
+        The factor m, `slip_mass`, makes all unknowns forces, and rows of similar size for masses of any size.
         """
         op, k, index = self.op, self.op.k, np.flatnonzero(self.op.resting)
         mu, least, r = op.step.mu[index], op.step.least, len(index)
@@ -60,8 +60,8 @@ class ContactLCP:
         """Complementary bases of the LCP that correspond to contact modes, (s, k + 2 r).
 
         A contact without slip is open with slip to either side, sticks, or slips to either side: five of eight bases.
-        The other three, mostly singular, contain only points that these contain, too. With a least normal force
-        friction acts on an open contact as well, and it may stick.
+        The other three, mostly singular, contain no further points. With a least normal force, friction acts on an
+        open contact too, so that it may stick.
         """
         k, r = self.op.k, int(self.op.resting.sum())
         masks = subsets(k + 2 * r)
@@ -75,15 +75,15 @@ class ContactLCP:
 
     @cached_property
     def slip_mass(self) -> Vector:
-        """Mass moved by the friction of each contact without slip if there were no joints, a power of two, (r,), kg.
+        """Mass that the friction of each contact without slip would move without joints, a power of two, (r,), kg.
 
-        With the joints it may be infinite (a dead centre).
+        Joints may make this mass infinite (a dead centre), so that they are left out.
         """
         return power_of_two(((self.op.rows[self.op.k :] * self.op.scale) ** 2).sum(axis=1))
 
     @cached_property
     def start_size(self) -> Vector:
-        """Size of the terms of which `start`, with the least forces, is the sum, (k + r,).
+        """Magnitude of the terms whose sum is `start` with the least forces, (k + r,).
 
         Terms that cancel within a_J count only with the rounding error that they leave: a larger contradiction is not a
         rounding error, however large these terms are.

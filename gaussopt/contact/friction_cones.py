@@ -1,8 +1,8 @@
 """The contact laws of a step in space as a complementarity problem over friction cones.
 
 A contact without slip obeys Coulomb's law in the accelerations of gap and slip: it sticks with |lam_T| <= mu lam_N, or
-starts to slip against its friction in a direction that the law finds. A sliding contact has lam_T = mu lam_N sigma in
-the column of its normal force; it appears as a contact without friction, with empty tangential rows.
+starts to slip against its friction in a direction that the law determines. The friction lam_T = mu lam_N sigma of a
+sliding contact is part of the column of its normal force, so that it has no friction and empty tangential rows here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class FrictionCones:
 
     @staticmethod
     def refuses(step: StepData) -> str | None:
-        """Say why the laws of a step are not a problem over cones; None if they are."""
+        """Return the reason why the laws of a step are not a problem over cones; None if they are."""
         if not step.k:
             return "the step has no closed contacts; use gauss or lagrange"
         if step.J_T.shape[1] != ROWS - 1:

@@ -1,8 +1,8 @@
 """Impact laws: the jump of the velocity when a contact closes with a gap rate.
 
-Both laws stop the approach and let Coulomb's law hold between the impulses and the slip after the impact (after the
-phase). Newton: the gap rate after an impact is at least -e_N times that before. Poisson: the impulse of restitution
-is at least e_N times that of the compression phase.
+After an impact by either law contacts do not approach, and Coulomb's law holds between impulses and slip (by Poisson's
+law, after each phase). Newton: the gap rate after an impact is at least -e_N times the gap rate before. Poisson: the
+impulse of the restitution phase is at least e_N times the impulse of the compression phase.
 References: C. Glocker, F. Pfeiffer, "Multiple impacts with friction in rigid multibody systems", Nonlinear Dynamics 7,
 1995; J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988.
 """
@@ -27,7 +27,7 @@ class VelocityJump:
 
     Attributes
     ----------
-    dv : (n,)
+    dv : (n,), jump of the velocity
     Lam_N, Lam_T : (k,), (k, d); impulses of the contacts, N s
     """
 
@@ -57,11 +57,11 @@ class VelocityJump:
 
 
 class Impulses(Protocol):
-    """The answer to a step at velocity level."""
+    """The solution of a step at velocity level."""
 
     @property
     def a(self) -> Vector | None:
-        """Change of velocity, (n,); None if there is no answer."""
+        """Change of velocity, (n,); None if there is no solution."""
 
     @property
     def lam_N(self) -> Vector:
@@ -78,10 +78,10 @@ ImpactSolver = Callable[[StepData], Impulses]
 ImpactLaw = Callable[[StepData, ImpactSolver], VelocityJump]
 """A function that returns the jump of an impact, named in `LAWS`.
 
-It takes the step with the contacts that touch, whose `gdot_N` and `v_T` are those before the impact, and a function
-that solves steps at velocity level with the formulation and the solver of the motion. It states its law as one or more
-such steps (`gaussopt.contact.velocity_level`), lets them be solved, and returns the sum of their jumps. It does not
-solve anything itself, so that every law works with every solver, and each of its impulses is certified.
+Its arguments are a step with the contacts that touch, with `gdot_N` and `v_T` before the impact, and a function that
+solves steps at velocity level with the formulation and the solver of the motion. The law is stated as one or more such
+steps (`gaussopt.contact.velocity_level`), which this function solves, and the sum of their jumps is returned. So every
+law works with every solver, and all impulses are certified.
 """
 
 
@@ -109,7 +109,7 @@ def poisson(step: StepData, solve: ImpactSolver) -> VelocityJump:
 
 
 def no_law(step: StepData, solve: ImpactSolver) -> VelocityJump:
-    """Refuse the impact with a BadInput."""
+    """Raise BadInput, because no impact law was chosen."""
     rate = np.zeros(step.k) if step.gdot_N is None else step.gdot_N
     raise BadInput(
         f"a contact closes with the gap rate {rate.min():.6g} m/s and there is no impact law; choose newton or poisson "

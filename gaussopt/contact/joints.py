@@ -35,7 +35,7 @@ class Joints:
 
 
 def eliminate_joints(step: StepData) -> Joints:
-    """Solve the joints of a step once for every force.
+    """Eliminate the joints of a step once, for any additional force.
 
     Raises NotAccepted if the joints contradict each other or leave a direction without mass (rank [M; J] < n).
     """
@@ -44,7 +44,7 @@ def eliminate_joints(step: StepData) -> Joints:
 
 
 def _regular(step: StepData) -> Joints | None:
-    """Eliminate the joints if M is definite and they are far from dependent; return None if not."""
+    """Eliminate the joints if M is definite and the joint rows are clearly independent; otherwise return None."""
     factors = factorise(step)
     if factors is None:
         return None
@@ -58,7 +58,7 @@ def _regular(step: StepData) -> Joints | None:
     lift = -solve_lower_transposed(C, Y @ inverse)
     lam_J = lift @ force + solve_lower_transposed(C, solve_lower(C, step.gamma))
     a_J = inverse.T @ (inverse @ (force + step.J.T @ lam_J))
-    # A refinement, so that J a_J = gamma up to rounding errors.
+    # Refine a_J, so that J a_J = gamma up to rounding errors.
     shift = solve_lower_transposed(C, solve_lower(C, step.gamma - step.J @ a_J))
     return Joints(free.T @ free, a_J + inverse.T @ (B @ shift), lam_J + shift, lift, free.T)
 

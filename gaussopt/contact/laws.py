@@ -25,7 +25,7 @@ class UniquenessProof(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ContactSolution:
-    """One acceleration with its forces and gap accelerations w."""
+    """A solution of the contact laws: the acceleration, its forces and its gap accelerations w."""
 
     a: Vector
     lam: Vector
@@ -47,7 +47,7 @@ class Uniqueness:
     status : solved (one acceleration), no_solution, multiple_solutions or acceleration_not_unique
     reason : UniquenessProof
     forces_unique : bool
-    solutions : the different accelerations, if several and isolated
+    solutions : the different accelerations, if there are several isolated ones
     ranges : smallest and largest value of a, lam, lam_N, lam_T, each (size, 2), where something is not unique
     """
 
@@ -63,7 +63,7 @@ class Uniqueness:
         return self.reason is not UniquenessProof.UNDECIDED
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return entries for JSON: `solutions`, `a_range`, `lam_N_range` and so on, where they apply."""
+        """Return the entries for JSON that exist: `solutions`, `a_range`, `lam_N_range` and so on."""
         out: dict[str, Any] = {}
         if self.solutions:
             out["solutions"] = [s.to_mapping() for s in self.solutions]
@@ -78,18 +78,18 @@ NO_CONTACTS = Uniqueness(Status.SOLVED, UniquenessProof.NO_CONTACTS, True)
 class ContactLaws(Protocol):
     """The laws of the contact forces of one step, by which candidates are judged.
 
-    A certificate has an acceleration and forces, from any source, and asks three things: how far do they violate the
-    laws, how far is the nearest lawful acceleration, and is it unique. A new law answers these questions
-    in a class of its own, listed in `gaussopt.certificates.cone_laws.laws_of`; the certificate stays as it is.
-    `gaussopt.contact.complementarity.ComplementarityLaws` answers for laws that are an LCP, by its modes, and
-    `gaussopt.certificates.cone_laws` for friction cones, by a natural map.
+    A certificate of an acceleration and forces, from any source, needs three results: by how much they violate the
+    laws, how far the nearest lawful acceleration is, and whether it is unique. A new law computes these results in a
+    class of its own, listed in `gaussopt.certificates.cone_laws.laws_of`; the certificate does not change.
+    `gaussopt.contact.complementarity.ComplementarityLaws` treats laws that are an LCP, by the contact modes, and
+    `gaussopt.certificates.cone_laws` friction cones, by a natural map.
 
-    Forces x are the unknowns of `ContactResponse`: normal forces alone where contacts slide, tangential ones as well
-    where they may stick.
+    Forces x are the unknowns of `ContactResponse`: the normal forces, and the tangential forces of contacts that may
+    stick.
 
     Examples
     --------
-    A body of 2 kg on the floor: the law holds at its weight, and asks for it at any other force.
+    For a body of 2 kg at rest on the floor, a force equal to its weight passes, and any other force fails.
 
     >>> import gaussopt as go
     >>> import numpy as np
@@ -115,7 +115,7 @@ class ContactLaws(Protocol):
         """
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Find forces that obey the laws and go with an acceleration.
+        """Find forces that obey the laws and fit an acceleration best.
 
         Parameters
         ----------
@@ -125,11 +125,11 @@ class ContactLaws(Protocol):
         Returns
         -------
         (size of x,)
-            Lawful forces that fit a best; an estimate if none are found, which `distance` does not accept as lawful.
+            Lawful forces; if none are found, an estimate, which `distance` does not accept as lawful.
         """
 
     def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:
-        """Say how many accelerations the laws allow, by the cheapest proof.
+        """Determine how many accelerations the laws allow, by the cheapest proof.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class ContactLaws(Protocol):
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Bound the distance of the nearest lawful acceleration.
+        """Bound the distance to the nearest lawful acceleration.
 
         Parameters
         ----------

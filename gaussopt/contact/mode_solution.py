@@ -18,14 +18,14 @@ EXACT = 1e-11
 
 
 def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector | None, float]:
-    """Return the true solution nearest to x in the contact mode that x indicates; None if that mode has none.
+    """Return the true solution nearest to x in the contact mode that x indicates; None if that mode has no solution.
 
     Rounding errors are judged by the forces of least norm that solve the mode's linear system, which the data
     of the step determine; x decides only between the solutions of that system.
 
     Parameters
     ----------
-    start_size : (k + r,), size of the terms of which accelerations without contact forces are sums
+    start_size : (k + r,), magnitude of the terms whose sums are the accelerations without contact forces
 
     Returns
     -------
@@ -62,10 +62,10 @@ def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector
 
 @dataclass(frozen=True, slots=True)
 class _Mode:
-    """A mode: which contacts are closed, (k,), which of those without slip stick or slip, (r,), and to which side.
+    """A mode: which contacts are closed, (k,), which contacts without slip stick or slip, (r,), and to which side.
 
-    Its scaled forces are f = P m + p, where m are the normal forces of closed contacts, then the friction of sticking
-    contacts.
+    Its scaled forces are f = P m + p, where m holds the normal forces of closed contacts, followed by the friction of
+    sticking contacts.
     """
 
     closed: NDArray[np.bool_]

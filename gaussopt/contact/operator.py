@@ -31,7 +31,7 @@ class ContactOperator(ContactResponse):
         Raises NotAccepted if the joints are ill-posed, or a number overflows or underflows.
         """
         global _latest
-        # Formulation and certificate ask for the operator of the same step one after the other.
+        # The latest operator is kept, because formulation and certificate need the operator of the same step in turn.
         known = _latest
         if known is None or known.step is not step:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -93,5 +93,5 @@ def smallest_eigenvalue(S: Matrix) -> float:
         value = 0.5 * (a + c) - math.hypot(0.5 * (a - c), b)
     else:
         value = float(S[0, 0]) if len(S) == 1 else float(np.linalg.eigvalsh(S)[0])
-    # For redundant contacts the eigenvalue is always zero, which is no event.
+    # For redundant contacts the eigenvalue is always zero, which must not count as an event.
     return 0.0 if abs(value) <= 1e-9 else value

@@ -8,14 +8,14 @@ rows of N of those that slip, in the columns A_T, A_N and A_N +- mu A_T. Then th
 A_0, and its forces are unique:
 
 - A determinant is affine in the coefficient of friction of every contact that slips, so that it is positive for all
-  coefficients tau mu, 0 < tau <= 1, of the contacts without slip. The maps of all tau are proper and of one degree.
-- The determinants at tau = 0 are the principal minors of the contacts without their friction: a P-matrix, one solution.
-  Where its slips do not vanish, small tau leaves the modes as they are, and there is one solution in them: degree 1.
-- All pieces turn the same way, so that preimages count with one sign: almost every value has one. The map is open, so
-  that no value has two.
+  coefficients tau mu, 0 < tau <= 1, of the contacts without slip. The maps for all tau are proper, of the same degree.
+- The determinants at tau = 0 are the principal minors without this friction. They form a P-matrix: one solution. If
+  its slips do not vanish, a small tau does not change the modes, and there is still one solution: the degree is 1.
+- All pieces have the same orientation, so that all preimages count with the same sign, and almost every value has one
+  preimage. The map is open, so that no value has two.
 
 (S. Scholtes, Introduction to Piecewise Differentiable Equations, 2012, treats such maps.) The condition is
-sufficient for every A_0, not necessary for one: if a determinant is not clearly positive, the modes are enumerated.
+sufficient for every A_0, not necessary for a given A_0: if a determinant is not clearly positive, modes are enumerated.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ MODES = 64
 """Largest number of modes of all contacts that are tried."""
 
 UNCERTAIN = 1e-7
-"""Error of every entry of the operator, relative to its terms, under which the determinants must stay positive."""
+"""Error of every entry of the operator, relative to its terms, that must leave the determinants positive."""
 
 
 def positive_pivots(W: Matrix, D: Matrix, size: int) -> bool:
-    """Tell whether elimination without exchanges has positive pivots for all matrices within D of W; changes both."""
+    """Tell whether elimination without exchanges has positive pivots for all matrices in W +- D; changes W and D."""
     for p in range(size):
         pivot = W[p, p]
         least = pivot - D[p, p]
@@ -56,8 +56,8 @@ def oriented(
     Parameters
     ----------
     B : at least (p, p)
-        Accelerations of c normals and then of the tangents without slip, by lam_N and lam_R = lam_T + mu lam_N, in the
-        unit of the mass norm.
+        Accelerations of c normals and then of the tangents without slip, caused by lam_N and lam_R = lam_T + mu lam_N,
+        in the unit of the mass norm.
     mu, norm : (p,) at least; friction of the c contacts; effect of a unit force along a row, in the mass norm
     partner : (p,) at least, row of the tangent if a contact has no slip, else 0
     W, D, row, side : (p, p) twice and (p,) twice at least; working memory
@@ -65,7 +65,7 @@ def oriented(
     modes = 1
     for i in range(c):
         modes *= 4 if partner[i] else 2
-        if modes > MODES:  # at once: the product of many contacts would exceed 64 bits
+        if modes > MODES:  # tested in the loop, because the product over many contacts would exceed 64 bits
             return False
     for mode in range(modes):
         size, rest = 0, mode

@@ -1,4 +1,4 @@
-"""Conditions under which the printed normal-force programs return the forces of mechanics, or weights repair them.
+"""Conditions under which printed normal-force programs return the forces of mechanics, and weights that repair them.
 
 For positive definite A the printed program min 1/2 z^T A z - 1/2 ell^T z subject to A z + b >= 0 has the optimality
 conditions sym(A) z - 1/2 ell = A^T eta, 0 <= eta, w >= 0, eta . w = 0. The solution z of the LCP satisfies them exactly

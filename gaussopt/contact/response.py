@@ -27,14 +27,14 @@ SMALLEST = 1e-150
 """Entry of a row in the mass norm below which its square is no longer accurate in floating-point numbers."""
 
 INERT = 1e-12
-"""Motion of a row by its own force, relative to that of the free bodies, up to which it counts as zero."""
+"""Acceleration of a row by its own force, relative to that without joints, up to which it counts as zero."""
 
 CANCELLED = 16 * EPS
-"""Response to a force, or acceleration without contact forces, relative to its terms, that is a rounding error."""
+"""Size, relative to its terms, up to which a response or an acceleration without contact forces is a rounding error."""
 
 
 def without_rounding(value: Matrix, size: Matrix) -> Matrix:
-    """Set entries to zero that are rounding errors relative to terms of the given size."""
+    """Return `value` with entries set to zero that are rounding errors of terms of the given size."""
     return np.where(np.abs(value) <= CANCELLED * size, 0.0, value)
 
 
@@ -112,7 +112,7 @@ class ContactResponse:
 
     @cached_property
     def motion(self) -> Matrix:
-        """root^T forces: acceleration by each unknown where the mass norm is the 2-norm, (rank K, k + r)."""
+        """root^T forces, (rank K, k + r): accelerations by the unknowns, in coordinates with mass norm = 2-norm."""
         return self.joints.root.T @ self.forces
 
     @cached_property
@@ -124,17 +124,17 @@ class ContactResponse:
     def response(self) -> Matrix:
         """Matrix of (w, s) = response x + start, (k + r, k + r)."""
         value = self.rows @ self.effect
-        # Where the own mass and friction cancel (the border of a Painleve region), rounding must not choose a sign.
+        # Where normal response and friction cancel (the border of a Painleve region), rounding must not choose a sign.
         return np.where(self.inert[:, None], 0.0, without_rounding(value, self.response_size))
 
     @cached_property
     def response_size(self) -> Matrix:
-        """Size of the terms of which the entries of `response` are sums, (k + r, k + r)."""
+        """Magnitude of the terms whose sums are the entries of `response`, (k + r, k + r)."""
         return np.asarray(np.abs(self.rows) @ self.effect_size)
 
     @cached_property
     def effect_size(self) -> Matrix:
-        """Size of the terms of which the entries of `effect` are sums, (n, k + r)."""
+        """Magnitude of the terms whose sums are the entries of `effect`, (n, k + r)."""
         root = np.abs(self.joints.root)
         terms = np.abs(self.step.J_N.T) + np.einsum("kdn,kd->nk", np.abs(self.step.J_T),
                                                     np.abs(self.step.sigma) * self.step.mu[:, None])  # fmt: skip
@@ -143,7 +143,7 @@ class ContactResponse:
 
     @cached_property
     def free_size(self) -> Vector:
-        """Size of the terms of which the entries of `joints.a_J` are sums, (n,)."""
+        """Magnitude of the terms whose sums are the entries of `joints.a_J`, (n,)."""
         root, joints = np.abs(self.joints.root), self.joints
         own = root @ (root.T @ np.abs(self.step.force)) + np.abs(joints.lift).T @ np.abs(self.step.gamma)
         return np.asarray(np.maximum(own, np.abs(joints.a_J)))
@@ -155,7 +155,7 @@ class ContactResponse:
         value = self.rows @ self.joints.a_J + zeta
         size = self.bare * np.linalg.norm(self.joints.a_J / self.scale) + np.abs(zeta)
         terms = np.abs(self.rows) @ self.free_size + np.abs(zeta)
-        # Rounding must decide neither to which side a held contact slips nor whether a contact closes.
+        # Rounding errors must decide neither to which side a held contact slips nor whether a contact closes.
         return np.where(np.abs(value) <= np.where(self.inert, INERT * size, CANCELLED * terms), 0.0, value)
 
     @cached_property
@@ -192,11 +192,11 @@ class ContactResponse:
         return np.asarray(self.joints.a_J + self.effect @ x)
 
     def rounding(self, between: Vector, own_error: float) -> float:
-        """Return the rounding error of a_J, in the mass norm, that an error relative to `acceleration` leaves out.
+        """Return the rounding error of a_J, in the mass norm, which a distance to `acceleration` does not contain.
 
-        It is at most `own_error`, the distance of an acceleration from that of its own unknowns, plus the acceleration
-        that `between`, the difference from the other unknowns, causes; and some roundings, 8 n, of a_J, which an
-        elimination with n unknowns leaves.
+        It is the smaller of two bounds: 8 n rounding errors of a_J, which an elimination with n unknowns leaves; and
+        `own_error`, the distance of an acceleration from the acceleration of its own unknowns, plus the acceleration
+        that `between`, the difference of these unknowns from others, causes.
         """
         far = own_error + float(np.linalg.norm(self.motion @ between))
         return min(far, 8 * self.step.n * EPS * float(np.linalg.norm(self.joints.a_J / self.scale)))

@@ -2,9 +2,9 @@
 
     K = [M, J^T; J, 0] = L D L^T,   K (a, -lam) = (force, gamma)
 
-in the given order, as M is positive definite and rows of J are independent: n positive pivots and then m negative
-ones. The factors keep the envelope of K: a diagonal or block-diagonal M costs no more than its blocks. Without joints
-K is M.
+without exchanges, because M is positive definite and the rows of J are independent: the pivots are n positive numbers,
+then m negative numbers. The factors keep the envelope of K, so that a diagonal or block-diagonal M costs no more than
+its blocks. Without joints K is M.
 
 Kernels on this path allocate nothing and work on memory of the calling code.
 """
@@ -89,7 +89,7 @@ def mass_norm(K: Matrix, first: Index, n: int, x: Vector) -> float:
 def respond(
     K: Matrix, L: Matrix, first: Index, n: int, b: Matrix, x: Matrix, norm: Vector, rest: Vector, p: int
 ) -> None:
-    """Write row p of x from that of b: K^-1 b from the factors, refined so that the joint rows hold.
+    """Write row p of x: K^-1 times row p of b, from the factors, refined so that the joint rows hold.
 
     Parameters
     ----------

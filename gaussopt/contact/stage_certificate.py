@@ -1,4 +1,4 @@
-"""The certificate of a stage: distance of the acceleration from that caused by its forces, and residual of the laws."""
+"""The certificate of a stage: distance of a from the acceleration that its forces cause, and residual of the laws."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
 
 
 def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
-    """Write numbers 0 to 6 and 10 for x = (a, -lam), where b is all forces and gamma.
+    """Write numbers 0 to 6 and 10 for x = (a, -lam), where b holds all forces and gamma.
 
-    They follow from the equations of motion, K x - b, as `gaussopt.certificates.bilateral` does: K shows which error of
-    the acceleration explains their residual.
+    They follow from the residual K x - b of the equations of motion, as in `gaussopt.certificates.bilateral`: K^-1
+    yields the error of the acceleration that explains the residual.
     """
     K, L, first, p = space.K, space.L, space.first, len(space.norm) // 2
     b, x, u, half, size = space.rows[2 * p], space.motion[2 * p], space.body[0], space.body[1], space.body[2]
@@ -96,7 +96,7 @@ def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbe
 
 
 def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers: Vector) -> bool:
-    """Write contact forces, their natural map and least w, numbers 8, 9; tell whether the laws hold."""
+    """Write the contact forces, and their natural map and least w as numbers 8, 9; return whether the laws hold."""
     rows, norm, sigma, partner = space.rows, space.norm, space.sigma, space.order[0]
     bias, mu, q, z, w = space.law[0], space.law[1], space.law[2], space.law[3], space.law[4]
     (c, d), p = sigma.shape, len(norm) // 2
@@ -122,7 +122,7 @@ def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers:
             out[at] = friction
             violated += ((friction - min(max(friction - w[s] / own**2, -bound), bound)) * own) ** 2
     numbers[8], numbers[9] = math.sqrt(violated), smallest
-    # Relative to accelerations without contacts: relative to its own huge accelerations any answer would pass.
+    # The scale excludes contact forces, because relative to its own huge accelerations any answer would pass.
     for r in range(p):
         called += q[r] * q[r]
     return bool(numbers[8] <= EXACT * (math.sqrt(called) + free))

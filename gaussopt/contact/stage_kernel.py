@@ -2,9 +2,9 @@
 
 The kernel takes the regular case only: M positive definite, joints independent, every contact moved by its own force,
 and friction far enough from the limit where the contact operator loses its definiteness. In all other cases it returns
-a code and the general path (contact operator, solving, certificate) decides. Its answer carries the same
-certificate as on that path: the distance of the acceleration to that caused by its own forces, from the equations of
-motion themselves; the natural map of all laws; and the distance to the solution of the mode, by one more refinement.
+a code and the general path (contact operator, solving, certificate) decides. The certificate of its solution is the
+same as on that path: the distance of the acceleration from the acceleration that its forces cause, by the equations of
+motion; the natural map of all laws; and the distance to the solution of the mode, by one more refinement.
 
 Forces and accelerations of contacts are in the unit of the mass norm: with own = sqrt(row K row^T), z is own times the
 force and w the acceleration over own, so that all entries of the laws are near 1. The system of the mode is inverted,
@@ -41,7 +41,7 @@ def stage(
     data : flat; M, Q - h, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu of all k contacts, each in rows
     n, m, k, d : coordinates, joint rows, contacts, tangents
     closed : (c,), the contacts that are closed
-    modes : flat; sigma (k, d) of the phase, then its walls (k,)
+    modes : flat; sigma (k, d) of the phase, then the sign of each contact's normal, by its wall (k,)
     active : (2 p - c,)
         In and out: the pairs of the complementarity problem with w_i = 0: normals, then stick, then slip.
     space : StageWorkspace
@@ -51,7 +51,7 @@ def stage(
     Returns
     -------
     code, how
-        `SOLVED`, or why the stage is left to the general path; and the proof of uniqueness.
+        `SOLVED`, or the reason why the stage is left to the general path; and the proof of uniqueness.
     """
     K, L, first, norm = space.K, space.L, space.first, space.norm
     p = len(norm) // 2

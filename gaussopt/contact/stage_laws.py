@@ -12,10 +12,10 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.lcp.pivoting import DEPENDENT, SIGN, STABLE, Active, Index
 
 MOVED = 1e-8
-"""Motion of a row by its own force, relative to that of the free bodies, that a regular contact must have."""
+"""Acceleration of a row by its own force, relative to that without joints, that a regular contact must exceed."""
 
 CLEAR = 1e-6
-"""Pivot of the scaled sym(delassus) above which it is surely positive; below it the general path looks for proofs."""
+"""Pivot of the scaled sym(delassus) that is surely positive; for smaller pivots the general path looks for proofs."""
 
 SETS = 8
 """Largest number of sets of active pairs that are tried before the general path takes over."""
@@ -39,8 +39,8 @@ def read_laws(
 ) -> bool:
     """Fill the rows of the laws, J_N and then J_T of the contacts without slip, then the rows of their forces.
 
-    lam_T is mu lam_N sigma, with sigma = -1 and lam_R added where a contact has no slip. Sliding friction follows the
-    phase in the plane; in space the slip, unless that is a rounding error or a trial step has passed its end.
+    lam_T is mu lam_N sigma, with sigma = -1 and lam_R added where a contact has no slip. Sliding friction has the
+    direction of the phase in the plane; in space it opposes the slip, unless the slip is zero or reversed.
 
     Written are rows, sigma, law[0] (bias), law[1] (mu), and order[0]: the row of the friction of a contact without
     slip, 0 for all others.
@@ -48,7 +48,7 @@ def read_laws(
     Returns
     -------
     fits
-        Whether the number of contacts without slip is that of the workspace, and these are in the plane.
+        Whether the contacts without slip are as many as in the workspace, and in the plane.
     """
     rows, sigma, bias, mu, partner = space.rows, space.sigma, space.law[0], space.law[1], space.order[0]
     at_N = n * n + n + m * n + m
@@ -189,8 +189,8 @@ def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> 
 def solve_pairs(active: Active, space: StageWorkspace) -> bool:
     """Solve 0 <= z, w = B z + q >= 0, z . w = 0 from the given active pairs; False if `SETS` sets do not suffice.
 
-    `active`, the pairs with w_i = 0, is changed. Written are law[3] to law[6]: z, w, the terms of w by absolute value,
-    the correction that a further refinement would make; T and order[1], order[2] as in `invert`.
+    `active`, the pairs with w_i = 0, is changed. Written are law[3] to law[6]: z, w, the sum of the magnitudes of the
+    terms of w, and the correction by a further refinement; and T, order[1] and order[2] as in `invert`.
     """
     B, T, place, taken = space.B, space.T, space.order[1], space.order[2]
     q, z, w, extent, error = space.law[2], space.law[3], space.law[4], space.law[5], space.law[6]
@@ -219,7 +219,7 @@ def solve_pairs(active: Active, space: StageWorkspace) -> bool:
         wrong = False
         for i in range(size):
             tiny = SIGN * extent[i]
-            # Written so that a NaN is wrong, too.
+            # These comparisons count a NaN as wrong.
             if active[i] and not (z[i] >= -tiny and abs(w[i]) <= 10.0 * tiny):
                 active[i], wrong = 0, True
             elif not active[i] and not w[i] >= -tiny:

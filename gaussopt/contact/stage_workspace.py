@@ -14,7 +14,7 @@ MASSLESS, DEPENDENT_JOINTS, HELD, UNLAWFUL = 5, 6, 7, 8
 so; a row is not moved by its own force; laws do not hold up to rounding errors."""
 
 DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4, 5
-"""Proofs of uniqueness; those before `MONOTONE` hold for forces, too. `UNDECIDED`: contacts may stick, and the general
+"""Proofs of uniqueness; proofs before `MONOTONE` hold for forces too. `UNDECIDED`: contacts may stick, and the general
 path does not decide either. `OPEN`: all contacts slide, and the general path would try more proofs."""
 
 NUMBERS = 11

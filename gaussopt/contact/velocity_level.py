@@ -1,4 +1,4 @@
-"""Impacts and time steps at velocity level, with the same data as accelerations.
+"""Impacts and time steps at velocity level, as steps with the same data as at acceleration level.
 
 A jump dv of the velocity obeys M dv = dt (Q - h) + J^T Lam + J_N^T Lam_N + J_T^T Lam_T. Newton's restitution and
 Coulomb's law on the slip after the jump,
@@ -6,7 +6,7 @@ Coulomb's law on the slip after the jump,
     0 <= J_N dv + (1 + e_N) gdot_N   complementary to   Lam_N >= 0,   Lam_T against   J_T dv + (1 + e_T) v_T,
 
 are the contact laws of a step whose acceleration is dv, with zeta_N = (1 + e_N) gdot_N, zeta_T = (1 + e_T) v_T and no
-slip before. So impacts and time steps are formulated, solved and certified like any other step. dt = 0 is an impact.
+slip before. So impacts and time steps are formulated, solved and certified like any other step. An impact has dt = 0.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> S
 
 
 def restitution_step(step: StepData, compression: Vector, impulses: Vector) -> StepData:
-    """Return the restitution phase of Poisson's impact law: every contact returns at least e_N of its impulse.
+    """Return the restitution phase of Poisson's law, with normal impulses of at least e_N times those of compression.
 
     Parameters
     ----------

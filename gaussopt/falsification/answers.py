@@ -1,4 +1,4 @@
-"""The floating-point answers of formulations, as their own code gives them, without certificate."""
+"""The floating-point answers of formulations, computed by their own code, without certificate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gaussopt.solving.solve import solve_step
 from gaussopt.solving.solver_sequence import SolverSequence
 
 FloatAnswer = Callable[[Numbers], Vector | None]
-"""Solves the arrays of an example; None where the formulation refuses them or its solver has no answer."""
+"""Solves the arrays of an example; None if the formulation refuses them or its solver has no answer."""
 
 Given = str | Callable[..., Any]
 """A formulation by its name, or a function of the arrays of an example."""
@@ -40,7 +40,7 @@ class Solvers:
         self._known: dict[Any, tuple[str, SolverSequence]] = {}
 
     def __call__(self, program: Program) -> tuple[Vector | None, Vector | None]:
-        """Return x and y of a program, None where there is no answer."""
+        """Return x and y of a program, None if there is no answer."""
         key = (type(program), program.n, program.pattern)
         if key not in self._known:
             name = default_solver(program)
@@ -62,9 +62,9 @@ def takes_lcp(given: Given) -> bool:
 
 
 def answerer(given: Given, kind: str) -> FloatAnswer:
-    """Return the function that solves examples of a kind by a formulation or by a function of the user's.
+    """Return the function that solves examples of a kind by a formulation or by a user's function.
 
-    Raises UnknownName, and BadInput where the formulation takes no examples of this kind.
+    Raises UnknownName, and BadInput if the formulation takes no examples of this kind.
     """
     if not isinstance(given, str):
         return _called(given, kind)
@@ -84,7 +84,7 @@ _latest: tuple[Numbers, StepData] | None = None
 
 
 def _step(of: Numbers) -> StepData:
-    """Return the step of an example; both formulations ask for the same one in turn."""
+    """Return the step of an example, which is kept, because both formulations use it in turn."""
     global _latest
     if _latest is None or _latest[0] is not of:
         _latest = of, StepData.from_mapping(of)
@@ -103,7 +103,7 @@ def _guarded(solve: FloatAnswer) -> FloatAnswer:
 
 
 def _step_answer(entry: Formulation, solvers: Solvers, step: StepData) -> Vector | None:
-    """Return the normal forces of a step with contacts, the acceleration of a step without."""
+    """Return the normal forces of a step with contacts, or the acceleration of a step without contacts."""
     if entry.misfit(step):
         return None
     program, data = entry.apply(step)
@@ -137,7 +137,7 @@ def _impact_answer(name: str) -> FloatAnswer:
 
 
 def _called(function: Callable[..., Any], kind: str) -> FloatAnswer:
-    """Return the answers of a user's function of the arrays of an LCP (M, q) or a contact problem (W, q, mu)."""
+    """Wrap a user's function of a step, or of the arrays of an LCP (M, q) or a contact problem (W, q, mu)."""
     names = tuple(AXES[kind])
 
     def solve(of: Numbers) -> Vector | None:

@@ -1,4 +1,4 @@
-"""Steps without contacts in fractions: M a = F + J^T lam, J a = gamma, and the programs that state it."""
+"""Steps without contacts in fractions: M a = F + J^T lam, J a = gamma, solved by the formulations' programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Bilateral(NamedTuple):
 
     @classmethod
     def of(cls, example: Example) -> Bilateral | None:
-        """Return the step; None where its rows depend on each other."""
+        """Return the step; None if its rows are dependent."""
         given, n = example.arrays, example.size("n")
         J = given.get("J", exact(np.zeros((0, n), dtype=int)))
         found = cls(given["M"], given["Q"], J, given.get("gamma", exact([])))
@@ -64,7 +64,7 @@ def gauss(of: Bilateral) -> Proved | None:
 
 
 def pseudo_inverse(of: Bilateral) -> Proved | None:
-    """Minimise Gauss's function with M^+ in the place of M^-1, as printed."""
+    """Minimise Gauss's function with M^+ instead of M^-1, as printed."""
     chosen = independent(of.M)
     if not chosen:
         return None

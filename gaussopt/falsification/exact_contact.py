@@ -1,7 +1,7 @@
 """Contacts with friction in fractions: Coulomb's law in space with its relaxations, and impact laws in the plane.
 
-Answers over round cones are irrational in general. Where the directions of slip are rational, they are found from the
-solver's floating-point answer; what is then claimed is checked in fractions without it.
+Answers over round cones are irrational in general. Rational directions of slip are guessed from the solver's
+floating-point answer; all claims are then checked in fractions, without this answer.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from gaussopt.papers.evidence.active_sets import lcp_exactly
 
 ROWS = 3
 SMALL = 1e-7
-"""Part of the largest entry below which an entry of the floating-point answer is taken to vanish."""
+"""Size, relative to the largest entry, below which an entry of the floating-point answer counts as zero."""
 
 FINEST = 100
 """Largest denominator of the tangent of half the angle of a direction of slip."""
 
 
 def _direction(x: float, y: float) -> Exact:
-    """Return the rational unit vector next to the direction of (x, y)."""
+    """Return a rational unit vector near the direction of (x, y)."""
     turn = -1 if x < 0 else 1
     t = Fraction(math.tan(math.atan2(turn * y, turn * x) / 2)).limit_denominator(FINEST)
     return exact([turn * (1 - t * t) / (1 + t * t), turn * 2 * t / (1 + t * t)])
@@ -69,7 +69,7 @@ def _parts(r: Exact, u: Exact, mu: Exact) -> list[tuple[Any, ...]]:
 
 
 def breaks_coulomb(example: Example, point: Sequence[Fraction]) -> str | None:
-    """Say in which way impulses break Coulomb's law, or None where they obey it."""
+    """Return in which way impulses violate Coulomb's law, or None if they obey it."""
     r = exact(point)
     u = example.arrays["W"] @ r + example.arrays["q"]
     for i, (mu, n, tt, w, ss, ts) in enumerate(_parts(r, u, example.arrays["mu"]), 1):
@@ -86,7 +86,7 @@ def breaks_coulomb(example: Example, point: Sequence[Fraction]) -> str | None:
 
 
 def coulomb(example: Example, near: Vector) -> Proved | None:
-    """Confirm Coulomb's law of impulses in fractions; existence only, a second answer is not excluded."""
+    """Prove in fractions that impulses obey Coulomb's law; this does not exclude other answers."""
     found = _rational_point(example, near, convex=False)
     if found is None or breaks_coulomb(example, found[0].tolist()) is not None:
         return None
@@ -99,7 +99,7 @@ def coulomb(example: Example, near: Vector) -> Proved | None:
 
 
 def relaxed(example: Example, near: Vector) -> Proved | None:
-    """Confirm the minimiser of 1/2 r^T W r + q^T r over the cones."""
+    """Prove in fractions which r minimises 1/2 r^T W r + q^T r over the cones."""
     minors, found = leading_minors(example.arrays["W"]), _rational_point(example, near, convex=True)
     if found is None or min(minors) <= 0:
         return None
@@ -135,9 +135,9 @@ def pyramid(example: Example, near: Vector) -> Proved | None:
 
 
 def _impulses(W: Exact, q: Exact, mu: Exact, least: Exact) -> Exact | None:
-    """Return the one r with 0 <= r_N - least complementary to u_N >= 0 and Coulomb's law in the plane, u = W r + q.
+    """Return the unique r with 0 <= r_N - least complementary to u_N >= 0 and planar Coulomb's law, u = W r + q.
 
-    All combinations of modes are tried; None where one of them is singular, or where no or several r hold.
+    All combinations of modes are tried; None if a combination is singular, or if not exactly one r obeys the laws.
     """
     k, found = len(mu), list[Exact]()
     slips = ("stick", 1, -1)

@@ -1,7 +1,7 @@
 """Sliding contacts in fractions: the contact laws, the printed programs and frozen friction.
 
-All of them are stated in the normal forces z of w = A z + b, A = A_0 + C with the response A_0 to normal forces and C
-to friction; see `gaussopt.contact.operator` and the formulations themselves.
+All are stated in the normal forces z, with w = A z + b and A = A_0 + C, where A_0 is the response to normal forces and
+C the response to friction; see `gaussopt.contact.operator` and the formulations themselves.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gaussopt.linalg.rational import Exact, exact, kernel, leading_minors, princ
 from gaussopt.papers.evidence.active_sets import lcp_exactly, solve_exactly
 
 ROUNDS = 12
-"""Iterations of frozen friction within which a circle is looked for."""
+"""Number of iterations of frozen friction within which a cycle is searched for."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Sliding:
 
     @classmethod
     def of(cls, example: Example) -> Sliding | None:
-        """Eliminate the joints; None where that is not possible."""
+        """Eliminate the joints; None if that is not possible."""
         given = example.arrays
         if example.kind == "lcp":
             return cls(given["M"], given["q"])
@@ -62,7 +62,7 @@ class Sliding:
 
     @cached_property
     def minors(self) -> list[str] | None:
-        """Principal minors of A as text; None where A is no P-matrix."""
+        """Principal minors of A as text; None if A is no P-matrix."""
         found = principal_minors(self.A)
         return list(map(str, found)) if min(found) > 0 else None
 
@@ -80,7 +80,7 @@ def contact_laws(of: Sliding) -> Proved | None:
 
 
 def _program(P: Exact, p: Exact, rows: Exact, b: Exact, name: str) -> Proved | None:
-    """Minimise 1/2 z^T P z - p^T z subject to rows z + b >= 0; None where P is not positive definite."""
+    """Minimise 1/2 z^T P z - p^T z subject to rows z + b >= 0; None if P is not positive definite."""
     minors = leading_minors(P)
     if min(minors) <= 0:
         return None
@@ -144,7 +144,7 @@ def weighted(of: Sliding) -> Proved | None:
 
 
 def frozen(of: Sliding) -> Proved | None:
-    """Iterate with friction as a given force from z = 0; None where it does not return to an earlier z."""
+    """Iterate with friction as a given force from z = 0; None if the iteration neither settles nor cycles."""
     if of.friction is None:
         return None
     smooth = of.A - of.friction

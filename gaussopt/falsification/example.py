@@ -1,4 +1,4 @@
-"""Examples in fractions: a complementarity problem, a step or a contact problem, and what is simpler than it."""
+"""Examples in fractions (complementarity problems, steps or contact problems), and simpler examples made of them."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Example:
 
     Attributes
     ----------
-    kind : "lcp", "step" or "contact", as of the files of these problems
-    arrays : its arrays by name, of fractions; see `AXES`
+    kind : "lcp", "step" or "contact", as in the files of these problems
+    arrays : its arrays of fractions, by name; see `AXES`
     setting : name -> value
-        Parameters of the mechanism whose step this is, with the sign of slip of each contact; empty without one.
+        Parameters of the mechanism whose step this is, and the slip sign of each contact; empty without a mechanism.
     """
 
     kind: str
@@ -77,7 +77,7 @@ class Example:
 
     @property
     def complexity(self) -> tuple[int, ...]:
-        """What shrinking makes smaller, the first entry first: contacts, coordinates, rows, entries, their digits."""
+        """Numbers of contacts, coordinates, rows, entries and digits; shrinking lowers this tuple lexicographically."""
         digits = [self.setting[name] for name in self.setting] if self.setting else []
         if digits:
             return (sum(len(f"{abs(value):.12g}") for value in digits),)
@@ -141,7 +141,7 @@ def _texts(values: Any) -> Any:
 
 
 def vector(values: Any) -> str:
-    """Write a vector of fractions, as in "(7/8, 1/4)"."""
+    """Return a vector of fractions as text, such as "(7/8, 1/4)"."""
     return f"({', '.join(map(str, values))})"
 
 

@@ -1,4 +1,4 @@
-"""`falsify`: the smallest example on which two formulations differ, or an account of the search that found none."""
+"""`falsify`: the smallest example on which two formulations differ, or a record of the search that found no example."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST = 1_000_000
 @shown
 @dataclass(frozen=True, eq=False)
 class Falsification:
-    """What `falsify` found.
+    """The result of `falsify`.
 
     Attributes
     ----------
@@ -36,10 +36,10 @@ class Falsification:
     found : whether an example was found on which they differ
     example : Example or None
     proof : its three lines and the numbers in them, None without an example
-    searched : a row for each way and size: what was tried, compared, and the largest relative difference seen
-    assumed : what the examples satisfy, in words
-    equivalence : a proof that both are equivalent, as far as one is known; "" otherwise
-    seed, seconds
+    searched : a row for each method and size: numbers of examples tried and compared, and the largest difference
+    assumed : the assumptions that all examples satisfy, in words
+    equivalence : a known proof that both are equivalent; "" if none is known
+    seed, seconds : seed and duration of the search
     """
 
     a: str
@@ -60,7 +60,7 @@ class Falsification:
 
     @property
     def message(self) -> str:
-        """One sentence on the result."""
+        """The result as a sentence."""
         if self.proof is not None:
             how = "proves it in exact arithmetic" if self.proof.exact else "shows it by the numbers that they return"
             return f"{self.a} and {self.b} differ: an example of {self._size()} {how}."
@@ -101,7 +101,7 @@ class Falsification:
         return latex_of(self.example, self.proof, self.a, self.b)
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write `falsify.json`, and with an example its file for `gaussopt solve`, `proof.txt` and `proof.tex`.
+        """Write `falsify.json` and, for an example, its file for `gaussopt solve`, `proof.txt` and `proof.tex`.
 
         Returns the paths; raises BadInput if the folder cannot be written.
         """
@@ -117,7 +117,7 @@ class Falsification:
 
 
 def _plain(value: Any) -> Any:
-    """Return fractions as text, in lists."""
+    """Return a value with fractions as text and arrays as lists."""
     if isinstance(value, dict):
         return {name: _plain(of) for name, of in value.items()}
     if hasattr(value, "tolist"):
@@ -132,27 +132,27 @@ def falsify(
     """Search for the smallest example on which two formulations that are claimed to be equivalent differ.
 
     Examples are drawn at random, the difference is maximised by differential evolution, and small integers are
-    enumerated, from small sizes to larger ones. What is found is shrunk to few contacts and small integers, and counts
-    only if the difference is proved in exact arithmetic.
+    enumerated, from small sizes to larger ones. An example on which the answers differ is shrunk to few contacts and
+    small integers, and counts only if the difference is proved in exact arithmetic.
 
     Parameters
     ----------
     a, b : str or callable
-        Names of formulations (of steps, of contacts in space) or impact laws, or functions of the arrays of an example
-        that return forces, or None: of M and q of an LCP M z + q beside a formulation of sliding contacts, of W, q and
-        mu of a contact problem in space otherwise (or M, q if `given` names a class of A), of a step beside others.
-    given : assumptions, or a problem or family whose steps are searched, or several of them
+        Names of formulations (of steps, of contacts in space) or impact laws, or functions that return forces or None.
+        A function takes M and q of an LCP M z + q if the other is a formulation of sliding contacts, or a step if it is
+        another formulation of steps; otherwise W, q, mu of contacts in space (M, q if `given` names a class of A).
+    given : an assumption, or a problem or family whose steps are searched, or a sequence of these
         "positive-definite" (taken for sliding contacts if no class is given), "symmetric" and "p-matrix" of the contact
         operator, "one-contact", "sticking".
     seconds : time limit
     tries : largest number of examples drawn
-    seed : of all draws; equal seeds give equal results unless the time limit ends the search
+    seed : seed of all draws; equal seeds give equal results unless the time limit ends the search
 
     Raises
     ------
     UnknownName
     BadInput
-        Two formulations that have no examples in common, a limit that is not positive.
+        For two formulations that have no examples in common, or a limit that is not positive.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem
 
 SLIP = "slip of contact "
-"""Name of the sign of a contact's slip in the setting of an example, before its number."""
+"""Beginning of the name of a contact's slip sign in the setting of an example; the contact's number follows."""
 
 MOST_CONTACTS = 6
 
@@ -28,7 +28,7 @@ class MechanismSteps(Space):
     size_words = ()
 
     def __init__(self, source: Problem | Family, given: Sequence[str]) -> None:
-        """Choose the dials; raises BadInput where there are none, or too many contacts."""
+        """Choose the dials; raises BadInput if there are no dials, or too many contacts."""
         super().__init__(given)
         self.source, self.sizes = source, ((),)
         if isinstance(source, Family):

@@ -1,4 +1,4 @@
-"""Which space two formulations are compared in, and how a difference between them is proved."""
+"""The space of examples in which two formulations are compared, and proofs that their answers differ."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CLASSES = ("positive-definite", "symmetric", "p-matrix")
 
 
 def space_of(a: Given, b: Given, given: Sequence[Any]) -> Space:
-    """Return the space that two formulations are compared in.
+    """Return the space in which two formulations are compared.
 
     `given` holds names of assumptions, and perhaps a problem or a family. Raises BadInput and UnknownName.
     """
@@ -71,7 +71,7 @@ def space_of(a: Given, b: Given, given: Sequence[Any]) -> Space:
 
 
 def _of(space: Space) -> tuple[str, ...]:
-    """Return the names of assumptions that a space knows."""
+    """Return the names of the assumptions that a space can satisfy."""
     if isinstance(space, ConeProblems):
         return ("one-contact", "sticking")
     if isinstance(space, Impacts):
@@ -96,10 +96,10 @@ def _plain(a: Given, b: Given, assumed: Sequence[str]) -> Space:
 
 
 class ComparedPair:
-    """Two formulations on one space."""
+    """Two formulations that are compared on a space of examples."""
 
     def __init__(self, a: Given, b: Given, space: Space) -> None:
-        """Look both up; raises UnknownName and BadInput."""
+        """Look up both formulations; raises UnknownName and BadInput."""
         for name in (g for g in (a, b) if isinstance(g, str)):
             if (name in LAWS) != isinstance(space, Impacts) or (name == "none"):
                 raise BadInput(f"{name!r} cannot be compared here; impact laws are compared with each other.")
@@ -115,7 +115,7 @@ class ComparedPair:
         if first.point == second.point:
             return None
         if None in (first.point, second.point) and not any(first.point or second.point or ()):
-            return None  # that a formulation refuses a step on which nothing acts says little
+            return None  # the refusal of a step on which nothing acts is no meaningful difference
         if example.kind == "contact" and "coulomb-soccp" in self.names:
             return self._by_violation(example, found)  # Coulomb's law may have several answers
         if not (first.unique or second.unique):
@@ -142,7 +142,7 @@ class ComparedPair:
         return None if rows is None or solve_rows is None else solve_rows(rows)
 
     def _returned(self, number: int, example: Example) -> Proved | None:
-        """Return what the user's function returns, as the fractions that its floats are."""
+        """Return the answer of the user's function, with its floats converted exactly to fractions."""
         found = self.answers[number](example.numbers)
         name, symbol = self.names[number], self.space.symbol
         if found is None:
@@ -152,7 +152,7 @@ class ComparedPair:
         return Proved(point, f"{name} returns {symbol} = {near}.", {symbol: point})
 
     def _by_violation(self, example: Example, found: Sequence[Proved | None]) -> Proof | None:
-        """Prove that the answer of one breaks Coulomb's law, which the other states."""
+        """Prove that the answer of one formulation violates Coulomb's law, which is the other formulation."""
         for law, other in ((0, 1), (1, 0)):
             answer = found[other]
             if self.names[law] != "coulomb-soccp" or answer is None or answer.point is None:
@@ -184,7 +184,7 @@ class ComparedPair:
 
 
 def derived(example: Example) -> dict[str, Exact]:
-    """Return the operator of sliding contacts that the lines of a proof name."""
+    """Return the arrays of the operator of sliding contacts, to which the lines of a proof refer."""
     if example.kind != "step" or ("zeta_N" not in example.arrays and "J_N" not in example.arrays):
         return {}
     if "e_N" in example.arrays:

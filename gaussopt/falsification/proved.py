@@ -1,4 +1,4 @@
-"""What exact arithmetic says of one formulation on one example, with a line that a reader can check by hand."""
+"""The answer of a formulation to an example in exact arithmetic, with a proof that a reader can check by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Proved:
 
     Attributes
     ----------
-    point : the answer; None where it is proved that there is none
+    point : the answer; None if it is proved that there is none
     line : the proof, in words and in formulas of plain characters
     numbers : the vectors and minors that the line names
     unique : whether the line excludes other answers
@@ -29,7 +29,7 @@ class Proved:
 
 
 ExactAnswer = Callable[[Example], Proved | None]
-"""Solves an example in fractions; None where the formulation does not apply or its answer is not rational."""
+"""Solves an example in fractions; None if the formulation does not apply or its answer is not rational."""
 
 
 def differ(a: Proved, b: Proved) -> bool:
@@ -38,7 +38,7 @@ def differ(a: Proved, b: Proved) -> bool:
 
 
 def parting_line(a: str, b: str, of: tuple[Proved, Proved], symbol: str) -> str:
-    """Say in what two different answers differ."""
+    """Return a sentence that states in which entry two answers differ."""
     first, second = (entry.point for entry in of)
     if first is None or second is None:
         has, lacks = (b, a) if first is None else (a, b)

@@ -1,4 +1,4 @@
-"""Search, shrink and prove: random draws, optimisation of the difference, enumeration of small integers."""
+"""Search for an example by random draws, optimisation and enumeration of small integers; shrink and prove it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from gaussopt.linalg.rational import exact
 from gaussopt.papers.evidence.adversarial_search import maximise
 
 DIFFERENT = 1e-6
-"""Relative difference of two answers, or of one from none, from which an example is looked at."""
+"""Relative difference of two answers above which an example is shrunk; it is infinite if only one answer exists."""
 
 NOTHING = 1e-6
-"""Size of an answer relative to the largest number of the example below which it counts as zero."""
+"""Size of an answer, relative to the largest number of the example, below which it counts as zero."""
 
 CLEAR = 1e-3
-"""Relative difference that an example keeps while it is shrunk before it is proved."""
+"""Relative difference that an example must keep while it is shrunk and not yet proved."""
 
 ROUND = 300
-"""Random draws of each size in turn."""
+"""Number of random draws of each size in a round."""
 
 STARTS = 3
-"""Examples of one size that are shrunk; the least complex one is kept."""
+"""Number of examples of a size that are shrunk; the least complex result is kept."""
 
 GENERATIONS = 20
 
@@ -46,7 +46,7 @@ Lines = tuple[str, str, str]
 class Proof:
     """Three lines that prove a difference, and the numbers that they name.
 
-    `exact` is False where a function of the user's returned one of the answers in floating point.
+    `exact` is False if a user's function returned one of the answers in floating point.
     """
 
     lines: Lines
@@ -56,17 +56,17 @@ class Proof:
 
 @dataclass
 class Search:
-    """One search with its account.
+    """A search and its record.
 
     Attributes
     ----------
-    space : where it searches
-    answers : of both formulations, in floating point
-    prove : the proof of a difference on an example, None where there is none
+    space : the space of examples
+    answers : functions that return the answers of both formulations in floating point
+    prove : function that returns the proof of a difference on an example, or None
     seconds : time limit
     most : largest number of random draws
-    seed : of all draws
-    account : what was searched, a row for each way and size
+    seed : seed of all draws
+    account : record of the search, a row for each method and size
     """
 
     space: Space
@@ -85,7 +85,7 @@ class Search:
 
     @property
     def over(self) -> bool:
-        """Whether the time is up."""
+        """Whether the time limit is exceeded."""
         return self.spent > self.seconds
 
     @property
@@ -94,9 +94,9 @@ class Search:
         return sum(row["tried"] for row in self.account.values())
 
     def run(self) -> tuple[Example, Proof] | None:
-        """Return the least complex example that was found with its proof, or None.
+        """Return the least complex example that was found, with its proof, or None.
 
-        Sizes are searched from the smallest; the first at which an example is found is the last.
+        Sizes are searched in increasing order; the search ends at the first size with an example.
         """
         rng = np.random.default_rng(self.seed)
         rounds = 0
@@ -117,11 +117,11 @@ class Search:
         return None
 
     def difference(self, numbers: Numbers) -> float:
-        """Return the relative difference of the answers; infinite where one has none, NaN where both have none."""
+        """Return the relative difference of the answers; infinite if one is missing, NaN if both are missing."""
         x, y = (answer(numbers) for answer in self.answers)
         if x is None or y is None:
             return np.nan if x is None and y is None else np.inf
-        # Where the answer is zero, both are rounding errors of the data.
+        # If the true answer is zero, both answers are rounding errors of the data.
         floor = NOTHING * max(float(np.abs(array).max(initial=0.0)) for array in numbers.values())
         size = max(float(np.abs(x).max(initial=0.0)), float(np.abs(y).max(initial=0.0)), floor)
         return float(np.abs(x - y).max(initial=0.0)) / size if size else 0.0
@@ -132,7 +132,7 @@ class Search:
         return self.account.setdefault((way, words), empty)
 
     def _counted(self, row: dict[str, Any], numbers: Numbers | None) -> float:
-        """Return the difference on an example, counted in a row of the account; NaN where it is not compared."""
+        """Return the difference on an example, which is counted in a row of the record; NaN if it is not compared."""
         row["tried"] += 1
         value = np.nan if numbers is None else self.difference(numbers)
         row["compared"] += bool(np.isfinite(value))
@@ -168,7 +168,7 @@ class Search:
                 yield example
 
     def _enumerated(self) -> Iterator[Example]:
-        """Yield all examples of the smallest size with small whole entries; none if they are too many."""
+        """Yield all examples of the smallest size with small integer entries; none if there are too many."""
         first = next((e for e in (self.space.example(self.space.sizes[0], x) for x in self._points()) if e), None)
         if first is None or first.setting:
             return
@@ -214,7 +214,7 @@ class Search:
         return min(found, key=lambda of: of[0].complexity, default=None)
 
     def _shrunk(self, example: Example) -> tuple[Example, Proof] | None:
-        """Simplify an example as long as the answers differ; None where no difference is proved at the end."""
+        """Simplify an example as long as the answers differ; None if no difference is proved at the end."""
         proof = self.prove(example) if example.setting else None
         moved = True
         while moved and not self.over:

@@ -1,6 +1,6 @@
-"""Where examples are searched: what is drawn from numbers in [-1, 1], for random draws and for optimisers alike.
+"""Spaces of examples that are described by numbers in [-1, 1], for random draws and for optimisers alike.
 
-Every space decodes numbers to the arrays of an example by the samplers of `gaussopt.papers.evidence`.
+Every space decodes such numbers to the arrays of an example by the samplers of `gaussopt.papers.evidence`.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Space(ABC):
 
     Attributes
     ----------
-    kind : of its examples
-    symbol : of the vector that is compared
-    sizes : from the smallest to the largest that is searched, each as `size_words` says
+    kind : kind of its examples
+    symbol : symbol of the vector that is compared
+    sizes : the sizes that are searched, in increasing order
     size_words : what the numbers of a size count
-    given : the names of what is assumed
-    always : what all its examples satisfy, in words
+    given : names of the assumptions
+    always : properties of all its examples, in words
     """
 
     kind: str
@@ -62,7 +62,7 @@ class Space(ABC):
 
     @abstractmethod
     def decode(self, size: Size, x: Vector) -> Numbers | None:
-        """Return the arrays that numbers in [-1, 1] describe, or None where they break what is assumed."""
+        """Return the arrays that numbers in [-1, 1] describe, or None if they violate an assumption."""
 
     def example(self, size: Size, x: Vector) -> Example | None:
         """Return the example of the numbers x."""
@@ -70,7 +70,7 @@ class Space(ABC):
         return None if numbers is None else Example.of(self.kind, numbers)
 
     def allows(self, example: Example) -> bool:
-        """Tell whether an example satisfies what is assumed, in exact arithmetic."""
+        """Tell whether an example satisfies the assumptions, in exact arithmetic."""
         return True
 
     def simpler(self, example: Example) -> Iterator[Example]:
@@ -83,7 +83,7 @@ class Space(ABC):
 
 
 def _classes_hold(given: Sequence[str], A: Any) -> bool:
-    """Tell whether A, of fractions, has the classes of `given`."""
+    """Tell whether A, a matrix of fractions, belongs to the classes in `given`."""
     if "symmetric" in given and (A != A.T).any():
         return False
     if "positive-definite" in given and min(leading_minors((A + A.T) / 2)) <= 0:
@@ -172,7 +172,7 @@ class Impacts(SlidingSteps):
 
 
 class BilateralSteps(Space):
-    """Steps without contacts; with `singular` masses of which every other one is singular."""
+    """Steps without contacts; if `singular` is set, half of the draws have a singular mass matrix."""
 
     kind, symbol = "step", "a"
     sizes: Sequence[Size] = ((2, 1), (3, 1), (3, 2), (4, 2))
@@ -199,7 +199,7 @@ class BilateralSteps(Space):
 
 
 class SingularSteps(BilateralSteps):
-    """Steps of which every other one has a singular mass matrix."""
+    """Steps without contacts, half of which have a singular mass matrix."""
 
     always = ("M is symmetric positive semidefinite",)
     singular = True
@@ -222,7 +222,7 @@ class ConeProblems(Space):
         X = x[: n * n].reshape(1, n, n)
         W = contact_problems.definite_from(X, 0 * X, 0.0)[0]
         q = x[n * n : n * n + n]
-        if "sticking" in self.given:  # velocities that impulses inside the cones bring to rest
+        if "sticking" in self.given:  # choose velocities that impulses inside the cones bring to rest
             mu = 0.55 + 0.45 * x[n * n + n :]
             q = q.reshape(-1, 3).copy()
             q[:, 0] = 1.0 + 0.5 * q[:, 0]

@@ -19,7 +19,7 @@ ENUMERABLE = 10
 def require_strictly_convex(name: str, lcp: LCP, weighted: Matrix) -> None:
     """Check that the program with objective 1/2 z^T weighted z and rows M z >= -q has exactly one minimiser.
 
-    Raises IllPosed where it is unbounded below or infeasible, otherwise NotAccepted.
+    Raises IllPosed if the program is unbounded below or infeasible, NotAccepted if it fails for another reason.
     """
     if classify_matrix(weighted).positive_definite:
         return
@@ -51,9 +51,9 @@ def require_strictly_convex(name: str, lcp: LCP, weighted: Matrix) -> None:
 def descends(A: Matrix, P: Matrix) -> bool:
     """Tell whether a direction d with A d >= 0 has d^T P d < 0; False for large or singular A.
 
-    With y = A d the question is whether A^-T P A^-1 is copositive on y >= 0. It is not if and only if some principal
-    submatrix has a positive eigenvector with a negative eigenvalue (W. Kaplan, "A test for copositive matrices",
-    Linear Algebra Appl. 313, 2000).
+    With y = A d, such a direction exists if A^-T P A^-1 is not copositive on y >= 0, that is, if and only if some
+    principal submatrix has a positive eigenvector with a negative eigenvalue (W. Kaplan, "A test for copositive
+    matrices", Linear Algebra Appl. 313, 2000).
     """
     n = len(A)
     if n > ENUMERABLE or not n:

@@ -28,7 +28,7 @@ class Projected(Parametrised):
 
 
 def general_solution(J: Matrix, gamma: Vector) -> tuple[Vector, Matrix, int]:
-    """Return J^+ gamma, the orthogonal projector N onto ker J, and its rank.
+    """Return J^+ gamma, the orthogonal projector N onto ker J, and the rank of N.
 
     N is formed from a basis of ker J: the difference I - J^+ J would contain rounding errors that a second
     generalised inverse might invert.

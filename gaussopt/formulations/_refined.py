@@ -1,7 +1,7 @@
 """Iterative refinement for formulations that begin with M^-1.
 
-They form a as the difference of M^-1 (Q - h) and the effect of the constraints. Where M is nearly singular and the
-constraints hold directions of little mass, both terms are large and their difference is not: its digits are lost,
+Such formulations add M^-1 (Q - h) and the effect of the constraints to obtain a. If M is nearly singular and the
+constraints hold directions of little mass, both terms are large and cancel, so that digits of their sum are lost,
 although the step is well-conditioned. The residual of the answer in the equations
 
     M a - J^T lam = Q - h,   J a = gamma
@@ -32,8 +32,8 @@ class MassEliminating(Formulation):
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
         """Return the refined acceleration of `found`, and the multipliers.
 
-        None where M is singular, where the step has contacts, or where the solver's residual exceeds rounding error: an
-        answer that is not exact is not improved.
+        None if M is singular, if the step has contacts, or if the solver's residual exceeds rounding error: only exact
+        solutions of the program are refined.
         """
         if step.k or not np.isfinite(found.a).all() or not _solves(program, x):
             return None

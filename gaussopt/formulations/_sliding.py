@@ -40,12 +40,12 @@ class SlidingFormulation(Formulation):
 
 
 def candidate_of(op: ContactOperator, x: Vector) -> Candidate:
-    """Return the candidate with these contact forces."""
+    """Return the candidate with the contact forces x."""
     return Candidate(op.acceleration(x), op.multipliers(x), *op.split(x))
 
 
 def not_sliding(step: StepData) -> str | None:
-    """Return why a step has contacts that do not slide, or None: friction without slip has no known sign."""
+    """Return the reason if contacts of a step do not slide, so that their friction has no known sign; else None."""
     if not step.k:
         return "the step has no closed contacts; use gauss or lagrange"
     if step.resting.any():

@@ -1,4 +1,4 @@
-"""The interface of formulations: whether a step fits, the program made of it, and the answer read back."""
+"""The interface of formulations: whether a step fits, which program it becomes, and how the answer is recovered."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Formulation(ABC):
     sparse: ClassVar[bool] = False
 
     def contacts(self, step: StepData) -> NDArray[np.intp]:
-        """Return the contacts that take part; if the step knows its gaps, those that touch and stay in touch."""
+        """Return the contacts that take part: all, or, if gaps are known, contacts that touch and do not open."""
         return closed_contacts(step)
 
     def prepare(self, step: StepData) -> StepData:
@@ -57,11 +57,11 @@ class Formulation(ABC):
         return step
 
     def refuses(self, step: StepData) -> str | None:
-        """Return why the step does not fit, apart from the form of its matrices, or None if it fits."""
+        """Return the reason why the step does not fit, apart from the form of its matrices, or None if it fits."""
         return f"it takes steps without contacts, and this one has {step.k}" if step.k else None
 
     def misfit(self, step: StepData) -> str | None:
-        """Return why the step does not fit, including the form of its matrices, or None if it fits."""
+        """Return the reason why the step does not fit, including the form of its matrices, or None if it fits."""
         if step.sparse and not self.sparse:
             return f"it needs dense matrices, and this step of {step.n} coordinates is sparse; use gauss or lagrange"
         return self.refuses(step)
@@ -81,14 +81,14 @@ class Formulation(ABC):
         """Return the candidate; the pair (a, lam) is enough if there are no contacts."""
 
     def again(self, data: Any, x: Vector, y: Vector | None) -> Program | None:
-        """Return the next program of an iteration whose steps are programs, None when it has ended."""
+        """Return the next program of an iteration whose steps are programs; None when the iteration has ended."""
         return None
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
         """Refine `found`, which did not pass although the solver claims that x solves the program.
 
-        None where the formulation reads its answer back without loss, or x does not solve the program up to rounding
-        error: then the error is that of the solver.
+        None if the formulation recovers its answer without loss of digits, or if x does not solve the program up to
+        rounding error, so that the error comes from the solver.
         """
         return None
 

@@ -2,8 +2,8 @@
 
     min 1/2 lam^T (J M^-1 J^T) lam + lam^T (J a0 - gamma),   a = a0 + M^-1 J^T lam,   M a0 = Q - h
 
-Frictionless contacts join in with rows J_N, right-hand side -zeta_N and forces lam_N >= 0. Needs a regular M. Dependent
-rows leave lam open while a is unique; contradictory rows leave it unbounded.
+Frictionless contacts add rows J_N with right-hand sides -zeta_N and forces lam_N >= 0. M must be regular. If rows are
+dependent, a is unique and lam is not; if rows are contradictory, the program is unbounded.
 """
 
 from __future__ import annotations

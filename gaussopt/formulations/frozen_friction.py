@@ -5,7 +5,7 @@
 
 Every iteration is a convex Gauss QP; the fixed points are the solutions of the LCP. With A_0 = J_N K J_N^T and
 C = J_N K J_T^T mu sigma the iteration contracts in the A_0-norm by at most rho = || A_0^(-1/2) C A_0^(-1/2) ||_2.
-Where rho >= 1 the iteration may still converge, but convergence is not proved; the step is refused, with rho.
+If rho >= 1, the iteration may still converge, but this is not proved; the step is refused, and the reason states rho.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CONVERGED = 1e-13
 """Change of the normal forces, relative to the largest, at which the iteration ends."""
 
 LIMIT = 500
-"""Largest number of iterations; at rho = 0.95 about 600 are needed for 1e-13, and it is stopped before."""
+"""Largest number of iterations; at rho = 0.95, where about 600 are needed for 1e-13, the iteration ends early."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class _Iteration:
     changes: list[float] = field(default_factory=list)
 
     def stalled(self) -> bool:
-        """Tell whether changes no longer shrink, for lack of solver accuracy, where theory predicts a fourfold drop."""
+        """Tell whether changes no longer shrink, for lack of solver accuracy, while theory predicts a fourfold drop."""
         window = max(4, math.ceil(math.log(0.25) / math.log(max(self.contraction, 1e-3))))
         return len(self.changes) > 2 * window and min(self.changes[-window:]) >= min(self.changes[:-window])
 
@@ -86,7 +86,7 @@ class FrozenFriction(Formulation):
         return None if ended else data.program()
 
     def recover(self, data: _Iteration, x: Vector, y: Vector | None) -> Candidate:
-        """Return the last point; its friction is that of the last multipliers."""
+        """Return the last point, with the friction that follows from the last multipliers."""
         lam = None if y is None else y[: data.step.m]
         friction = data.step.sigma * (data.step.mu * data.lam_N)[:, None]
         return Candidate(x, lam, data.lam_N, friction)
@@ -96,7 +96,7 @@ class FrozenFriction(Formulation):
 
 
 def contraction(op: ContactOperator) -> float | None:
-    """Return rho, a bound of the factor by which each iteration multiplies the error; None where A_0 is singular."""
+    """Return rho, a bound on the factor by which each iteration multiplies the error; None if A_0 is singular."""
     W = op.step.J_N @ op.joints.root
     A0 = W @ W.T
     L = gram_factor(A0)

@@ -2,9 +2,9 @@
 
     min 1/2 a^T M a - a^T (Q - h)   subject to   J a = gamma,   J_N a + zeta_N >= 0
 
-Contacts must be frictionless: a friction force depends on the normal force, which the program does not know. Valid for
-a singular mass matrix too: the minimiser is unique if rank [M; J] = n. The duals of the equality rows are the
-constraint forces lam, those of the contact rows the normal forces lam_N.
+Contacts must be frictionless: a friction force depends on the normal force, which is no unknown of the program. M may
+be singular: the minimiser is unique if rank [M; J] = n. The duals of the equality rows are the constraint forces lam,
+and the duals of the contact rows are the normal forces lam_N.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Gauss(Formulation):
 
 
 def contact_qp(step: StepData) -> QP:
-    """Return the Gauss QP with the contacts taken as frictionless."""
+    """Return the Gauss QP in which all contacts are frictionless."""
     A = np.vstack((step.J, step.J_N))
     lower = np.concatenate((step.gamma, -step.zeta_N))
     upper = np.concatenate((step.gamma, np.full(step.k, np.inf)))

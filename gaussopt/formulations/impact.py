@@ -2,8 +2,8 @@
 
     0 <= J_N v+ + e_N J_N v-   complementary to   Lam_N >= 0,   |Lam_T| <= mu Lam_N against   J_T v+ + e_T J_T v-
 
-with M (v+ - v-) = J^T Lam + J_N^T Lam_N + J_T^T Lam_T. Applied forces have no effect. The answer's `a`, `lam`, `lam_N`
-and `lam_T` are the jump v+ - v- and the impulses; the step needs `v` (or `gdot_N`), and may have `e_N` and `e_T`.
+with M (v+ - v-) = J^T Lam + J_N^T Lam_N + J_T^T Lam_T. Applied forces have no effect. In the answer, `a` is the jump
+v+ - v-, and `lam`, `lam_N`, `lam_T` are the impulses. The step needs `v` or `gdot_N`, and may have `e_N` and `e_T`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class NewtonImpact(StickSlip):
         return np.arange(step.k) if step.g_N is None else np.flatnonzero(step.g_N <= tolerances(step)[0])
 
     def prepare(self, step: StepData) -> StepData:
-        """Return the step whose acceleration is the jump; raises NotAccepted if the velocity before is not known."""
+        """Return the step whose acceleration is the jump; raises NotAccepted if the velocity before it is unknown."""
         if not step.k:
             return step
         if step.v is None and step.gdot_N is None:

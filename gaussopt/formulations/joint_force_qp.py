@@ -7,7 +7,7 @@ subject to the accelerations of joints and contacts. The joints determine lam; t
     min 1/2 lam_N^T delassus lam_N - 1/2 ell^T lam_N   subject to   delassus lam_N + bias >= 0,
     ell = sigma mu J_T (a_J - a0),
 
-which is not eq. (29) with the joints eliminated unless ell = 0: wrong already for one contact.
+which differs from eq. (29) with the joints eliminated unless ell = 0, and is wrong even for one contact.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     [M  -J^T] [ a ]   [Q - h]
     [J    0 ] [lam] = [gamma]
 
-Regular if and only if rank [M; J] = n and J has full row rank. Solved here with the unknown -lam, which makes
-the matrix symmetric.
+The matrix is regular if and only if rank [M; J] = n and J has full row rank. The system is solved here with the
+unknown -lam, which makes the matrix symmetric.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     min lam_N^T (delassus lam_N + bias)   subject to   lam_N >= 0,   delassus lam_N + bias >= 0
 
-Its minimum is 0 if and only if the LCP has a solution. Convex if and only if sym(delassus) is positive semidefinite;
-otherwise the step is refused, because a convex solver could stop at any point.
+Its minimum is 0 if and only if the LCP has a solution. It is convex if and only if sym(delassus) is positive
+semidefinite; otherwise the step is refused, because a convex solver could stop at any point.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     a = J^+ gamma + N z,   N = I - J^+ J,   min_z || M^(1/2) N z - b ||,
     b = -(M^(1/2) J^+ gamma - M^(-1/2) (Q - h))
 
-so that a = J^+ gamma + N (M^(1/2) N)^+ b. Exact with the Moore-Penrose inverse of the product. Coordinates are scaled
-by their masses and rows to unit length first, so that ranks and digits do not depend on units.
+so that a = J^+ gamma + N (M^(1/2) N)^+ b, which is exact with the Moore-Penrose inverse of the product. Coordinates are
+scaled by their masses and rows to unit length first, so that ranks and digits do not depend on units.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     M (v' - v) = dt (Q - h) + J^T Lam + J_N^T Lam_N + J_T^T Lam_T
 
-with the laws of `impact` between impulses and v'. The step needs `dt` and `v`; the contacts in it are those that may
-close. The answer's `a`, `lam`, `lam_N` and `lam_T` are the change of velocity and the impulses over the step.
+with the laws of `impact` between impulses and v'. The step needs `dt` and `v`; its contacts are the contacts that may
+close. In the answer, `a` is the change of velocity, and `lam`, `lam_N`, `lam_T` are the impulses over the step.
 """
 
 from __future__ import annotations

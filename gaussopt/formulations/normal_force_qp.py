@@ -3,8 +3,8 @@
     min 1/2 lam_N^T delassus lam_N   subject to   delassus lam_N + bias >= 0
 
 Its optimality conditions are sym(delassus) lam_N = delassus^T eta, 0 <= eta, w >= 0, eta . w = 0. They are the contact
-laws only if eta plays the role of lam_N: it returns the LCP's solution exactly if eta = 1/2 (I + A^-T A) lam_N of that
-solution satisfies eta >= 0 and eta_i = 0 wherever w_i > 0. This holds for symmetric delassus and for one contact.
+laws only if eta plays the role of lam_N. With A = delassus, the program returns the LCP's solution lam_N if and only if
+eta = 1/2 (I + A^-T A) lam_N >= 0 and eta_i = 0 wherever w_i > 0. This holds for symmetric A and for one contact.
 """
 
 from __future__ import annotations

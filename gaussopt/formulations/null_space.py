@@ -1,9 +1,9 @@
-"""The null-space method: accelerations that satisfy the constraints, then the forces along them.
+"""The null-space method: the equations of motion along the accelerations that the constraints allow.
 
     a = a_p + Z z,   J a_p = gamma,   J Z = 0,   Z^T M Z z = Z^T (Q - h - M a_p)
 
-Z comes from a rank-revealing QR factorisation of J^T (column pivoting), so dependent rows do no harm and M may
-be singular as long as Z^T M Z is regular. Coordinates are scaled by their masses and rows to unit length first, so that
+Z comes from a rank-revealing QR factorisation of J^T (column pivoting), so that rows may be dependent, and M may be
+singular as long as Z^T M Z is regular. Coordinates are scaled by their masses and rows to unit length first, so that
 the basis does not depend on units.
 """
 

@@ -2,11 +2,11 @@
 
     min 1/2 (M a - Q~)^T M^+ (M a - Q~)   subject to   J a = gamma,   Q~ = Q - h
 
-The source's flow chart asks whether M is singular and takes M^+ or M^-1 accordingly. Multiplied out, the objective
+The source's flow chart tests whether M is singular and takes M^+ or M^-1 accordingly. Up to a constant, the objective
 is 1/2 a^T M a - a^T M M^+ Q~: with a singular M the force is replaced by its projection on the range of M, and forces
-on massless coordinates are lost. Equal to Gauss's principle only if (I - M M^+) Q~ lies in the range of J^T.
-The chart asks about M alone: its rank is judged here in units of the plain masses, without the rows of J, which other
-formulations take into account where the mass of a coordinate is rounding error.
+on massless coordinates are lost. This is Gauss's principle only if (I - M M^+) Q~ lies in the range of J^T.
+The chart tests M alone; so the rank of M is judged here in units of the masses, without the rows of J, which other
+formulations take into account where the mass of a coordinate is a rounding error.
 The sign is corrected here (the source prints M a - h + Q, which reverses all forces).
 """
 
@@ -32,7 +32,7 @@ class PinvMassAsPrinted(Formulation):
     def apply(self, step: StepData) -> tuple[QP, None]:
         """Follow the flow chart: a regular M keeps the force, a singular M projects it."""
         force, d = step.force, mass_scale(step.M)
-        # Decided by singular values: pivots of a singular M may be rounding errors of an ill-conditioned leading block.
+        # Singular values decide, as pivots of a singular M may be rounding errors of an ill-conditioned leading block.
         if row_space(step.M * np.outer(d, d)).rank < step.n:
             force = step.M @ (row_space(step.M).pinv @ force)
         return QP(step.M, -force, step.J, step.gamma, step.gamma), None

@@ -2,8 +2,8 @@
 
     a = D omega' + w,   J D = 0,   D^T M D omega' = D^T (Q - h - M w)
 
-The null-space method with a basis that varies smoothly with the state. With omega as the state of the integrator the
-velocity constraints hold identically.
+This is the null-space method with a basis that varies smoothly with the state. If the integrator takes omega as its
+state, the velocity constraints hold identically.
 """
 
 from __future__ import annotations

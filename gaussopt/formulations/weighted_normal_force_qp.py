@@ -3,8 +3,8 @@
     min 1/2 lam_N^T D delassus lam_N   subject to   delassus lam_N + bias >= 0
 
 with a positive diagonal D such that D delassus is symmetric. If delassus is a P-matrix, D delassus is positive definite
-and the multipliers of the rows are D lam_N: the optimality conditions are the contact laws themselves. Two contacts:
-D = diag(|A_21|, |A_12|) whenever A_12 A_21 > 0. More contacts: Kolmogorov's cycle condition.
+and the multipliers of the rows are D lam_N: the optimality conditions are the contact laws themselves. For two contacts
+D = diag(|A_21|, |A_12|) if A_12 A_21 > 0; for more contacts D exists under Kolmogorov's cycle condition.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows of contacts in files: planar contacts as equivalent contacts in space, and orders of rows."""
+"""Convert rows of contacts in files: planar contacts to equivalent spatial contacts, row orders to N, T1, T2."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def check_dimension(dimension: float, in_space: bool) -> int:
 
 
 def places(k: int) -> tuple[Index, Index]:
-    """Return the indices of the rows of k planar contacts among rows in space, and those of the second tangents."""
+    """Return the indices of the rows of k planar contacts among 3 k spatial rows, and of the second tangents."""
     rows = np.arange(ROWS * k).reshape(k, ROWS)
     return rows[:, :PLANAR].ravel(), rows[:, PLANAR]
 
 
 def local_in_space(W: Matrix, q: Vector, mu: Vector) -> ConeComplementarity:
-    """Return a planar problem as one in space, with an uncoupled second tangent per contact whose impulse is zero."""
+    """Return the spatial form of a planar problem: each contact gets an uncoupled second tangent with zero impulse."""
     k = len(mu)
     kept, added = places(k)
     V, p = np.zeros((ROWS * k, ROWS * k)), np.zeros(ROWS * k)
@@ -42,7 +42,7 @@ def local_in_space(W: Matrix, q: Vector, mu: Vector) -> ConeComplementarity:
 
 
 def global_in_space(given: GlobalContacts) -> GlobalContacts:
-    """Return a planar global problem as one in space: each second tangent adds a coordinate with the average mass."""
+    """Return the spatial form of a planar global problem: each second tangent adds a coordinate of average mass."""
     k, n = given.k, len(given.f)
     kept, added = places(k)
     mass = float(np.trace(given.M)) / n if n else 1.0
@@ -54,7 +54,7 @@ def global_in_space(given: GlobalContacts) -> GlobalContacts:
 
 
 def check_order(rows: str) -> None:
-    """Check that `rows` names an order of rows; raises BadInput."""
+    """Raise BadInput unless `rows` names an order of rows."""
     if rows not in ORDERS:
         raise BadInput(f"The order of rows {rows!r} is not known; give normal-first (N, T1, T2) or tangents-first.")
 
@@ -62,7 +62,7 @@ def check_order(rows: str) -> None:
 def reordered(
     problem: ConeComplementarity | GlobalContacts, rows: str, read_as: str
 ) -> ConeComplementarity | GlobalContacts:
-    """Return a problem with rows N, T1, T2, after a file with the order `rows` was read as one with `read_as`."""
+    """Return a problem in the order N, T1, T2, if its file has the order `rows` and was read in the order `read_as`."""
     if rows == read_as:
         return problem
     first = np.argsort(ORDERS[read_as])  # undoes the reordering by the reader

@@ -33,7 +33,7 @@ CSC, CSR = -1, -2
 """Values of `nz` for compressed columns and compressed rows; otherwise `nz` is the number of triplets."""
 
 LARGEST = 2**22
-"""Largest number of rows or columns of a matrix."""
+"""Largest number of rows or columns of a matrix that is read."""
 
 Places = Vector | Index
 """Indices of entries: floats from a file, or integers computed here."""
@@ -47,7 +47,7 @@ LAYOUTS = {
 
 
 class Reader:
-    """The datasets of an open file, each no larger than the size of the file allows."""
+    """Reader of the datasets of an open file; it refuses a dataset larger than the size of the file allows."""
 
     def __init__(self, file: Any, size: int) -> None:
         self._file, self._layout = file, FileLayout(file, size)
@@ -57,7 +57,7 @@ class Reader:
         return name in self._file
 
     def array(self, name: str) -> Vector:
-        """Return a vector of finite numbers; raises BadInput if it is none."""
+        """Return a dataset as a vector; raises BadInput unless it holds finite numbers."""
         entry = self._layout.dataset(name)
         if getattr(entry, "dtype", np.dtype("O")).kind not in "iuf":
             raise BadInput(f"{name!r} is no array of numbers")
@@ -96,14 +96,14 @@ class Reader:
 
 
 def check_places(name: str, found: Places, size: int) -> None:
-    """Check that indices are whole numbers from 0 to size - 1; raises BadInput."""
+    """Raise BadInput unless all indices are whole numbers from 0 to size - 1."""
     wrong = found[~((found >= 0) & (found < size) & (found == np.floor(found)))]
     if len(wrong):
         raise BadInput(f"{name} holds the place {wrong[0]:g}; expected whole numbers from 0 to {size - 1}")
 
 
 def triplets(name: str, row: Places, column: Places, value: Vector, shape: tuple[int, int]) -> Any:
-    """Return a sparse matrix from its entries, those with equal indices added; raises BadInput."""
+    """Return a sparse matrix from its entries, summing entries with equal indices; raises BadInput."""
     if not len(row) == len(column) == len(value):
         raise BadInput(f"{name} has {len(row)} rows, {len(column)} columns and {len(value)} values of entries")
     check_places(f"{name} (rows)", row, shape[0])
@@ -118,7 +118,7 @@ def dense(name: str, A: Any) -> Matrix:
 
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return the problem of a file; `in_space` refuses planar contacts. A BadInput is worded to follow its name."""
+    """Return a file's problem; raises BadInput, worded to follow its name, also for planar contacts if `in_space`."""
     with opened(content) as file:
         reader = Reader(file, len(content))
         if reader.has(ROLLING):

@@ -1,4 +1,4 @@
-"""Actuators of a MuJoCo model in a motion: controls that a function gives, and activations as states."""
+"""Actuators of a MuJoCo model in a motion: controls from a user's function, and activations, which are states."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Activations:
         self.names = tuple(name for _, name in sorted(names))
 
     def __call__(self, act: Vector, rate: Vector, dt: float) -> Vector:
-        """Return activations, (na,), after a step of dt, s: exponential where the filter is exact."""
+        """Return the activations, (na,), after a step of dt, s: exact for filterexact, by Euler's method otherwise."""
         slow = self._times > 0.0
         of_time = np.where(slow, -self._times * np.expm1(-dt / np.where(slow, self._times, 1.0)), dt)
         after: Vector = np.clip(act + of_time * rate, *self._range)

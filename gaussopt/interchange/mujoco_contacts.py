@@ -19,26 +19,26 @@ from gaussopt.interchange.mujoco_equalities import distances, may_be_small, size
 from gaussopt.interchange.mujoco_rows import IN_GAP, check_contact, dry_name, geometry_name
 
 AHEAD = 0.01
-"""Distance, m or rad, below which open contacts and limits are taken into account, where MuJoCo's memory allows."""
+"""Distance, m or rad, below which open contacts and limits are taken into account, if MuJoCo's memory suffices."""
 
 
 CLOSED = 1e-9
-"""Largest gap, m or rad, of a closed contact. Gaps of a foot at rest, by rounding and by what projections leave, would
-say that one of its redundant contacts alone carries it, and another one in the next step."""
+"""Gap, m or rad, up to which a contact counts as closed. Otherwise the errors in the gaps of a body at rest would let
+only one of its redundant contacts carry it, and another contact in the next step."""
 
 PARTS = ((0, 3, "", 0), (3, 4, ", spinning", 2), (4, 6, ", rolling", 3))
-"""Parts of a contact: first and last of MuJoCo's rows, what is added to its name, and the place of its coefficient."""
+"""Parts of a contact: range of MuJoCo's rows, suffix of the contact's name, and index of the friction coefficient."""
 
 
 class NearContacts(NamedTuple):
-    """Contacts and limits that are near, and friction without a normal: of joints, of spinning and of rolling.
+    """Nearby contacts and limits, and friction without a normal: in joints and tendons, in spinning and in rolling.
 
-    Such friction is a contact of tangents alone. Its normal impulse, which bounds it, is given: that of the contact
-    number `parents`, (k,), or dt times `losses`, (k,), N or N m, of a joint or tendon, which is its own parent.
+    Such friction is a contact that has tangents only. The normal impulse that bounds it is given: for spinning and
+    rolling, the impulse of the contact with the index in `parents`, (k,); for a joint or tendon, which is its own
+    parent, dt times `losses`, (k,), N or N m. Friction coefficients `mu`, (k,), are in m for spinning and rolling.
 
-    `names` and friction coefficients `mu`, (k,); m for spinning and rolling. Rows number `rows` of MuJoCo become rows
-    number `places` of contacts; gaps of MuJoCo's contacts number `counted` become the gaps number `at`. `opens`, (k,),
-    is False for friction without a normal. If `together` is set, limits come first and all contacts have three rows.
+    MuJoCo's rows `rows` become the contact rows `places`; the gaps of MuJoCo's contacts `counted` become the gaps `at`.
+    `opens`, (k,), is False for friction without a normal. If `together`, limits come before contacts of three rows.
     """
 
     names: tuple[str, ...]
@@ -53,19 +53,19 @@ class NearContacts(NamedTuple):
     together: bool
 
     def bounded(self, W: Matrix, q: Vector, dt: float) -> tuple[Matrix, Vector]:
-        """Return W and q with rows that make the normal impulse of friction without a normal what bounds it.
+        """Return W and q with rows that set the normal impulse of friction without a normal to its bound.
 
-        Such a row of u = W r + q is c (r_N - r_N of the parent), or c (r_N - dt loss), c > 0, and Signorini's law sets
-        it to zero: as a rolling resistance of V. Acary, F. Bourrier, "Coulomb friction with rolling resistance as a
-        cone complementarity problem", Eur. J. Mech. A Solids 85, 2021, in which each kind of friction has a disk of
-        its own. W is then no longer symmetric.
+        Such a row of u = W r + q is c (r_N - r_N of the parent), or c (r_N - dt loss), with c > 0; Signorini's law
+        makes it zero. This is the rolling resistance of V. Acary, F. Bourrier, "Coulomb friction with rolling
+        resistance as a cone complementarity problem", Eur. J. Mech. A Solids 85, 2021, with a separate disk for each
+        kind of friction. W is no longer symmetric.
         """
         if self.opens.all():
             return W, q
         W, q = W.copy(), q.copy()
         own = np.flatnonzero(~self.opens)
         normal, parent = ROWS * own, ROWS * self.parents[own]
-        for tangents in (normal + 1, normal + 2):  # a missing tangent gets a response, so that its impulse is zero
+        for tangents in (normal + 1, normal + 2):  # a positive diagonal makes the impulse of a missing tangent zero
             missing = tangents[W[tangents, tangents] == 0.0]
             W[missing, missing] = W.trace() / len(W)
         tied = parent != normal
@@ -76,9 +76,9 @@ class NearContacts(NamedTuple):
 
 
 def look_ahead(model: Any, place: Callable[[], None]) -> float:
-    """Let MuJoCo find contacts and limits as far ahead as its memory allows at the start; return how far, m or rad.
+    """Make MuJoCo find contacts and limits up to the largest distance that its memory allows; return it, m or rad.
 
-    `place` sets the start and raises BadInput where the memory is too small, as this does at the least distance.
+    `place` sets the start, and raises BadInput if the memory is too small; so does this function if no distance fits.
     """
     gaps, margins = (model.geom_gap, model.pair_gap), (model.jnt_margin, model.tendon_margin)
     before = [x.copy() for x in (*gaps, *margins)]
@@ -97,7 +97,7 @@ def look_ahead(model: Any, place: Callable[[], None]) -> float:
 
 
 class ContactFinder:
-    """Finder of contacts and limits near the states that are set in `data`; their margins are increased by `ahead`."""
+    """Finder of contacts and limits near the state in `data`, where the margins of limits are increased by `ahead`."""
 
     def __init__(self, mj: Any, model: Any, data: Any, ahead: float) -> None:
         self.mj, self.model, self.data, self._ahead = mj, model, data, ahead
@@ -109,7 +109,7 @@ class ContactFinder:
         self._names: dict[tuple[int, ...], str] = {}
 
     def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector]:
-        """Return contacts and limits near the state of `data`, the rows E and then theirs, (p, nv), and gaps, (k,)."""
+        """Return contacts and limits near the state of `data`, the rows E and contact rows, (p, nv), and gaps, (k,)."""
         data, contact = self.data, self.data.contact
         J, depths = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], contact.dist - contact.includemargin
         dry, first, limits = data.nf, data.ne + data.nf, data.nl
@@ -140,7 +140,7 @@ class ContactFinder:
         return pattern, R, gaps
 
     def _limits(self, at: slice) -> tuple[tuple[int, int, int], ...]:
-        """Return kind (negative), number and side of each limit."""
+        """Return minus the type, the index, and whether it is a lower limit, for each limit."""
         data = self.data
         J = data.efc_J.reshape(-1, self.model.nv)[at]
         leading = np.take_along_axis(J, np.abs(J).argmax(axis=1)[:, None], 1).ravel()
@@ -148,7 +148,7 @@ class ContactFinder:
         return tuple(zip(kinds, numbers, (leading > 0).tolist(), strict=True))
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:
-        """Return the cached description of the present contacts, valid as long as the same geometries are near."""
+        """Return the description of the present contacts, which is valid as long as the same geometries are near."""
         data, contact = self.data, self.data.contact
         geom, dim, friction = contact.geom, contact.dim, contact.friction
         counted, at = np.flatnonzero(contact.exclude <= IN_GAP), []

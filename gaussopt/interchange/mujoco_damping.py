@@ -1,7 +1,7 @@
-"""Derivatives of a MuJoCo model's forces with respect to velocities and coordinates, and the stable steps.
+"""Derivatives of a MuJoCo model's forces with respect to velocities and coordinates, and a test of stable steps.
 
-MuJoCo's integrators implicit and implicitfast evaluate velocity-dependent forces at the end of a step. So do the
-Moreau-Jean steps for models that select one of these: otherwise stiff servos on light links make them unstable.
+MuJoCo's integrators implicit and implicitfast evaluate velocity-dependent forces at the end of a step. Moreau-Jean
+steps do the same for models that select one of them, because otherwise stiff servos on light links are unstable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SHIFT = 1e-6
 """Change of a velocity or coordinate, relative to 1 + its absolute value, for finite differences of forces."""
 
 BEYOND = 1e-3
-"""A motion whose sign changes in every step may grow by this fraction per step; faster growth is refused."""
+"""Fraction per step by which a motion whose sign changes in every step may grow; faster growth raises BadInput."""
 
 MOST_HALVINGS = 60
 """Largest number of halvings of a step in the search for a stable step."""
@@ -40,7 +40,7 @@ def depends_on_velocity(mj: Any, model: Any) -> bool:
 
 
 def damping_matrix(mj: Any, model: Any, data: Any) -> Matrix:
-    """Return the symmetric part of minus the derivative of all forces of `_forces` by the velocities, (nv, nv)."""
+    """Return the symmetric part of D = -dF/dw, with the forces F of `_forces` and the velocities w, (nv, nv)."""
     w, found = data.qvel.copy(), np.zeros((model.nv, model.nv))
     before = _forces(mj, model, data)
     for i, shift in enumerate(SHIFT * (1.0 + np.abs(w))):
@@ -60,7 +60,7 @@ def _forces(mj: Any, model: Any, data: Any) -> Vector:
 
 
 def _stiffness_matrix(mj: Any, model: Any, data: Any) -> Matrix:
-    """Return minus the derivative of the forces of `_forces` by the coordinates, (nv, nv)."""
+    """Return K = -dF/dx, with the forces F of `_forces` and displacements x of the coordinates, (nv, nv)."""
     q, found = data.qpos.copy(), np.zeros((model.nv, model.nv))
     before = _forces(mj, model, data)
     for i in range(model.nv):
@@ -76,7 +76,7 @@ def _stiffness_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix, Matrix], dt: float) -> None:
-    """Raise BadInput if steps of length dt, s, make the model unstable, and name a length that is stable.
+    """Raise BadInput, which names a stable length, if steps of length dt, s, make the model unstable.
 
     `given` are the mass matrix M, the damping matrix D' at the end of a step, both (nv, nv), and the equality rows,
     (m, nv). Small motions w, x about the state of `data` that satisfy the equalities follow

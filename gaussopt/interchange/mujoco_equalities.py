@@ -1,7 +1,7 @@
 """Rows of a MuJoCo model's equalities in a fixed order, with rounding errors set to zero.
 
-MuJoCo omits an equality while all entries of its rows are zero, and includes it again where they are 1e-17, as on the
-axis of a hinge. So rows are identified by the index of their equality and their index within it.
+MuJoCo omits an equality while all entries of its rows are zero, and includes it again when they are 1e-17, as happens
+on the axis of a hinge. Therefore rows are identified by the index of their equality and their index within it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ DEPENDENT = 1e-12
 """Eigenvalue, relative to the largest, below which equality rows count as dependent."""
 
 SMALL = 1e-6
-"""Norm of a row, 1 or m, below which the row may consist of rounding errors."""
+"""Norm of a row, dimensionless or in m, below which the row may consist of rounding errors."""
 
 
 @contextmanager
 def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
-    """Raise BadInput if MuJoCo's memory is too small for all contacts or rows; it would leave some of them out."""
+    """Raise BadInput if MuJoCo's memory is too small for all contacts or rows, so that it leaves some of them out."""
     kinds = mj.mjtWarning.mjWARN_CONTACTFULL, mj.mjtWarning.mjWARN_CNSTRFULL
     before = [data.warning[int(kind)].number for kind in kinds]
     full = False
@@ -46,7 +46,7 @@ def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
 def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
     """Return MuJoCo's efc_J, (nefc, nv), from dense or sparse storage.
 
-    The array may be longer: rows of an equality that cannot move are not counted in nefc, but keep their place.
+    MuJoCo's array may be longer: rows of an equality that cannot move are not counted in nefc, but stay in the array.
     """
     m, n = int(data.nefc), int(model.nv)
     if not mj.mj_isSparse(model):
@@ -67,10 +67,10 @@ def turning(mj: Any, model: Any) -> Vector:
 
 
 def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
-    """Return sizes of the terms of the velocity difference of two points, per unit of each velocity, (..., nv).
+    """Return magnitudes of the terms of the velocity difference of two points, per unit of each velocity, (..., nv).
 
     MuJoCo computes such velocities from twists at the centres of mass of trees, that is from positions up to `reach`,
-    (...), m, from the origin: however small the difference is, it contains their rounding errors.
+    (...), m, from the origin. Even a small difference contains the rounding errors of these terms.
     """
     sizes: NDArray[np.float64] = 2.0 * (1.0 - turns + 4.0 * np.multiply.outer(reach, turns))
     return sizes
@@ -96,7 +96,7 @@ def may_be_small(rows: Matrix) -> bool:
 
 
 def independent(E: Matrix) -> Matrix:
-    """Return orthonormal weights, (m, rank), of the m rows E.T that combine them into independent ones."""
+    """Return orthonormal weights, (m, rank), that combine the m rows E.T into independent rows."""
     values, vectors = np.linalg.eigh(E.T @ E)
     weights: Matrix = vectors[:, values > DEPENDENT * values[-1]]
     return weights
@@ -138,7 +138,7 @@ class Equalities:
         return np.append(np.flatnonzero(np.isin(model.body_rootid, model.body_rootid[ends])), 0)
 
     def rows(self, data: Any) -> tuple[Matrix, Vector]:
-        """Return rows, (m, nv), and residuals, (m,), of a dense model; rows of rounding errors are set to zero.
+        """Return rows, (m, nv), and residuals, (m,), of a dense model; rows that are only rounding errors become zero.
 
         Both may be views of `data` and change with it.
         """

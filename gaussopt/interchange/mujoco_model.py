@@ -1,7 +1,7 @@
 """The state of a MuJoCo model as step data, as contacts of a time step, or as MuJoCo's own soft program.
 
-Velocities are MuJoCo's qvel, (nv,), even if a free or ball joint has a quaternion among its positions. Contacts are
-those that MuJoCo finds, limits of joints and tendons are contacts without friction, equality constraints are rows.
+Velocities are MuJoCo's qvel, (nv,), even if a free or ball joint has a quaternion among its positions. MuJoCo finds
+the contacts; limits of joints and tendons become contacts without friction, and equality constraints become rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RESTS = 1e-3
 """Speed of bodies, m/s, above which the derivatives of contact rows are always required."""
 
 CONVEX = 1e-12, 200
-"""Tolerance, m, and largest number of iterations of MuJoCo's contacts of convex geometries for their derivatives."""
+"""Tolerance, m, and iteration limit with which MuJoCo detects contacts of convex geometries for derivatives."""
 
 GIVEN = ("qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat")
 """Fields of data that the user sets, which must be finite."""
@@ -34,9 +34,9 @@ GIVEN = ("qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap_p
 def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     """Return step data of the current state of a MuJoCo model, with hard constraints and Coulomb friction.
 
-    M a + h = Q + J^T lam + ... as in `StepData`: h is MuJoCo's qfrc_bias, Q all forces of springs, dampers, actuators
-    and applied loads, and of dry friction in joints and tendons that move. Dry friction at rest is a contact, whose
-    normal force is the largest friction force: it adds a coordinate after the nv of MuJoCo, whose acceleration is zero.
+    M a + h = Q + J^T lam + ... as in `StepData`: h is MuJoCo's qfrc_bias; Q contains the forces of springs, dampers,
+    actuators and applied loads, and of dry friction in moving joints and tendons. Dry friction at rest is a contact
+    whose normal force is the largest friction force; it adds a coordinate with zero acceleration after MuJoCo's nv.
 
     The right-hand sides contain the derivatives of the rows along the motion, from fourth-order differences between
     neighbouring configurations, with a relative error of the order of 1e-10, and 1e-3 for contacts that MuJoCo finds by
@@ -44,9 +44,9 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
 
     Parameters
     ----------
-    model, data : mujoco.MjModel, mujoco.MjData; `data` is updated by mj_forward and keeps its state, and the model's
-        ccd_tolerance and ccd_iterations are stricter during the call
-    at_rest : m/s; contacts and limits that open faster are left out, and slower slip counts as none, because
+    model, data : mujoco.MjModel, mujoco.MjData; mj_forward updates `data`, which keeps its state; ccd_tolerance and
+        ccd_iterations of the model are stricter during the call
+    at_rest : speed, m/s; contacts and limits that open faster are left out, and slower slip counts as zero, because
         MuJoCo's soft contacts never come quite to rest
 
     Raises
@@ -85,7 +85,7 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
 
 
 def _with_dry(step: dict[str, Any], rows: Matrix, losses: Vector) -> dict[str, Any]:
-    """Return step data with dry friction at rest, rows (d, n), as contacts in d more coordinates."""
+    """Return step data in which dry friction at rest, with rows (d, n), is d contacts with d additional coordinates."""
     d, n = rows.shape
     if not d:
         return step
@@ -109,16 +109,16 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
     """Return the contacts of one Moreau-Jean time step from the current state of a MuJoCo model.
 
     M (v' - v) = dt (Q - h) + H r + G l with u = H^T v' + gap/dt where a gap is open, and equality rows at velocity
-    level, combined to independent ones if some depend on others. No derivative of a row is needed. Dry friction of
-    joints and tendons is a contact, after the others, whose normal impulse is dt times the largest friction force; its
-    normal and second tangent have velocities of their own, after the nv of MuJoCo.
+    level, which are combined into independent rows if necessary. No derivative of a row is needed. Dry friction of a
+    joint or tendon is a contact after the others, whose normal impulse is dt times the largest friction force; its
+    normal and second tangent have additional velocities after MuJoCo's nv.
 
     Raises BadInput where `from_mujoco` does.
 
     Parameters
     ----------
     model, data : as in `from_mujoco`
-    dt : s, by default that of the model
+    dt : length of the step, s; by default the model's timestep
     """
     mj = forward(model, data)
     dt = finite_number("dt", model.opt.timestep if dt is None else dt)
@@ -181,9 +181,9 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
 
 @contextmanager
 def exact_contacts(model: Any) -> Iterator[None]:
-    """Let MuJoCo find contacts of convex geometries to `CONVEX`, which it finds to 1e-6 m; then restore its options.
+    """Make MuJoCo detect contacts of convex geometries to `CONVEX` within the context; then restore its options.
 
-    Their directions, of which derivatives are taken, would be off by 1e-3.
+    With its default tolerance, 1e-6 m, the contact directions, whose derivatives are taken, would be off by 1e-3.
     """
     if not hasattr(model, "opt"):  # refused by `forward`
         yield
@@ -245,7 +245,7 @@ def mass_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def check_carried(mj: Any, model: Any, ahead: float) -> None:
-    """Raise BadInput for parts that a motion would ignore, or that change if contacts are searched at `ahead`, m."""
+    """Raise BadInput for parts that a motion ignores, or that act otherwise if contacts are searched at `ahead`, m."""
     has = "The model has"
     refused = (
         ((model.actuator_historyadr >= 0).any(), f"{has} actuators with a delay; set delay and nsample to zero."),

@@ -1,13 +1,13 @@
 """Motions of MuJoCo models with exact contact: Moreau-Jean time steps with quantities from MuJoCo.
 
-With w MuJoCo's velocities, C the rows of contacts and limits, E those of equalities, D the damping of joints (also
-of servos, tendons and fluids where the integrator of the model is implicit or implicitfast),
+With MuJoCo's velocities w, rows C of contacts and limits, rows E of equalities, and the damping D of joints (also of
+servos, tendons and fluids if the integrator of the model is implicit or implicitfast), a step solves
 
     (M + dt D) (w' - w) = dt (Q - h) + C^T r + E^T l,    E w' = 0,    u = C w' + g/dt n where a gap g is open,
 
 and q' is reached from q by the displacement dt w' (mj_integratePos). The coordinates are MuJoCo's qpos, the velocities
-are their rates: w for hinges, slides and positions, and e' = e (0, w) / 2 for a quaternion e, since in MuJoCo its w
-is given in the frame of the body. Activations of actuators are further coordinates, stepped as by MuJoCo's Euler.
+are their rates: w for hinges, slides and positions, and e' = e (0, w) / 2 for a quaternion e, whose w MuJoCo gives in
+the frame of the body. Activations of actuators are further coordinates, integrated as in MuJoCo's Euler integrator.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ def problem_from_mujoco(
 ) -> Problem:
     """Return the motion of a MuJoCo model with exact contact, for `simulate` with the stepper moreau-jean.
 
-    Controls, unless `control` gives them, applied loads, poses of mocap bodies and active equalities stay those of
-    `data`. Each step gets masses, forces, contacts and limits from MuJoCo; the impulses satisfy Coulomb's law without
-    restitution, while MuJoCo's own contacts are soft. Forces are evaluated at the beginning of the step, except the
-    linear damping of joints, which is evaluated at its end, as by MuJoCo's Euler, unless the flag eulerdamp is off. For
-    the integrators implicit and implicitfast, so is the damping of servos, tendons and fluids
-    (`meta["damping_at_end"]`). Steps too long for the forces of the model are refused before the motion. With the
-    stabilisation projection, loops stay closed and contacts apart; the motion ends if this displaces a joint more than
-    ten times as far as what it mends, or mends nothing. It begins at t = 0, whatever the time of `data`.
+    Applied loads, poses of mocap bodies, active equalities and, without `control`, the controls stay as in `data`. Each
+    step gets masses, forces, contacts and limits from MuJoCo; the impulses satisfy Coulomb's law without restitution,
+    while MuJoCo's own contacts are soft. Forces are evaluated at the beginning of the step, the linear damping of
+    joints at its end, as in MuJoCo's Euler integrator, unless the flag eulerdamp is off. For the integrators implicit
+    and implicitfast, the damping of servos, tendons and fluids is evaluated at the end too (`meta["damping_at_end"]`).
+    BadInput is raised before the motion if the steps are unstable. The stabilisation projection keeps loops closed and
+    contacts apart; the motion ends if it moves a joint more than ten times as far as the error that it corrects, or
+    does not reduce the error. The motion begins at t = 0, whatever the time of `data`.
 
     Parameters
     ----------
-    model, data : mujoco.MjModel, mujoco.MjData, the start; both are copied
-    t_end, dt : s; dt is that of the model if not given
+    model, data : mujoco.MjModel, and mujoco.MjData with the start; both are copied
+    t_end, dt : end time and step length, s; dt is the model's timestep if not given
     control : function of time, qpos and qvel that returns ctrl, (nu,), for each step from the state at its beginning
 
     Returns
@@ -76,7 +76,7 @@ def problem_from_mujoco(
     Raises
     ------
     BadInput
-        As `from_mujoco`; for height fields that can touch others; for parts that a motion cannot represent: actuators
+        As in `from_mujoco`; for height fields that can touch others; for parts that motions do not support: actuators
         with delays or activations of unusual dynamics, springs that yield, adhesion, moving surfaces, plugins with
         states, and a control callback of MuJoCo; or if `control` returns no finite numbers, (nu,).
 
@@ -102,7 +102,7 @@ class MujocoSystem(SteppedSystem):
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
-        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # since `place` makes rows anew
+        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # because `place` creates rows again
         off, at_end = mj.mjtDisableBit.mjDSBL_EULERDAMP, implicit(mj, model)
         undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | (0 if at_end else off))
         self.all_at_end = at_end and depends_on_velocity(mj, own)
@@ -123,7 +123,7 @@ class MujocoSystem(SteppedSystem):
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
         self.unit_rows = len(self._quaternions)
-        # The end of a step, which is the beginning of the next one: coordinates, rates and velocities.
+        # Coordinates, rates and velocities at the end of the latest step, which is the beginning of the next step.
         self.latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
         self.ahead = look_ahead(own, lambda: self.place(0.0, q, w))
@@ -138,12 +138,12 @@ class MujocoSystem(SteppedSystem):
         return int(self.model.nq + self.model.na)
 
     def coordinates(self, n: int) -> tuple[str, ...]:
-        """Return the names of the coordinates: the joint's name with a suffix."""
+        """Return the names of the coordinates: the joint's name, with a prefix such as x_ for free and ball joints."""
         return self._coordinates
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """Names of the rows: those of equalities, and for quaternion lengths those of the joints."""
+        """Names of the rows, by equalities, and by joints for the lengths of quaternions."""
         mj, model, numbers = self.mj, self.model, self.equalities.numbers.tolist()
         names = [mj.mj_id2name(model, mj.mjtObj.mjOBJ_EQUALITY, i) or f"equality{i}" for i in numbers]
         each = [f"{name}.{names[:at].count(name) + 1}" for at, name in enumerate(names)]
@@ -167,7 +167,7 @@ class MujocoSystem(SteppedSystem):
         return q, self.rates_of(q, data.qvel, data.act_dot)
 
     def rates(self, q: Vector) -> Matrix:
-        """Return the matrix T, (n, nv), of q' = T w; its rows of activations are zero."""
+        """Return the matrix T, (n, nv), of q' = T w, where rows of activations are zero."""
         T = self._plain.copy()
         for at, place in self._quaternions:
             e0, e1, e2, e3 = 0.5 * q[at : at + 4]
@@ -211,9 +211,9 @@ class MujocoSystem(SteppedSystem):
         self.place(t, q, w)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Return step data without contacts: M = T^T M_w T, singular along quaternions, whose lengths are rows.
+        """Return step data without contacts: M = S^T M_w S with w = S q'; the lengths of quaternions are rows.
 
-        Activations are coordinates of unit mass without force.
+        M is singular along quaternions. Activations are coordinates of unit mass without force.
         """
         q, v = as_coordinates("q", q, self._coordinates), as_coordinates("v", v, self._coordinates)
         w = self.velocities(q, v)
@@ -232,7 +232,7 @@ class MujocoSystem(SteppedSystem):
         )  # fmt: skip
 
     def _lengths(self, q: Vector) -> Matrix:
-        """Return the rows e of the quaternion lengths, (number, n)."""
+        """Return the rows e that keep quaternions at unit length, (quaternions, n)."""
         U = np.zeros((len(self._quaternions), len(q)))
         for row, (at, _) in zip(U, self._quaternions, strict=True):
             row[at : at + 4] = q[at : at + 4]
@@ -292,7 +292,7 @@ class MujocoSystem(SteppedSystem):
         refuse_unstable(self.mj, self.model, self.data, given, dt)
 
     def about(self) -> dict[str, Any]:
-        """Return which damping is evaluated at the end of a step, and how far ahead contacts are looked for, m."""
+        """Return which damping is evaluated at the end of a step, and up to which distance, m, contacts are found."""
         damping = "all" if self.all_at_end else "joints" if self.damping.any() else "none"
         return {"damping_at_end": damping, "contacts_ahead": self.ahead}
 
@@ -352,11 +352,11 @@ class MujocoStep(TimeStep):
         return self._system.energy_here()
 
     def problem(self, dt: float) -> ConeComplementarity:
-        """Return the problem in the impulses of contacts and limits; those of the equality rows are eliminated."""
+        """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""
         self._dt, self._basis, m = dt, None, len(self._phi)
         found = self._condensed(self._R, m)
         if found == ROWS_MAY_DEPEND:
-            # Independent combinations of rows, which give the smallest impulses of the rows themselves.
+            # Combine the rows into independent rows, which yields the smallest impulses of the rows themselves.
             self._basis = basis = independent(self._S[len(self._w) :, :m][: len(self._w)])
             found = self._condensed(np.vstack((basis.T @ self._R[:m], self._R[m:])), basis.shape[1])
         if found == MASSLESS:

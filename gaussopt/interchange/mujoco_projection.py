@@ -1,7 +1,7 @@
-"""Projections of a MuJoCo model's motion: bounded by what they mend, and shortened until they mend it.
+"""Bound the projections of a MuJoCo model's motion by the errors that they correct, and shorten them if necessary.
 
-A projection is linear, by the rows at the beginning of a step. Where a row is almost zero, as of a contact on the line
-through the axis of a hinge, it would throw the model far away, where nothing of these rows is true any more.
+A projection is linear, with the rows at the beginning of a step. If a row is almost zero, as for a contact whose normal
+meets the axis of a hinge, the projection would move the model so far that these rows are no longer valid.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, tu
 from gaussopt.interchange.mujoco_rows import IN_GAP
 
 LOOKED = 1e-3
-"""Displacement by a projection, m or rad, above which it is looked whether it mends."""
+"""Displacement by a projection, m or rad, above which the projection must be shown to reduce the error."""
 
 NEAR = 0.01
-"""Displacement by a projection, m or rad, that is never refused."""
+"""Displacement by a projection, m or rad, up to which it is never refused as too large."""
 
 TURNED = 1.0
-"""Largest rotation by a projection, rad; farther away the rows at the beginning of a step are no longer valid."""
+"""Largest rotation by a projection, rad; beyond it the rows at the beginning of a step are no longer valid."""
 
 AT_LEAST = 1e-4
-"""Depth, m, above which a contact that stays is reported."""
+"""Depth, m, above which a contact that no correction separates is reported."""
 
 SAID = 3
 """Largest number of contacts and rows that a message names."""
 
 FARTHER = 10.0
-"""Largest displacement of a joint in a projection, relative to the largest depth of contacts and gap of loops; that of
-a rotation is the angle times MuJoCo's length of what turns, at most 1 m, as residuals may be angles."""
+"""Largest displacement of a joint in a projection, relative to the largest depth of contacts or residual of loops. A
+rotation counts as its angle times MuJoCo's dof_length, at most 1 m, because residuals may be angles."""
 
 HALVINGS = 10
-"""Largest number of times that the correction of a step is halved until it mends."""
+"""Largest number of times that the correction of a step is halved until it reduces the error."""
 
 MENDED = 0.1
-"""Least share of what the rows say that a correction mends."""
+"""Smallest ratio of the actual to the linearly predicted reduction of the error that a correction must reach."""
 
 
 class BoundedProjection:
     """Bounds of the corrections of a model at the states in `data`; `near` are data for neighbouring configurations.
 
-    Margins of limits are increased by `ahead`, m or rad. `stuck` holds the depths, m, of contacts that stay where no
-    correction takes them apart.
+    Margins of limits are increased by `ahead`, m or rad. `stuck` maps names of contacts that no correction separates to
+    their depths, m.
     """
 
     def __init__(
@@ -62,15 +62,15 @@ class BoundedProjection:
         self, state: tuple[Vector, Matrix, Vector, Vector], names: Sequence[str], rows: Sequence[str], before: Vector,
         way: Vector,
     ) -> None:  # fmt: skip
-        """Shorten the correction in the displacement `way`, (nv,), from that `before` until it mends.
+        """Shorten the correction `way` - `before` of the displacement, (nv,), in place until it reduces the error.
 
-        It is taken where the squares of depths and residuals fall by a share `MENDED` of what the rows say (Armijo's
-        rule). Raises BadInput for one far longer than what it mends, and for one that does not mend.
+        It is accepted if the sum of squares of depths and residuals falls by the share `MENDED` of the reduction that
+        the rows predict (Armijo's rule). Raises BadInput if it is far larger than the error, or never reduces it.
 
         Parameters
         ----------
         state : coordinates, rows of equalities and contacts, residuals, and gaps
-        names, rows : of the contacts and of the equality rows
+        names, rows : names of the contacts and of the equality rows
         """
         q, R, phi, gaps = state
         back = way - before
@@ -106,7 +106,7 @@ class BoundedProjection:
         return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities.rows(near)[1] ** 2))
 
     def _refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector], mends: bool = True) -> None:
-        """Raise BadInput for a displacement, (nv,), that is too large for the error it corrects, or that mends nothing.
+        """Raise BadInput if a displacement, (nv,), is too large for the error, or if `mends` is False.
 
         `open_by` are names and depths of contacts, and names and residuals of equality rows, m or rad.
         """
@@ -129,7 +129,7 @@ class BoundedProjection:
 
 
 def _error_by_rows(R: Matrix, phi: Vector, gaps: Vector, way: Vector) -> float:
-    """Return the sum of squares of the depths and residuals after a displacement, (nv,), by their rows."""
+    """Return the sum of squares of depths and residuals that the rows predict after a displacement, (nv,)."""
     m, left = len(phi), R @ way
     depths = np.minimum(gaps + left[m::ROWS], 0.0)
     return float(depths @ depths + np.sum((phi + left[:m]) ** 2))

@@ -1,7 +1,7 @@
 """Rows of limits and contacts at a configuration of a MuJoCo model, and derivatives of all rows along the motion.
 
-MuJoCo has no such derivatives: they are fourth-order differences of the rows at neighbouring configurations, where
-each contact is identified by its position.
+MuJoCo does not provide these derivatives. They are fourth-order differences of the rows at neighbouring configurations,
+where each contact is identified by its position.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ SHIFT = 1e-3
 """Change of a coordinate, m or rad, for finite differences of rows along the motion."""
 
 LONGEST = 0.1
-"""Longest time between neighbours, s, so that slow motions are looked at where they are, and not `SHIFT` away."""
+"""Largest time between neighbours, s, so that the neighbours of a slow motion are nearer than `SHIFT`."""
 
 STILL = 1e-6
-"""Speed, m/s or rad/s, at which the rate of a row, the speed squared by a length, is no acceleration to speak of."""
+"""Speed, m/s or rad/s, up to which J_dot v, of the order of the squared speed over a length, is negligible."""
 
 SAME = 1e-4
-"""Largest difference of the rate of a distance from the normal velocity, relative to the speed of the coordinates."""
+"""Largest difference between a distance's rate and the normal velocity, relative to the speed of the coordinates."""
 
 PLAIN, ROLLING = 3, 6
-"""Numbers of rows of a contact with sliding friction, and with spinning and rolling friction, too."""
+"""Numbers of rows of a contact with sliding friction only, and with spinning and rolling friction in addition."""
 
 IN_GAP = 1
 """MuJoCo's mark for a contact within its gap, which carries no force yet; contacts with larger marks never do."""
@@ -61,7 +61,7 @@ STENCIL = ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0))
 
 KINK = 0.2, 0.1
 """Largest difference between derivatives from near and far neighbours: relative to the derivative, and in units of the
-squared speed of the coordinates. Where a row jumps between them it is 0.4 to 3 times the derivative."""
+squared speed of the coordinates. If a row jumps, the difference is 0.4 to 3 times the derivative."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) 
 
 
 def check_contact(mj: Any, model: Any, contact: Any) -> None:
-    """Raise BadInput for a contact of MuJoCo whose friction has no disk for sliding, and one for rolling."""
+    """Raise BadInput for a contact that rows cannot represent, such as with anisotropic sliding or rolling friction."""
     one, two = (int(g) for g in contact.geom)
     if min(one, two) < 0:
         raise BadInput("A contact touches a flexible body; contacts of rigid geometries are understood only.")
@@ -205,11 +205,11 @@ def derivatives(
 
     They are derivatives of J(q) v along the motion at constant v; values within their rounding errors are zero.
 
-    `near` are data of the model for the neighbouring configurations, to be reused. Rows of contacts whose bodies
-    move by at most `at_rest`, m/s, and those of limits at such velocities, count as constant if they are not identified
-    again: the contact point of a disk lying on a plane changes with every rounding error of its pose, and the rate of
-    such a row is only v^2 / size. The derivative of a normal velocity that is the rate of the contact's distance is the
-    second derivative of the distance, where that is smooth; directions of contacts are found less accurately.
+    `near` are data of the model to be reused for neighbouring configurations. Rows of contacts whose bodies move by at
+    most `at_rest`, m/s, and of limits at such velocities, count as constant if they are not identified at a neighbour:
+    the contact point of a disk lying on a plane changes with every rounding error of its pose, and J_dot v is only
+    v^2 / size. Where the contact's distance is smooth and its rate is the normal velocity, the second derivative of the
+    distance is the derivative of this velocity, because MuJoCo finds directions of contacts less accurately.
     """
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
@@ -315,7 +315,7 @@ def _partners(
     """Yield certain pairs among the contacts of one pair of geometries, or among the limits of a joint or tendon.
 
     A contact is searched for where either body carries its contact point. Its partner is the nearest contact with no
-    other partner within the range of its motion; where contacts come or go, it must be twice as near as any other.
+    other partner within the range of its motion; if the number of contacts changes, all others must be twice as far.
     """
     places, others = [c.place for c in here if c.place is not None], [c.place for c in there if c.place is not None]
     if not places:

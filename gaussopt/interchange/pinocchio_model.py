@@ -28,9 +28,9 @@ def from_pinocchio(
     """Return step data at a state of a Pinocchio model, from URDF or SDF, with hard constraints and Coulomb friction.
 
     M a + h = tau + J^T lam + ... as in `StepData`, where a is Pinocchio's joint acceleration, (nv,), even if a joint
-    has a quaternion: M by its crba, h by its nle, rows by getConstraintsJacobian and computeFrameJacobian, and their
-    derivatives along the motion from its accelerations at a = 0. Friction, damping and limits of joints are left out,
-    as in Pinocchio's aba; include such forces in `tau`.
+    has a quaternion. M comes from Pinocchio's crba, h from nle, rows from getConstraintsJacobian and
+    computeFrameJacobian, and their derivatives along the motion from accelerations at a = 0. Friction, damping and
+    limits of joints are left out, as in Pinocchio's aba; include such forces in `tau`.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def from_pinocchio(
     q, v : (nq,), (nv,)
     tau : (nv,), joint forces, N or N m; zero if not given
     loops : pinocchio.RigidConstraintModel of points (CONTACT_3D) or frames (CONTACT_6D), which hold exactly: their
-        corrector and desired motions are not used. Convert others by pinocchio.convertToRigidConstraintModel.
+        corrector and desired motions are not used. pinocchio.convertToRigidConstraintModel converts other kinds.
     contacts : names of frames whose origins touch a floor with the normal z of the world, and friction coefficients
-    at_rest : m/s; contacts that open faster are left out, and slower slip counts as none
+    at_rest : speed, m/s; contacts that open faster are left out, and slower slip counts as zero
 
     Raises
     ------
@@ -48,7 +48,7 @@ def from_pinocchio(
         For other kinds of models, loops or contacts, for frames that the model does not have, and for quaternions that
         do not have unit length.
     MissingBackend
-        Without the package: pip install 'gaussopt[pinocchio]'.
+        If Pinocchio is not installed: pip install 'gaussopt[pinocchio]'.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def _terms(data: Any, *places: Vector) -> tuple[Vector, Vector]:
 
 
 def _loop_bias(pin: Any, data: Any, loop: Any) -> Vector:
-    """Return the rates, at a = 0, of a closed loop's rows: the velocity of the first frame minus that of the second."""
+    """Return the derivatives at a = 0 of a loop's rows, the velocity of the first frame minus that of the second."""
     (first, v1, a1), (second, v2, a2) = (
         (data.oMi[joint] * place, place.actInv(data.v[joint]), place.actInv(data.a[joint]))
         for joint, place in ((loop.joint1_id, loop.joint1_placement), (loop.joint2_id, loop.joint2_placement))

@@ -1,4 +1,4 @@
-"""Problem and answer files of all known formats, recognised by content, not by name."""
+"""Read problem and answer files of all known formats, which are recognised by content, not by name."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gaussopt.kinds.files import Problem, check_entries, parse
 def read_problem(path: str | os.PathLike[str], rows: str | None = None) -> Problem:
     """Return step data, a program or contacts from a JSON file, or a program or contacts from another code's file.
 
-    Known formats are FCLIB's HDF5 files, Siconos' text files and ContactBench's NumPy archives; for quadratic programs
-    archives of qpsolvers, MATLAB files with P, q, A, l, u, and MPS and QPS files. `rows` is the order of the rows of a
-    contact in the file, "normal-first" or "tangents-first", if it differs from that of the format; the returned
-    problem has the order N, T1, T2. Raises BadInput.
+    Known formats are FCLIB's HDF5 files, Siconos' text files and ContactBench's NumPy archives and, for quadratic
+    programs, archives of qpsolvers, MATLAB files with P, q, A, l, u, and MPS and QPS files. `rows`, "normal-first" or
+    "tangents-first", is the order of a contact's rows in the file, if it is not the usual order of the format; the
+    returned problem has the order N, T1, T2. Raises BadInput.
     """
     if rows is not None:
         check_order(rows)
@@ -55,7 +55,7 @@ def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Probl
 
 
 def _told(read: Any, content: Any, in_space: bool) -> Problem:
-    """Return the result of a reader; its BadInput is raised again as a full sentence with the file name."""
+    """Return the result of a reader; its BadInput is raised again as a sentence that follows the file name."""
     try:
         found: Problem = read(content, in_space)
     except BadInput as error:

@@ -1,7 +1,7 @@
 """Quadratic programs in files of other codes: archives of qpsolvers, MATLAB files, MPS, and sets of qpbenchmark.
 
-Each is read into rows l <= A x <= u, made from those rows of G x <= h, A x = b, lb <= x <= ub that have a finite
-bound. MPS and QPS files are read by HiGHS, Parquet files by pandas.
+Constraints become rows l <= A x <= u, from the rows of G x <= h, A x = b and lb <= x <= ub that have a finite bound.
+MPS and QPS files are read by HiGHS, Parquet files by pandas.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MPS = re.compile(rb"(\s*\*[^\n]*\n|\s*\n)*\s*(NAME|ROWS|OBJSENSE)\b")
 """Beginning of an MPS or QPS file, which is a text: comments, then a section."""
 
 MOST_ENTRIES = 4_000_000
-"""Largest number of entries of a matrix made dense, for which certificates prove more, and of stored sparse entries."""
+"""Largest number of entries with which a matrix is made dense, so that certificates prove more, or stays sparse."""
 
 MOST_BYTES = 200_000_000
 """Largest number of bytes that a MATLAB file may unpack to."""

@@ -3,8 +3,8 @@
     d, k, W, q (d k), mu (k)                        u = W r + q
     d, k, M, H, q (n), b (d k), mu (k)              M v = H r + q,  u = H^T v + b
 
-A flag may follow, 0 or 1, and then a guess of the solution, which is ignored. Entries are separated by blanks and
-line ends; dense matrices and blocks are stored column by column.
+A flag, 0 or 1, and a guess of the solution may follow; both are ignored. Entries are separated by blanks and line
+ends; dense matrices and blocks are stored column by column.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Words:
         return found
 
     def record(self, what: str, form: str) -> list[float]:
-        """Return the numbers at the marks # of a pattern, whose other words must come next; * stands for any word."""
+        """Match the next words with a pattern in which # is a number and * any word; return the numbers at #."""
         found = []
         for word in form.split():
             if word == "#":
@@ -100,14 +100,14 @@ class Words:
         return len(head) == 3 and head[0] in ("0", "1", "2") and head[1:] == [str(rows), str(columns)]
 
     def end(self) -> None:
-        """Check that what follows is nothing, or a flag and numbers; raises BadInput."""
+        """Raise BadInput unless the file ends here, or with a flag and numbers."""
         if self.left and self.peek() not in ("0", "1"):
             raise BadInput(f"{self.left} words follow behind mu, the first of them {self.peek()[:20]!r}")
         self.numbers("what follows mu", self.left)
 
 
 def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return the problem of a file; `in_space` refuses planar contacts. Errors are worded to follow the file's name."""
+    """Return a file's problem; raises BadInput, worded to follow its name, also for planar contacts if `in_space`."""
     words = Words(text)
     dimension = check_dimension(words.number("the dimension"), in_space)
     k = words.integer("the number of contacts")

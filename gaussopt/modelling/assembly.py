@@ -1,4 +1,4 @@
-"""Consistent starts: a state on the constraints near a guess, its free directions and redundant constraints."""
+"""Assemble consistent initial states near a guess, and count degrees of freedom and redundant constraints."""
 
 from __future__ import annotations
 
@@ -17,32 +17,31 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.redundancy import rank_report
 
 CLOSED = 1e-13
-"""Residual, relative to 1 + the largest coordinate, at which joints are closed; steps go on while they halve it."""
+"""Residual, relative to 1 + max|q|, up to which joints are closed; Newton's method goes on while a step halves it."""
 
 ROUNDING = 1e-15
-"""Residual, relative to the largest coordinate, up to which a guess is returned unchanged; above it Newton's method
-runs, and goes on while it halves the residual."""
+"""Residual, relative to max|q|, up to which a guess is returned unchanged; above it, Newton's method refines it."""
 
 OPEN = 1e-9
 """Residual, relative to 1 + the largest coordinate or velocity, above which a joint counts as open."""
 
 DEPENDENT = 1e-9
-"""Singular value relative to the largest below which rows count as dependent."""
+"""Singular value, relative to the largest, below which rows count as dependent."""
 
 SLIGHT = 1e-6
 """Length of a column of J, relative to the longest, below which it is not scaled up: it may be pure rounding error."""
 
 PARTICIPATES = 1e-6
-"""Entry of a unit vector of a free direction above which its coordinate counts as movable."""
+"""Magnitude of an entry of the null-space basis of J above which the coordinate counts as movable."""
 
 ITERATIONS = 60
 
 NEARBY, APART = 1e-3, 1e-6
-"""Distance, relative to 1 + the largest coordinate, at which dependent rows are looked at beside a position, and the
-sine of the angle above which they are independent there."""
+"""Distance, relative to 1 + max|q|, of a second position at which dependent rows are examined, and the sine of a row's
+angle to the span of the other rows above which the row is independent there."""
 
 ASIDE = (1e-3, 1e-3, 1e-2, 1e-2, 1e-1, 1e-1)
-"""Distances, relative to 1 + the largest coordinate, of new guesses from a guess from which the joints do not close."""
+"""Distances, relative to 1 + max|q|, of further guesses from the first, which are tried if the joints do not close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +53,10 @@ class Mobility:
     coordinates, rows : the numbers n and m
     freedoms : n minus the rank of J, the number of independent velocities
     movable : names of the coordinates that can still move
-    redundant : (row, rows that it follows from) for each row that others imply, by their names
+    redundant : names (row, rows that imply it), for each row that other rows imply
     joints : names of the joints, or of unnamed joints' rows, that act on a movable coordinate
     loose : names of the coordinates on which no row acts in this position
-    only_here : those of `redundant` that others imply in this position and not beside it, which is a dead centre
+    only_here : the part of `redundant` that holds in this position but not near it; the position is a dead centre
     """
 
     coordinates: int
@@ -70,7 +69,7 @@ class Mobility:
     only_here: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def sentences(self) -> list[str]:
-        """Return the result as sentences."""
+        """Return degrees of freedom, redundant rows and dead centres as English sentences."""
         counts = f"{counted(self.coordinates, 'coordinate')} and {counted(self.rows, 'row')}"
         if self.freedoms:
             why = [f"what moves is joined by {listed(self.joints)}"] if self.joints else []
@@ -88,7 +87,7 @@ class Mobility:
         return [*found, self.dead_centre()] if self.only_here else found
 
     def dead_centre(self) -> str:
-        """Return the sentence on a dead centre."""
+        """Return the sentence that explains the dead centre."""
         return (
             f"This position is a dead centre: here, and not beside it, {_implied(self.only_here)}, so how it moves on "
             "is not determined; start beside it, or drive another joint."
@@ -96,7 +95,7 @@ class Mobility:
 
 
 def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> Mobility:
-    """Count degrees of freedom and redundant rows at a state, (n,).
+    """Count degrees of freedom and redundant rows at the state q, v, (n,) each.
 
     Raises BadInput if the state does not fit the system, and NotAccepted if its matrices are sparse.
     """
@@ -117,7 +116,7 @@ def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t
 
 
 def _only_here(system: AbstractSystem, step: StepData, free: Matrix, dependent: list[int]) -> list[bool]:
-    """Tell which of the dependent rows are independent at a position beside this one that the other rows allow."""
+    """Tell for each dependent row whether it is independent at a nearby position that satisfies the other rows."""
     assert step.q is not None
     q, others = step.q, np.setdiff1d(np.arange(step.m), dependent)
     phi = system.position_residual(step.t, q) if dependent and free.shape[1] else None
@@ -137,7 +136,7 @@ def _only_here(system: AbstractSystem, step: StepData, free: Matrix, dependent: 
 
 
 def _implied(pairs: Sequence[tuple[str, tuple[str, ...]]]) -> str:
-    """Return which rows follow from which joints, in words."""
+    """Return a clause that says which rows follow from the rows of which joints."""
     by_joints: dict[str, list[str]] = {}
     for row, others in pairs:
         by_joints.setdefault(listed(joints_of(others)), []).append(row)
@@ -151,21 +150,21 @@ def assemble(
 ) -> tuple[Vector, Vector]:
     """Return the state on the constraints that is nearest to a guess.
 
-    Gauss-Newton steps of minimum norm on phi(t, q) = 0, halved where the residual grows; then a step on J v + phi_t.
-    If joints stay open, which happens where the residual is stationary, the steps start again from nearby guesses.
+    Gauss-Newton steps of minimum norm, halved until the residual falls, solve phi(t, q) = 0; a last step solves
+    J v + phi_t = 0. If joints stay open, as where the residual is stationary, the iteration restarts near the guess.
 
     Parameters
     ----------
     system : AbstractSystem
     q, v : (n,), the guess; v is zero if not given
     hold : names of coordinates whose values and velocities stay as guessed
-    t : s
+    t : time, s
 
     Raises
     ------
     BadInput
-        If no position is found in which the joints close, naming those that stay open; UnknownName if `hold` names a
-        coordinate that the system does not have.
+        If joints do not close, or velocities cannot satisfy them; the message names the joints. UnknownName if `hold`
+        names a coordinate that the system does not have.
 
     Examples
     --------
@@ -222,7 +221,7 @@ def _closed(system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_]
 def _nearest(
     system: AbstractSystem, t: float, q: Vector, free: NDArray[np.bool_]
 ) -> tuple[Vector, Vector, bool]:  # fmt: skip
-    """Return the end of Newton's method from q, the residual there, and whether the joints are closed."""
+    """Run Newton's method from q; return the last iterate, its residual, and whether the joints are closed."""
     phi = system.position_residual(t, q)
     assert phi is not None
     for k in range(ITERATIONS):
@@ -247,7 +246,7 @@ def _nearest(
 
 
 def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str, ...], unit: str) -> str:
-    """Return a message about why an assembly fails and which joints stay open."""
+    """Return the message that an assembly fails, with the joints that stay open and the largest residual."""
     rows, size = _row_names(system, len(left)), np.abs(left)
     order = [i for i in np.argsort(-size) if size[i] > 0.01 * size.max()]
     joints = joints_of([rows[i] for i in order]) or [rows[order[0]]]
@@ -261,7 +260,7 @@ def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str
 
 
 def joints_of(rows: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the joints of named rows, each once: the part of a row's name before the last dot.
+    """Return the joint of each named row, without repetition: the part of the row's name before its last dot.
 
     A row that ends in .unit keeps a quaternion at unit length and belongs to no joint.
     """
@@ -269,15 +268,15 @@ def joints_of(rows: Sequence[str]) -> tuple[str, ...]:
 
 
 def _row_names(system: AbstractSystem, m: int) -> tuple[str, ...]:
-    """Return the names of m rows, or their numbers if the system has no names."""
+    """Return the names of m rows; 'row 1', 'row 2' ... if the system does not name them."""
     names = system.row_names
     return names[:m] if len(names) >= m else tuple(f"row {i + 1}" for i in range(m))
 
 
 def _least(J: Any, r: Vector, free: NDArray[np.bool_]) -> Vector:
-    """Return the minimum-norm x of J x = r in the free coordinates, by least squares if rows contradict each other."""
+    """Return the x of minimum norm with J x = r in the free coordinates; by least squares if rows are inconsistent."""
     J = (J.toarray() if is_sparse(J) else J)[:, free]
-    # Ranks are decided in units in which angles count as much as displacements, for a mechanism of any size.
+    # Scale the columns to equal length before deciding the rank: angles and displacements have different units.
     length = np.linalg.norm(J, axis=0)
     units = np.maximum(length, SLIGHT * length.max(initial=0.0))
     units[units == 0.0] = 1.0

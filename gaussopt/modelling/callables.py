@@ -1,4 +1,4 @@
-"""Mechanical systems: from a state (t, q, v) to the step data of one instant."""
+"""Mechanical systems given by plain callables, which are evaluated at a state (t, q, v) to step data."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class System(AbstractSystem):
     Parameters
     ----------
     mass : (n, n) array or callable (t, q, v) -> (n, n)
-        Mass matrix M, symmetric positive semidefinite; a SciPy sparse matrix for systems of many bodies, block
-        diagonal. If M or J is sparse, the other becomes sparse.
+        Mass matrix M, symmetric positive semidefinite. For systems of many bodies it may be a block-diagonal SciPy
+        sparse matrix. If M or J is sparse, the other is converted to a sparse matrix.
     force : (n,) array or callable (t, q, v) -> (n,), generalised applied force Q
     equality : callable (t, q, v) -> (J, gamma) or (J, gamma, J_terms), optional
         Equality constraints on the acceleration, J (m, n) and gamma (m,). Rows of holonomic
-        constraints come first, in the order of `position`. Where an entry of J is a difference of larger numbers
-        and may be pure rounding error, J_terms (m, n) holds the sum of their absolute values; without J_terms
-        the rounding errors of entries count as relative to the entries themselves.
+        constraints come first, in the order of `position`. J_terms (m, n) serves for entries of J that are differences
+        of larger numbers and may be pure rounding error: it holds the sums of the absolute values of these numbers.
+        Without J_terms, rounding errors are taken as relative to the entries of J.
     inertia : callable (t, q, v) -> (n,), optional
         Velocity-dependent inertia terms h on the left-hand side; 0 if absent.
     position : callable (t, q) -> (m_h,), optional
@@ -66,19 +66,19 @@ class System(AbstractSystem):
         Constraint residuals at velocity level; J v by default, which is correct for constraints that do not
         depend explicitly on time.
     energy : callable (t, q, v) -> (kinetic, potential) or (kinetic, potential, power), optional
-        In J; the power, in W, is that of the forces without potential, and NaN (unknown) if not given.
-    contacts : callable (t, q, v) -> ContactData or a mapping with its names, optional
-        Gaps and directions of k unilateral contacts, always the same k; `contact_points` makes such a callable
+        Energies in J. The power, in W, is that of the forces without potential; NaN (unknown) if not given.
+    contacts : callable (t, q, v) -> ContactData or a mapping with the names of its fields, optional
+        Gaps and directions of k unilateral contacts, where k never changes; `contact_points` makes such a callable
         from the positions of the contact points.
     contact_names : k names, optional
-    two_sided : k bools, optional, guides without clearance; see `Contact.two_sided`
+    two_sided : k bools, optional; True for guides without clearance, see `Contact.two_sided`
     coordinates : names of the coordinates, optional
     name : str
 
     Raises
     ------
     BadInput
-        At evaluation, naming the callable, the time and the state.
+        At evaluation; the message names the callable, the time and the state.
 
     Notes
     -----
@@ -137,7 +137,7 @@ class System(AbstractSystem):
         return super().coordinates(n)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Return step data of the state q, v, (n,).
+        """Return the step data of the state q, v, (n,) each.
 
         Raises BadInput if a callable fails or returns NaN or the wrong shape, or if M is not a valid mass matrix.
         """
@@ -201,7 +201,7 @@ class System(AbstractSystem):
         return Outline([], list(pairwise(ends)), [], dict(zip(names, ends, strict=True)))
 
     def of_motion(self, rows: int) -> System:
-        """Return the same system for one motion, in which the number of equality rows never changes."""
+        """Return a copy for one motion, which raises BadInput if the number of equality rows is not `rows`."""
         if self._equality is None:
             return self
         system = copy(self)
@@ -270,7 +270,7 @@ class System(AbstractSystem):
         return super().velocity_residual(t, q, v)
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Raise BadInput if rows contradict `position` or the gaps, see `gaussopt.modelling.consistency`."""
+        """Raise BadInput if rows contradict `position` or the gaps; see `gaussopt.modelling.consistency`."""
         check_rows(self, t, q, v, gaps=not isinstance(self._contacts, ContactPoints))
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
@@ -285,7 +285,7 @@ class System(AbstractSystem):
     # -- calling a user's functions ----------------------------------------------------------
 
     def _contact_arrays(self, t: float, q: Vector, v: Vector) -> tuple[Kinematics, Coefficients]:
-        """Return the arrays of the contacts callable, checked."""
+        """Call the contacts callable and return its arrays after checks."""
         assert self._contacts is not None
         raw = self._call("contacts", self._contacts, t, q, v)
         try:
@@ -344,10 +344,9 @@ class System(AbstractSystem):
         return self._checked(label, value, shape, t, q, v)
 
     def _call(self, label: str, function: Callable[..., Any], t: float, q: Vector, v: Vector | None = None) -> Any:
-        """Return the result of a user's function at a state, which is passed as copies.
+        """Return the result of a user's function, which is called with copies of the state.
 
-        Raises BadInput if the function raises or changes the copies: its result would then belong to another state than
-        the given state.
+        Raises BadInput if the function raises, or changes the copies: its result could then belong to another state.
         """
         try:
             value = call_with_copies(function, t, q, v)

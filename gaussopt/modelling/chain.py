@@ -1,8 +1,8 @@
-"""Chains of any number of rigid links in the plane, joined by pins; in absolute coordinates and sparse.
+"""Planar chains of any number of rigid links joined by pins, in absolute coordinates and with sparse matrices.
 
 Link i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre and angle; u = (cos phi, sin phi) points from
-its tail to its head. The tail of the first link is pinned to the ground at the origin, every other tail
-to the head of the link before; the head of the last link of a closed chain is pinned to the ground, at `end`:
+its tail to its head. The tail of the first link is pinned to the ground at the origin, every other tail to the head
+of the previous link; in a closed chain, the head of the last link is pinned to the ground at `end`:
 
     x_i - l/2 u_i - (x_{i-1} + l/2 u_{i-1}) = 0,    two rows per joint,
 
@@ -35,10 +35,10 @@ class Chain:
     ----------
     links : number of links N; n = 3 N coordinates
     end : (x, y) or None
-        Where the head of the last link is pinned to the ground, m; None leaves it free. m = 2 N + 2 rows; 2 N if None.
-        Only for chains of at least two links.
-    length : of a link, m
-    mass : float or (N,), of a link, kg
+        Point, m, at which the head of the last link is pinned to the ground; None leaves it free. J has 2 N + 2 rows,
+        or 2 N if the head is free. Only chains of at least two links can have an end.
+    length : length of a link, m
+    mass : float or (N,), mass of a link, kg
     gravity : m/s^2
 
     Raises BadInput for zero links, lengths or masses that are not positive, values that are not numbers, or an end that
@@ -101,7 +101,7 @@ class Chain:
     # -- geometry ------------------------------------------------------------------------------
 
     def state(self, phi: Vector, spin: Vector | None = None) -> tuple[Vector, Vector]:
-        """Return positions and velocities for given angles and rates, (N,) each; all pins close except that at `end`.
+        """Return positions and velocities for the angles phi and rates spin, (N,) each; the pin at `end` may stay open.
 
         Raises BadInput unless there is a finite number for each link.
         """

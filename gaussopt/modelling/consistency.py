@@ -1,9 +1,9 @@
-"""Checks by numerical differentiation that rows written by hand agree with the functions given with them.
+"""Check by numerical differentiation that constraint rows agree with the position and gap functions given with them.
 
     phi_q = C J for some C,   phi'' = 0 for every a with J a = gamma;   J_N = dg_N/dq,   zeta_N = g_N'' at a = 0
 
 Rows may be scaled, permuted, redundant or more numerous than the functions, provided J a = gamma keeps phi zero.
-Derivatives carry an estimate of their own error, so that a function that is hard to differentiate is accepted.
+An error estimate of each derivative widens its tolerance, so that functions that are hard to differentiate pass.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from gaussopt.linalg.sparse_saddle_point import nearest_sparse
 from gaussopt.modelling.contact_points import FIRST, SECOND
 
 AGREE = 1e-4
-"""Relative difference up to which a given and a numerical derivative agree."""
+"""Relative difference up to which a user's derivative and the numerical derivative count as equal."""
 
 SAFETY = 20.0
-"""Factor on the estimated error of a numerical derivative."""
+"""Safety factor on the estimated error of a numerical derivative."""
 
 DEPENDENT = 1e-10
-"""Singular value of the rows of J, each of length 1, below which they count as dependent."""
+"""Singular value of J, its rows scaled to largest entry 1, below which rows count as dependent."""
 
 FLOOR = 1e-6
-"""Second derivatives below this, relative to the gradient and to a motion of size 1, count as rounding error."""
+"""Second derivative, relative to the gradient times the squared speed, below which it counts as rounding error."""
 
 Along = Callable[[float], Vector]
-"""Values of functions along a curve with the parameter s, which passes through the state at s = 0."""
+"""Maps the parameter s of a curve to the values of functions there; the curve passes through the state at s = 0."""
 
 
 def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: bool) -> None:
-    """Refuse rows that contradict `position`, or also the gaps if `gaps` is set, at a state on the constraints.
+    """Check rows against `position`, and against the gaps if `gaps` is set, at a state on the constraints.
 
-    Raises BadInput with the row and its error.
+    Raises BadInput if they contradict each other; the message states the row and its error.
     """
     step = system.evaluate(t, q, v)
     if step.sparse:
@@ -92,7 +92,7 @@ def _phi(system: AbstractSystem, t: float, q: Vector) -> Vector:
 def _check_along(
     system: AbstractSystem, step: StepData, motion: tuple[float, Vector, Vector, Vector], bound: Any, where: str
 ) -> None:
-    """Refuse position functions that change along (t, q, v) with an acceleration a that satisfies J a = gamma."""
+    """Raise BadInput if phi'' is not zero along the motion (t, q, v) with an a that satisfies J a = gamma."""
     t, q, v, a = motion
     if np.abs(step.J @ a - step.gamma).max() > 1e-8 * np.abs(step.gamma).max(initial=0.0):
         return  # the rows contradict each other, which the certificate reports
@@ -172,7 +172,7 @@ def _second(function: Along, v: Vector, a: Vector) -> tuple[Vector, Vector]:
 
 
 def _derivative(function: Along, order: int, longest: float) -> tuple[Vector, Vector]:
-    """Return the eighth-order central difference at the best step size, and its error, infinite if no step works."""
+    """Return the eighth-order central difference at the best step size and its error; infinite if no step works."""
     middle = function(0.0)
     tries: list[Vector] = []
     kink = np.full(len(middle), np.inf)

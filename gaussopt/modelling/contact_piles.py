@@ -1,7 +1,7 @@
-"""Piles, walls and random contacts of any number, as contact problems in space with adjustable size and difficulty.
+"""Piles of spheres, walls of boxes and random contacts as spatial contact problems of adjustable size and difficulty.
 
-Piles and walls give one time step, of length STEP, of rigid bodies under gravity; `local` of a returned problem is
-the problem in the impulses. Memory is proportional to the number of contacts.
+Piles and walls give one time step of rigid bodies under gravity, of length STEP. The attribute `local` of a returned
+problem states it in the contact impulses alone. Memory is proportional to the number of contacts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RADIUS, BOX = 0.01, (0.2, 0.1, 0.1)
 """Radius of a sphere; length, width and height of a box, m."""
 
 SCATTER = 0.02
-"""Standard deviation of sphere positions, in diameters, which makes all contacts differ."""
+"""Standard deviation, in diameters, of the random shifts of spheres that make all contacts differ."""
 
 Bodies = NDArray[np.int64]
 
@@ -37,7 +37,7 @@ def sphere_pile(
 
     Parameters
     ----------
-    mu : at 0.8 the pyramid stands, at 0.4 it slides apart
+    mu : friction coefficient; the pyramid stands at 0.8 and slides apart at 0.4
     mass_ratio : mass of the heaviest sphere relative to the lightest
     speed : standard deviation of the velocity components of the centres, m/s; 0 for a pile at rest
     """
@@ -55,7 +55,7 @@ def sphere_pile(
         pairs = cKDTree(centres).query_pairs(1.01, output_type="ndarray").astype(np.int64)
         pairs = pairs[np.abs(centres[pairs[:, 0], 2] - centres[pairs[:, 1], 2]) > 0.1]
     floor = min(layers * layers, contacts)
-    held = (contacts - floor) // 4  # spheres on four others; the remaining contacts go to spheres on the floor
+    held = (contacts - floor) // 4  # spheres that rest on four others; `lone` further spheres lie on the floor
     lone = contacts - floor - 4 * held
     pairs = pairs[np.argsort(pairs.max(axis=1), kind="stable")][: 4 * held]  # layers are numbered upwards
     aside = np.column_stack((-2.0 - np.arange(lone), np.zeros((lone, 2))))
@@ -75,10 +75,10 @@ def sphere_pile(
 def box_wall(
     contacts: int = 100, mu: float = 0.5, mass_ratio: float = 1.0, speed: float = 0.0, seed: int = 1
 ) -> GlobalContacts:
-    """Return a gable of boxes in running bond; each has four contacts with each of two boxes below, or with the floor.
+    """Return a triangular wall in running bond; a box has four contacts with the floor or with each of two boxes below.
 
-    The four contacts of a face are one more than rigid boxes need: W is rank deficient. `contacts` is rounded up to a
-    multiple of four; boxes outside the gable stand alone. The other parameters are those of `sphere_pile`.
+    Three contacts per face would hold a rigid box, so that with four W is rank deficient. `contacts` is rounded up to a
+    multiple of four; surplus boxes stand alone beside the wall. The other parameters are those of `sphere_pile`.
     """
     _check(contacts, mu, mass_ratio)
     random = np.random.default_rng(seed)
@@ -113,7 +113,7 @@ def box_wall(
 def random_contacts(
     contacts: int = 100, mu: float = 0.5, mass_ratio: float = 10.0, deficiency: int = 0, seed: int = 1
 ) -> GlobalContacts:
-    """Return contacts with random rows, each in twelve of the 3 contacts - deficiency velocities, closing at random."""
+    """Return contacts with random w and random rows of 12 nonzeros in n = 3 contacts - deficiency velocities."""
     _check(contacts, mu, mass_ratio)
     n = ROWS * contacts - deficiency
     if deficiency < 0 or n < ROWS:
@@ -147,7 +147,7 @@ def _step(
     bodies: tuple[Bodies, Bodies], normal: Matrix, arms: tuple[Matrix, Matrix], mass: Vector, inertia: Matrix,
     velocity: Matrix, mu: float,
 ) -> GlobalContacts:  # fmt: skip
-    """Return a time step; contacts join two bodies, the second -1 for the floor, at `arms` from their centres, m."""
+    """Return a time step with contacts between two bodies each (second -1: floor), at `arms`, m, from their centres."""
     k, n = len(normal), 6 * len(mass)
     across = np.where(np.abs(normal[:, :1]) < 0.6, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
     first = across - (across * normal).sum(axis=1)[:, None] * normal

@@ -1,4 +1,4 @@
-"""Contacts of plain systems by numerical differentiation of the positions of their contact points."""
+"""Derive the contacts of plain systems from the positions of contact points by numerical differentiation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEP = 0.02
 """Step of the central differences, relative to coordinates of magnitude 1."""
 
 RADIUS = 0.02
-"""Radius in the complex plane on which second derivatives are averaged."""
+"""Radius of the circle in the complex plane on which Cauchy's integral gives second derivatives."""
 
 AGREE = 1e-6
 """Relative difference from central differences above which complex-step derivatives are not trusted."""
@@ -44,9 +44,9 @@ def contact_points(
     Parameters
     ----------
     position : callable (t, q) -> (k, d + 1)
-        The contact points, m; the last column is the height above the floor. The gap is the height, the slip the
-        rate of the other columns. If the function accepts complex numbers (as NumPy functions do), derivatives are
-        exact up to rounding errors; otherwise they are central differences of eighth order.
+        Positions of the contact points, m. The last column, the height above the floor, is the gap; the rate of the
+        other columns is the slip velocity. If the function accepts complex numbers (as NumPy functions do), derivatives
+        are exact up to rounding errors; otherwise they are central differences of eighth order.
     mu, e_N, e_T : float or (k,), friction coefficients and coefficients of restitution
     names : k names, optional
     two_sided : k bools, optional

@@ -1,4 +1,4 @@
-"""Systems from energies and constraints in SymPy, as users write them."""
+"""Build systems from energies and constraints that users write in SymPy."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def from_lagrangian(
     potential : potential energy V(q, t)
     forces : generalised forces without potential, as n expressions or {coordinate: expression}
     holonomic : expressions phi(q, t), zero on the constraints; a list, or {name: expression}, whose names appear in
-        messages and with forces
+        messages and label the constraint forces
     nonholonomic : expressions f(q, v, t), zero on the constraints, in the same forms; they may be nonlinear in v
     quasi_velocities : n - m expressions omega(q, v, t), independent of each other and of the constraints
     contacts : unilateral contacts, each given by the position of its contact point, or by its gap and slip
     parameters : {symbol or name: value}; every other symbol is an error
     t : the time symbol; the symbol named "t" if not given
-    name : of the system, in messages
+    name : name of the system in messages
 
     Raises
     ------
     BadInput
-        Naming the unknown symbol, the wrong length, or the invalid expression.
+        For an unknown symbol, a wrong length or an invalid expression, which the message names.
 
     Examples
     --------

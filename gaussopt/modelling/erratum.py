@@ -49,9 +49,9 @@ class Erratum:
     id : number of the paper and number of the erratum
     where : section, equation and paragraph of the source
     printed, correct : what the source prints, and what it should print, in our own words
-    check : computes the evidence
+    check : function that computes the evidence
     kind : severity; None if it was not graded
-    doubt : what may be an error of the transcription that was read, not of the source; "" if nothing
+    doubt : what may be an error of the transcription instead of the source; "" if nothing
     """
 
     id: str
@@ -64,7 +64,7 @@ class Erratum:
 
 
 def errata(checks: Mapping[str, Callable[[], Evidence]]) -> tuple[Erratum, ...]:
-    """Return the errata of a shipped problem from its computations, given by erratum number."""
+    """Return the errata of a shipped problem; `checks` maps erratum numbers to the functions that compute evidence."""
     return tuple(_erratum(number, check, **_texts()[number]) for number, check in checks.items())
 
 

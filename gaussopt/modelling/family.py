@@ -49,7 +49,7 @@ class Dial:
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise BadInput(f"The dial {self.name!r} is {value!r}; give a number.")
         number = float(value)
-        if not self.low <= number <= self.high:  # NaN too
+        if not self.low <= number <= self.high:  # also true for NaN
             raise BadInput(f"The dial {self.name!r} is {number:g}; it goes from {self.low:g} to {self.high:g}.")
         if self.integer and number != round(number):
             raise BadInput(f"The dial {self.name!r} is {number:g}; it takes whole numbers.")
@@ -65,7 +65,7 @@ CONE_DIALS = (
 
 
 class Family(ABC):
-    """Steps of mechanical systems, or contact problems in space, with dials."""
+    """A family of steps of mechanical systems, or of contact problems in space, whose dials set size and difficulty."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -74,14 +74,14 @@ class Family(ABC):
 
     @abstractmethod
     def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData | ConeComplementarity, ...]:
-        """Return `count` steps as along a motion, or random contact problems; equal arguments give equal results.
+        """Return `count` steps that follow a motion, or random contact problems; equal arguments give equal results.
 
         Dials that are not given stay at their defaults. Raises BadInput for a dial that the family does not have, or a
         value out of its range.
         """
 
     def dial(self, name: str) -> Dial:
-        """Return the dial with a name; raises BadInput, which suggests the nearest name."""
+        """Return the dial called `name`; raises BadInput, which suggests the nearest name."""
         for dial in self.dials:
             if dial.name == name:
                 return dial
@@ -91,7 +91,7 @@ class Family(ABC):
         raise BadInput(f"The family {self.name!r} has no dial {name!r}; {hint}")
 
     def at(self, dials: Mapping[str, float]) -> dict[str, float]:
-        """Return all dial values by name: those given, after checks, and defaults for the others; raises BadInput."""
+        """Return the values of all dials by name: checked values from `dials`, else defaults; raises BadInput."""
         given = {name: self.dial(name).check(value) for name, value in dials.items()}
         return {dial.name: given.get(dial.name, dial.default) for dial in self.dials}
 
@@ -120,7 +120,7 @@ def sweep_values(dial: Dial, low: float, high: float) -> tuple[float, ...]:
     """Return round values from low to high, both included; about six to ten for the full range of a dial.
 
     A logarithmic dial takes 1, 2 and 5 times each power of ten, or only the powers if these are too many; a
-    linear one takes multiples of 1, 2 or 5 times a power of ten.
+    linear dial takes multiples of 1, 2 or 5 times a power of ten.
 
     Raises BadInput if an end is out of range, or low is above high.
     """
@@ -161,7 +161,7 @@ def instants(count: int) -> Vector:
 
 
 def draws(count: int) -> range:
-    """Return seeds for `count` random contact problems; raises BadInput where `instants` does."""
+    """Return seeds for `count` random contact problems; raises BadInput if count is not a positive whole number."""
     return range(1, 1 + len(instants(count)))
 
 

@@ -1,7 +1,7 @@
-"""Evaluation of the generated functions of a model, state by state: by CPython, or by machine code.
+"""Evaluate the generated functions of a model at a state, in CPython or as machine code.
 
-The choice between them depends on the length of a motion alone, never on earlier runs; they agree up to rounding
-errors. Functions that cannot be compiled, and states at which the equations are undefined, are left to CPython.
+The choice depends only on the length of a motion, never on earlier runs; both agree up to rounding errors. CPython
+runs functions that cannot be compiled, and reports states at which the equations are undefined.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from gaussopt.jit.entry import Workspace
 from gaussopt.jit.kernel import COMPILED, checked_functions
 
 ENOUGH = 2_000
-"""Number of evaluations in a motion from which its equations are compiled, which takes a fraction of a second."""
+"""Number of evaluations in a motion above which compiling its equations, a fraction of a second, saves time."""
 
 LONGEST = 50_000
-"""Size of CPython code, bytes (some 2500 lines), above which compiling a model takes more than a second."""
+"""Size of CPython bytecode, bytes (some 2500 source lines), above which compiling would take more than a second."""
 
 _NUMBERS = 9
-"""Count of the numbers in a certificate before the multipliers, see `gaussopt.codegen.certificate`."""
+"""Count of the numbers that precede the multipliers in a certificate; see `gaussopt.codegen.certificate`."""
 
 
 class Undefined(ArithmeticError):
@@ -64,7 +64,7 @@ class _Workspaces(threading.local):
 
 
 class GeneratedFunctions:
-    """The functions of a generated module, called with arrays; `of` returns one object for all systems with the module.
+    """The functions of a generated module, called with arrays; `of` returns the same object for the same module.
 
     `code` holds the addresses of the functions that run as machine code, by name.
     """
@@ -85,7 +85,7 @@ class GeneratedFunctions:
         return _of_module, (self.module.__name__, self._wanted)
 
     def __call__(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
-        """Return `size` numbers that a function of t, state and parameters writes, in a new array; raises Undefined."""
+        """Call the function `name` with t, state and parameters; return its `size` numbers, or raise Undefined."""
         if name in self.code:
             known = self._workspaces.of.get(name)
             if known is None:
@@ -102,9 +102,9 @@ class GeneratedFunctions:
     def _by_cpython(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
         out = array("d", bytes(8 * size))
         try:
-            # Lists, not arrays: CPython's float arithmetic is several times faster than numpy's scalars.
+            # Lists, not arrays: CPython computes with floats several times faster than with NumPy scalars.
             getattr(self.module, name)(t, *[x.tolist() for x in state], p.list, out)
-        except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:  # TypeError: complex, or no case
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:  # TypeError: a value is complex
             raise Undefined(str(error)) from None
         flat = np.frombuffer(out) if out else np.zeros(0)
         if not all_finite(flat):
@@ -114,11 +114,11 @@ class GeneratedFunctions:
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int
     ) -> tuple[Sequence[float], Vector, Vector] | None:
-        """Return the result of the generated certificate of a step and a candidate, see `gaussopt.codegen.certificate`.
+        """Evaluate the generated certificate of a step and a candidate; see `gaussopt.codegen.certificate`.
 
-        `step` is the output of the function `step`; a (n,) and lam (m,) are the candidate, which may lack multipliers.
-        The result is numbers (9,), multipliers (m,), and the reciprocal squared distances of rows from the span of the
-        rows before (m,); None if a pivot is too small or a number is not finite.
+        `step` is the output of the function `step`; the candidate is a (n,) and lam (m,), or a alone. Returns nine
+        numbers, multipliers (m,), and the reciprocal squared distance of each row from the span of the rows before
+        (m,); None if a pivot is too small or a number is not finite.
         """
         if "certificate" in self.code:
             space = self._workspaces.certificate

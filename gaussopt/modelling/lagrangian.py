@@ -6,12 +6,12 @@ f(q, v, t) = 0:
     M = T_vv,   h = T_vq v + T_vt - T_q,   Q = F - V_q,
     J = [phi_q; f_v],   gamma = -[(phi_q v)_q v + 2 phi_qt v + phi_tt;  f_q v + f_t]
 
-The n - m quasi-velocities omega(q, v, t) and the velocity constraints are together n functions whose derivative W
-with respect to v is regular. With D = W^-1 the first n - m columns are D_omega and
+The n - m quasi-velocities omega(q, v, t) and the m velocity constraints are together n functions whose Jacobian W
+with respect to v is regular. D_omega consists of the first n - m columns of D = W^-1, and
 
     a = D_omega omega' + w,   w = -D ([omega; f]_q v + [omega; f]_t),   J D_omega = 0.
 
-Contacts: gap and slip with their derivatives, see `gaussopt.symbolic.contacts`.
+The gaps and slips of contacts and their derivatives are described in `gaussopt.symbolic.contacts`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from gaussopt.symbolic.reading import finite_parameter, read_model
 _NOTHING = np.zeros(0)
 
 DEPENDENT = 1e12
-"""Condition number beyond which quasi-velocities count as dependent."""
+"""Largest entry of |W| |W^-1| beyond which quasi-velocities count as dependent."""
 
 
 class LagrangianSystem(AbstractSystem):
@@ -79,7 +79,7 @@ class LagrangianSystem(AbstractSystem):
         return f"coordinates {listed(self._coordinates)}; {counted(self.m, 'equality row')}, "
 
     def to_latex(self) -> str:
-        """Return M, h, Q, equality rows and contact rows as LaTeX; of a large system only the form of its equations."""
+        """Return M, h, Q, equality and contact rows as LaTeX; for a large system, only the form of its equations."""
         lines = [r", \quad ".join(line) for line in formulas_of(self.model, list(self._parameters))]
         return r"\begin{gathered} " + r" \\[6pt] ".join(lines) + r" \end{gathered}"
 
@@ -87,7 +87,7 @@ class LagrangianSystem(AbstractSystem):
         return f"$${self.to_latex()}$$"
 
     def _picture(self) -> str:
-        """Return the formulas as MathML, which browsers show without a script, with line breaks on a narrow page."""
+        """Return the formulas as MathML, which browsers render without a script and wrap on a narrow page."""
         from latex2mathml.converter import convert
 
         cell = '<div style="overflow-x:auto;max-width:100%;padding:.4em 0;font-size:min(1em,3.6vw)">'
@@ -98,7 +98,7 @@ class LagrangianSystem(AbstractSystem):
 
     @property
     def source_path(self) -> Path:
-        """The generated module file.
+        """The path of the generated module file.
 
         Raises BadInput if it can be written neither to the cache folder nor to a temporary file.
         """
@@ -120,7 +120,7 @@ class LagrangianSystem(AbstractSystem):
         return dict(self._parameters)
 
     def with_parameters(self, /, **values: float) -> LagrangianSystem:
-        """Return the same equations with other parameter values, not derived again; raises UnknownName or BadInput."""
+        """Return the system with other parameter values, without a new derivation; raises UnknownName or BadInput."""
         for key, value in values.items():
             if key not in self._parameters:
                 raise UnknownName("parameter", key, self._parameters)
@@ -162,7 +162,7 @@ class LagrangianSystem(AbstractSystem):
         return outline_function(self.model, self._layout.names)
 
     def of_motion(self, rows: int) -> LagrangianSystem:
-        """Return a copy of the system for one motion, which may switch to machine code independently of others."""
+        """Return a copy for one motion, which may switch to machine code independently of other motions."""
         return copy(self)
 
     @property
@@ -178,12 +178,12 @@ class LagrangianSystem(AbstractSystem):
         return self._coordinates if len(self._coordinates) == n else super().coordinates(n)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Return step data of the state, by the generated source.
+        """Return the step data of the state, computed by the generated source.
 
         Raises BadInput where the expressions are undefined (square root of a negative number, division by zero), where
         the normal direction of a contact vanishes, or if mu, e_N or e_T is not a valid coefficient.
         """
-        t, q, v = as_state(t, q, v, alike=False)  # lengths are checked later, naming the system
+        t, q, v = as_state(t, q, v, alike=False)  # `_run` checks the lengths, and its message names the system
         flat = self._run("step", self._size, t, q, v)
         n, m, (a, b, c, d) = self.n, self.m, self._cuts
         D_omega = w_omega = None
@@ -193,7 +193,7 @@ class LagrangianSystem(AbstractSystem):
             w_omega = -inverse @ self._run("omega_bias", n, t, q, v)
         J, terms = flat[c:d].reshape(m, n), self._row_terms(t, q, v)
         if terms is not None:
-            J[:] = without_rounding(J, terms)  # in `flat`, which the generated certificate reads
+            J[:] = without_rounding(J, terms)  # changes `flat`, which the generated certificate reads
         sure = self._certified and (terms is None or not may_be_rounding(J, terms))
         arithmetic = (self._functions, flat) if sure else None
         if not self._layout.names:
@@ -209,7 +209,7 @@ class LagrangianSystem(AbstractSystem):
         )  # fmt: skip
 
     def _kinematics(self, flat: Vector, t: float, q: Vector, v: Vector) -> Kinematics:
-        """Return the contact kinematics of a flat step."""
+        """Return the contact kinematics stored in the contact part of the output of `step`."""
         n, k, d = self.n, self._layout.k, self._layout.d
         c = self._contact_cuts
         found = Kinematics(
@@ -260,7 +260,7 @@ class LagrangianSystem(AbstractSystem):
         return rows if terms is None else without_rounding(rows, terms[: self.m_h])
 
     def _row_terms(self, t: float, q: Vector, v: Vector) -> Matrix | None:
-        """Return the sizes of the terms of J, (m, n); None if no cancellation can occur in the rows."""
+        """Return the sums of the magnitudes of the terms of J, (m, n); None if no cancellation can occur in J."""
         return self._run("row_terms", self.m * self.n, t, q, v).reshape(self.m, self.n) if self._cancels else None
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
@@ -276,7 +276,7 @@ class LagrangianSystem(AbstractSystem):
         return self._run("omega", self.n, t, q, v)[: self.p_omega]
 
     def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
-        """Return the velocity, (n,), with given quasi-velocities on the velocity constraints, by Newton's method.
+        """Return the velocity, (n,), on the velocity constraints that has quasi-velocities omega, by Newton's method.
 
         One iteration suffices if the constraints and the quasi-velocities are linear in v.
 
@@ -348,9 +348,9 @@ def derive(
     t: Any,
     name: str,
 ) -> LagrangianSystem:
-    """Derive a system from `parts`, its energies and constraints by name, as `System.from_lagrangian` describes them.
+    """Derive a system from `parts`, which holds the arguments of `System.from_lagrangian` by name.
 
-    All parts are required except `without_rows`, names of joints that hold by the choice of coordinates, for messages.
+    All parts are required except `without_rows`: names, for messages, of joints that the coordinates satisfy by choice.
     """
     given = read_model(q, v, parts, parameters, t, name)
     try:
@@ -371,7 +371,7 @@ def _restored(model: SymbolicModel, coordinates: Any, parameters: Any, contacts:
 
 
 def _check_independent(system: LagrangianSystem) -> None:
-    """Raise BadInput if the quasi-velocities are dependent at every tried state, which is an error in the model."""
+    """Raise BadInput if the quasi-velocities are dependent at eight random states, which shows a modelling error."""
     random = np.random.default_rng(0)
     for last in (False,) * 7 + (True,):
         q, v = random.uniform(0.2, 1.2, system.n), random.uniform(0.2, 1.2, system.n)

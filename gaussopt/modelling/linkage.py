@@ -1,7 +1,7 @@
-"""Planar linkages of any size: rigid bodies joined by pins, given as tables; in absolute coordinates and sparse.
+"""Planar linkages given as tables of rigid bodies and pins, in absolute coordinates and with sparse matrices.
 
-Body i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre of mass and angle. A pin joins a point of
-a body, r in its frame, to a point of another body or of the ground:
+Body i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre of mass and angle. A pin joins a first body f,
+at the point r_f of its frame, to a second body s, at r_s; either may be the ground:
 
     x_s + R(phi_s) r_s - x_f - R(phi_f) r_f = 0,    two rows per pin,
 
@@ -29,15 +29,15 @@ from gaussopt.core.system import Outline
 from gaussopt.modelling.callables import System
 
 GROUND = -1
-"""Index of the ground among the bodies; its frame is that of the plane."""
+"""Body index that stands for the ground; its frame is the inertial frame."""
 
 
 MOST_DRAWN = 60
-"""Largest number of bodies of a linkage that is drawn without a sketch."""
+"""Largest number of bodies up to which a linkage without a sketch is drawn."""
 
 
 class LinkageSystem(System):
-    """The system of a linkage, with the linkage itself."""
+    """The system of a linkage, which is stored in the attribute `linkage`."""
 
     def __init__(self, linkage: Linkage) -> None:
         self.linkage = linkage
@@ -136,7 +136,7 @@ class Linkage:
     # -- geometry ------------------------------------------------------------------------------
 
     def gaps(self, q: Vector) -> Vector:
-        """Return the residuals of the pins, (m,), m."""
+        """Return the residuals of the pins, (m,), in metres."""
         first, second = self._arms(q)
         centre = _with_ground(q.reshape(-1, 3)[:, :2])
         return np.asarray(centre[self.second] + second - centre[self.first] - first).ravel()
@@ -158,7 +158,7 @@ class Linkage:
     def rows(self, q: Vector) -> Sparse:
         """Return J, (m, n)."""
         first, second = self._arms(q)
-        data = np.ones((self.pins, 2, 4))  # x or y, and phi, of the first body; then of the second
+        data = np.ones((self.pins, 2, 4))  # columns: x or y, and phi, of the first body, then of the second
         data[:, :, 0] = -1.0
         data[:, :, 1] = -_turned(first)
         data[:, :, 3] = _turned(second)
@@ -230,7 +230,7 @@ def _turned(arm: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _numbers(name: str, value: ArrayLike, bodies: int) -> NDArray[np.intp]:
-    """Return body indices, checked."""
+    """Return body indices as an integer array, after checks."""
     try:
         found: NDArray[Any] = np.asarray(value)
     except ValueError:  # ragged rows

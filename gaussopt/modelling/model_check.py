@@ -1,4 +1,4 @@
-"""Checks for slips in a model that give valid equations of the wrong mechanism, each reported as a sentence."""
+"""Find mistakes in a model that yield valid equations of the wrong mechanism, and report each as a sentence."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 
 LONG = 100.0
-"""Coordinate above which lengths look like millimetres, if bodies fall at about 9.81."""
+"""Coordinate above which lengths are probably in millimetres, if the gravitational acceleration is about 9.81."""
 
 TURN = 2.0 * np.pi
-"""Angle above which a value may have been given in degrees."""
+"""Angle, rad, above which a value may have been given in degrees."""
 
 WEIGHT = (9.0, 10.5)
-"""Range of gravitational accelerations in m/s^2, as users may round them."""
+"""Range, m/s^2, of the values that users may take for the gravitational acceleration."""
 
 
 def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[str, ...]:
-    """Look for slips in a model that give valid equations of the wrong mechanism.
+    """Look for mistakes in a model that yield valid equations of the wrong mechanism.
 
     Checks the order of the velocities, unused parameters, angles that look like degrees, lengths that look like
-    millimetres, coordinates without mass, and constraints that hold nothing; in models of `gaussopt.bodies` also joints
-    that were made but not added, bodies without joints, a start far from the guesses, and whether any motion can begin.
-    `simulate` gives the same sentences as warnings, `ModelSlip`, and keeps them with the motion.
+    millimetres, coordinates without mass, and constraints with zero gradient; in models of `gaussopt.bodies` also
+    joints that were made but not added, bodies without joints, a start far from the guesses, and whether any motion can
+    begin. `simulate` issues the same sentences as warnings of class `ModelSlip`, and stores them with the motion.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[s
     Returns
     -------
     tuple of str
-        A sentence for each slip: what is wrong, where, and how to correct it. An empty tuple proves nothing.
+        A sentence for each mistake: what is wrong, where, how to correct it. An empty tuple does not prove correctness.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def _unused(system: AbstractSystem) -> Iterator[str]:
 
 
 def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[str]:
-    """Yield all warnings on a system from its step at the start; `fixed` means that no parameter sets the start."""
+    """Yield all warnings on a system with initial step data `step`; `fixed` means that no parameter sets the start."""
     yield from system.notes
     if fixed:
         yield from _unused(system)
@@ -113,7 +113,7 @@ def _without_mass(step: StepData) -> list[int]:
 
 
 def _free_fall(step: StepData) -> float:
-    """Return the largest ratio of a force to the mass of its coordinate."""
+    """Return the largest ratio |Q_i| / M_ii of a generalised force to the mass of its coordinate."""
     if step.sparse or not step.n:
         return 0.0
     mass = np.diagonal(step.M)

@@ -1,4 +1,4 @@
-"""Systems whose step data are changed after evaluation, to show a misprint without deriving equations again."""
+"""Systems whose step data are changed after evaluation: they show a misprint without deriving equations again."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Axis:
 
     Attributes
     ----------
-    name : of the parameter
+    name : name of the parameter
     values : (count,)
 
     Examples
@@ -101,7 +101,7 @@ class AtlasGrid:
     follow : name -> (parameter values -> value)
         Parameters computed from the others at every point, unless they are an axis or set by the user.
     tables : (quick) -> tables, optional
-        Tables of the report in addition to the maps: each a `PlainTable`, or an object with its fields.
+        Function that returns further tables of the report: each a `PlainTable`, or an object with the same fields.
     """
 
     axes: tuple[Axis, ...] = ()

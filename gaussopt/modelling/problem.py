@@ -1,6 +1,6 @@
 """Named problems: a system with its source, parameters, start, references and errata.
 
-A problem of the package states all of these. A user's problem needs a system, a start and an end: `Problem.of`.
+A problem of the package states all of these; a user's problem, from `Problem.of`, needs a system, a start and t_end.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Case:
 @shown
 @dataclass(frozen=True)
 class Problem:
-    """A named problem; `at` gives it other parameter values.
+    """A named problem; `at` returns it with other parameter values.
 
     Attributes
     ----------
@@ -52,20 +52,20 @@ class Problem:
     build : () -> AbstractSystem, derives the system once, with the default parameters
     start : parameters -> (q0, v0)
     starts : starts of the variants whose coordinates differ, by the variant's name
-    events : parameters -> events to locate in addition to those of contacts, or None
+    events : parameters -> events to locate in addition to contact events, or None
     parameters : the parameters with units and meaning
     t_end, dt : defaults for a run, s
-    references, errata
+    references, errata : reference trajectories and errata of the source
     cases : named sets of parameter values
-    variants : other models of the same mechanism by name, such as one with a misprint: functions that build the
-        system; a `gaussopt.modelling.variant.Variant` also has a description
+    variants : functions, by name, that build other models of the same mechanism, such as a model with a misprint; a
+        `gaussopt.modelling.variant.Variant` also has a description
     values : parameter values that differ from the defaults
-    variant : the model in use, "" for the regular one
+    variant : name of the variant in use, "" for the regular model
     atlas : the states that `gaussopt atlas` scans by default; chosen from the parameters if None
     sketch : picture of the mechanism, see `gaussopt.modelling.sketch`
     sketches : sketches of the variants whose coordinates differ, by the variant's name
     in_space : (parameters, variant) -> picture of a mechanism in space, see `gaussopt.modelling.solids`
-    units : of the coordinates by name, such as {"theta": "rad"}, for the axes of figures and for files
+    units : units of the coordinates by name, such as {"theta": "rad"}, for the axes of figures and for files
     """
 
     name: str
@@ -94,7 +94,7 @@ class Problem:
     units: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse parameters with the names of other settings, which could never be set."""
+        """Raise BadInput for a parameter with the name of another setting, because it could never be set."""
         for p in self.parameters:
             if p.name in ("q0", "v0", "case", "variant"):
                 raise BadInput(f"The parameter {p.name!r} of {self.name} has the name of a setting; choose another.")
@@ -112,7 +112,7 @@ class Problem:
         title: str = "",
         **more: Any,
     ) -> Problem:
-        """Return a problem made from a system, its start and its end.
+        """Return a problem made from a system, its start and its end time.
 
         Raises BadInput if the system is not a System, the start does not fit it, or a time is not positive; UnknownName
         for a setting that a problem does not have.
@@ -121,11 +121,11 @@ class Problem:
         ----------
         system : AbstractSystem, whose parameters become the problem's
         q0, v0 : (n,), or functions that return them from the parameter values; v0 is zero if not given
-        t_end : s
-        dt : s, a thousandth of t_end if not given
+        t_end : end time, s
+        dt : step size, s; t_end / 1000 if not given
         title : in words; the name if not given
-        more : name (that of the file if not given), source, description, parameters, events, cases and the like, as in
-            `Problem`
+        more : name (the file's name if not given), source, description, parameters, events, cases and other attributes
+            of `Problem`
         """
         if not isinstance(system, AbstractSystem):
             raise BadInput(f"A problem needs a System, not a {type(system).__name__}; see System.from_lagrangian.")
@@ -161,7 +161,7 @@ class Problem:
         return problem if not problem.name else problem.named(problem.name)
 
     def named(self, name: str) -> Problem:
-        """Return the same problem with a name, which is also that of its system, and its title if it has none."""
+        """Return the same problem with a name, which its system takes too, and which is the title if there is none."""
         build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
         return replace(self, name=name, title=self.title or name, build=build)
 
@@ -369,9 +369,9 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
 
 
 def sketch_of(problem: Problem) -> Sketch:
-    """Return the sketch of a problem in its variant, or its system's outline: points, rods, pins, contact points.
+    """Return the sketch of a problem's variant, or its system's outline: points, rods, pins, contact points.
 
-    Raises BadInput, which says how to give a sketch, if there is no sketch or outline.
+    Raises BadInput, which says how to give a sketch, if there is neither.
     """
     found = problem.sketches.get(problem.variant)
     own = found is None and problem.variant in problem.starts

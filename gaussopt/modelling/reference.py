@@ -26,8 +26,8 @@ class Reference:
     multipliers, energy : columns of multipliers and energy; energy is "" if the file has none
     normal_forces : columns of the normal contact forces, in the order of the system's contacts
     phase : column with the number of the phase between events, "" if there is none
-    events : (kind, time) of the events, in the order of time; kinds are "reversal", "stick", "slip", "lift_off",
-        "landing", or the name of a user event, followed by a colon and the contact's name for an event of a contact
+    events : pairs (kind, time) in chronological order; a kind is "reversal", "stick", "slip", "lift_off" or "landing",
+        followed by a colon and the contact's name for an event of a contact, or the name of a user event
     parameters : the parameter values that the reference belongs to
     accuracy : stated absolute error of the reference
     """
@@ -47,7 +47,7 @@ class Reference:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings of `Problem.at` for the problem of the reference."""
+        """Settings with which `Problem.at` returns the problem of this reference."""
         return {**self.parameters, **({"variant": self.variant} if self.variant else {})}
 
     def load(self) -> ReferenceData:

@@ -1,4 +1,4 @@
-"""Registered problems, looked up by names that come from data; no file is ever loaded."""
+"""Look up registered problems by names that come from data, without ever loading a file."""
 
 from __future__ import annotations
 

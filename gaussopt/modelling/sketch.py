@@ -159,10 +159,10 @@ class ContactPoint:
 
     Attributes
     ----------
-    name : of the contact in the system
+    name : name of the contact in the system
     at : Place
-    normal, tangent : unit vectors, the normal points from the ground into the body
-    other : Place, optional, for a two-sided contact: the point of the opposite wall, which carries if lam_N < 0
+    normal, tangent : unit vectors; the normal points from the ground into the body
+    other : Place, optional, for a two-sided contact: the point on the opposite wall, where the force acts if lam_N < 0
     """
 
     name: str
@@ -241,7 +241,7 @@ def chain(origin: Place, *links: tuple[float, float], labels: str = "") -> tuple
 
     Parameters
     ----------
-    origin : Place, of the bearing
+    origin : Place of the bearing
     links : (length in m, angle in rad from the x axis) of each bar
     labels : labels of the hinges and of the end, in order; none if not given
     """
@@ -301,7 +301,7 @@ class Sketch:
 
 
 def as_sketch(given: Any) -> Sketch:
-    """Return a sketch, given as a sketch or as its function; raises BadInput."""
+    """Return `given`, a sketch or a drawing function, as a Sketch; raises BadInput."""
     if isinstance(given, Sketch):
         return given
     if not callable(given):
@@ -343,7 +343,7 @@ def _checked(shape: Any, owner: str) -> Any:
 
 
 def _numbers(value: Any, pair: bool) -> Any:
-    """Return a finite float or a pair of them, the given object itself if it is one; None if it is neither."""
+    """Return a finite float or, if `pair`, two; the given object if it is that already; None if it cannot be one."""
     if pair and isinstance(value, tuple) and len(value) == 2:
         found = tuple(_numbers(x, False) if isinstance(x, float) else None for x in value)
         if None not in found:

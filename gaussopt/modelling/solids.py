@@ -76,7 +76,7 @@ class Line:
 
 @dataclass(frozen=True)
 class FaceContact:
-    """The ball of radius R about b, or the point b, on a face of a; the rows of `frame` are n, t1, t2 in a's frame."""
+    """A ball about b, or the point b, on a face of body a; the rows of `frame` are n, t1, t2 in the frame of a."""
 
     name: str
     a: str
@@ -87,7 +87,7 @@ class FaceContact:
 
 @dataclass(frozen=True)
 class BallContact:
-    """Two balls; n points from a to b; t1 is orthogonal to n and to `across`, or if () to the axis least along n."""
+    """A contact of two balls: n points from a to b; t1 is normal to n and `across` (if (), the axis least along n)."""
 
     name: str
     a: End
@@ -103,12 +103,12 @@ class SpacePicture:
     Attributes
     ----------
     solids : pairs of a body's name and a solid
-    lines : between points of bodies
+    lines : lines between points of bodies
     joints : point at which each joint acts, by the joint's name; its rows x, y, z, if any, give the force on the body
     contacts : where contact forces act, and their directions
     up : upward direction of the picture, (3,)
-    moving : poses of frames and bodies without coordinates of their own, by name: functions of instants (F,) and
-        columns of the coordinates by name that return positions and quaternions, (F, 7)
+    moving : for each frame or body without coordinates, by name, a function of the instants (F,) and of the columns of
+        coordinates by name, which returns positions and quaternions, (F, 7)
     """
 
     solids: Sequence[tuple[str, Solid]]

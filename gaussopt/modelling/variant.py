@@ -1,4 +1,4 @@
-"""Other models of a mechanism, such as one with a misprint of the source."""
+"""Other models of a mechanism, such as a model with a misprint of the source."""
 
 from __future__ import annotations
 

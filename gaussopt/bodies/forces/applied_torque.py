@@ -14,10 +14,10 @@ class AppliedTorque(Element):
 
     Parameters
     ----------
-    value : a number or an expression; in space three components in the frame of the ground; or a function of SymPy
-        expressions that returns them: in the plane (t, angle, rate), the angle from the axis of a to that of b, rad; in
-        space (t, R, omega), the axes of b in those of a, (3, 3), and the angular velocity of b relative to a in the
-        frame of the ground, (3, 1), rad/s
+    value : a number or an expression (in space three components in the frame of the ground), or a function of SymPy
+        expressions that returns them. In the plane it takes (t, angle, rate), with the angle from the axis of a to the
+        axis of b, rad; in space (t, R, omega), with the axes R of b in the axes of a, (3, 3), and the angular velocity
+        of b relative to a in the frame of the ground, (3, 1), rad/s
     """
 
     def __init__(self, name: str, a: End, b: End, value: Any | Callable[[Any, Any, Any], Any]) -> None:

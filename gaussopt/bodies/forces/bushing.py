@@ -2,10 +2,10 @@
 
 With the displacement d = A_a^T R_a^T (r_b - r_a) along the axes of a, and the rotation S = (R_a A_a)^T R_b A_b,
 
-    V = 1/2 sum of k_i d_i^2 + 1/2 sum of kappa_i (1 + 2 S_ii - tr S),   -c_i d_i' along, -gamma_i omega_i about axis i.
+    V = 1/2 sum k_i d_i^2 + 1/2 sum kappa_i (1 + 2 S_ii - tr S),   forces -c_i d_i',   torques -gamma_i omega_i.
 
-The second sum is kappa_i (2 sin(theta / 2) u_i)^2 for a rotation by theta about u, which is kappa_i theta_i^2 for
-small angles. In the plane it is kappa phi^2 with the angle phi from the axis of a to that of b.
+A term of the second sum is kappa_i (2 sin(theta / 2) u_i)^2 for a rotation by theta about u, which is kappa_i theta_i^2
+for small angles. In the plane the sum is kappa phi^2 with the angle phi from the axis of a to the axis of b.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gaussopt.modelling.solids import Line
 
 
 class Bushing(Element):
-    """Stiffness and damping along each axis of a, and about it; relaxed where the points and axes coincide.
+    """Stiffness and damping along and about each axis of a; the springs are relaxed where points and axes coincide.
 
     Parameters
     ----------

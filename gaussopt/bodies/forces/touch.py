@@ -2,7 +2,7 @@
 
 With u along and n normal to the line, d = r_b - r_a and the radius R (0 for a point or a corner):
 
-    g_N = n . d - R >= 0,   v_T = d/dt u . d + R (omega_b - omega_a).
+    g_N = n . d - R >= 0,   v_T = d/dt (u . d) + R (omega_b - omega_a).
 
 If the line belongs to a moving body, these are gap and slip in the frame of that body. In space a point or a
 ball of b touches the plane whose normal n is the axis of a, with two tangents t normal to n:
@@ -27,7 +27,7 @@ from gaussopt.modelling.solids import Ball, FaceContact, Solid
 class Touch(Element):
     """The point b, or a disk about it, stays left of the line of a, with friction mu and restitution e_N, e_T.
 
-    With `two_sided` it stays on the line, between two walls without clearance, and friction follows the one that bears.
+    With `two_sided`, b stays on the line, between two walls without clearance; friction acts at the wall in contact.
     """
 
     not_negative = ("radius",)

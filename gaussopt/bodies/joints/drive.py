@@ -1,6 +1,6 @@
 """Prescribed motion of a joint: s - f(t) = 0, with s the angle or displacement that the joint leaves free.
 
-In space the row of an angle is 2 tan((s - f) / 2), a function of quaternions with the same derivatives where it is 0.
+In space the row of an angle is 2 tan((s - f) / 2), which has the derivatives of s - f, first and second, where it is 0.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from gaussopt.bodies.element import Joint
 from gaussopt.core.errors import BadInput
 
 MOMENT = 1e-9
-"""Time before and after an instant, relative to 1 s + the instant, at which a motion is compared to find jumps."""
+"""Time, relative to 1 s + |instant|, from an instant to the points before and after it whose values are compared."""
 
 JUMP = 1e-5
-"""Change over this time, relative to 1 + the absolute value, above which the motion jumps."""
+"""Difference of these two values, relative to 1 + the absolute value, above which the motion jumps."""
 
 
 class Drive(Joint):
-    """The angle (rad) or displacement (m) of a joint as a function of time t; the multiplier is the driving force.
+    """Prescribe the angle (rad) or displacement (m) of a joint as a function of t; the multiplier is the driving force.
 
-    Its value and its velocity are continuous: a jump of the velocity would need an impulse, which steps cannot have.
+    The function and its rate must be continuous: a jump of the velocity would need an impulse, not a finite force.
     """
 
     def __init__(self, name: str, joint: Joint, motion: Any) -> None:
@@ -40,7 +40,7 @@ class Drive(Joint):
         return found
 
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
-        """Raise BadInput if the motion or its velocity, for these parameters, jumps where its pieces meet."""
+        """Raise BadInput if the motion or its velocity jumps where pieces of the motion meet, for these parameters."""
         super().check(symbols, values)
         motion = self.motion.xreplace({symbols[name]: values[name] for name in symbols}).rewrite(sp.Piecewise)
         if motion.free_symbols - {TIME} or not motion.has(sp.Piecewise):

@@ -1,4 +1,4 @@
-"""Gears: ratio omega_a + omega_b = 0, a and b turn in opposite directions; in space about their axes."""
+"""Gears: ratio omega_a + omega_b = 0, so that a and b turn in opposite directions, in space about their axes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gaussopt.core.errors import BadInput
 
 
 class Gear(Joint):
-    """Wheels of which b turns `ratio` times as fast as a, in the opposite direction; a belt has a negative ratio.
+    """Two wheels: b turns `ratio` times as fast as a, in the opposite direction; a belt has a negative ratio.
 
     The rates are relative to the ground, so the axes of both wheels must be at rest there. For a planet gear,
     write the rates relative to its carrier as a `Row` of velocities.

@@ -31,7 +31,7 @@ CROSS = sp.Matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
 
 
 class Weld(Joint):
-    """b does not move relative to a; rows x, y, angle, in space x, y, z, tilt1, tilt2, turn."""
+    """Body b does not move relative to a; rows x, y, angle; in space x, y, z, tilt1, tilt2, turn."""
 
     keeps, aligned, moves = (coincide, same_turn), 2, ()
 
@@ -50,7 +50,7 @@ class Universal(Joint):
     keeps, moves = (coincide,), (TURN, CROSS, TURN)
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the rows of the point and the row `cross`."""
+        """Return the rows x, y, z and the row `cross`."""
         return {**super().holonomic(), "cross": self.a.axes[0].dot(self.b.axes[0])}
 
 
@@ -64,8 +64,8 @@ class Cylindrical(Joint):
 class Slot(Joint):
     """A pin in a slot: b stays on the line through a along its axis, and rotates freely.
 
-    Row across; in space across, across2. In the plane `mu` is the friction between the pin, a point, and the slot: then
-    across is a two-sided contact, |lam_T| <= mu |lam_N|.
+    Row across; in space across, across2. In the plane `mu` is the coefficient of friction between the slot and the pin,
+    a point; with friction, across is a two-sided contact with |lam_T| <= mu |lam_N|.
     """
 
     keeps: tuple[Keeps, ...] = (on_axis,)
@@ -75,7 +75,7 @@ class Slot(Joint):
         self.rub(mu)
 
     def walls(self) -> Mapping[str, tuple[Any, Any]]:
-        """Return the wall of the slot."""
+        """Return the gap and the slip of the pin at the wall of the slot."""
         return {"across": (self.a.axes[1].dot(offset(self.a, self.b)), rate(self.displacement(), self.bodies))}
 
     def displacement(self) -> Any:
@@ -86,10 +86,10 @@ class Slot(Joint):
 class Prismatic(Slot):
     """A guide: b slides along the axis of a and does not rotate relative to a.
 
-    Rows across, angle; in space across, across2, tilt1, tilt2, turn. In the plane `mu` is the friction between slider
-    and guide. Where the slider bears at two points, `length` apart along the axis and b in their middle, both rows are
-    two-sided contacts, across and angle, at the rear and at the front: what turns the slider adds to the friction,
-    until it jams. With a length of zero only across is one, |lam_T| <= mu |lam_N|, and the moment causes no friction.
+    Rows across, angle; in space across, across2, tilt1, tilt2, turn. In the plane `mu` is the coefficient of friction
+    between slider and guide. If `length` is positive, the slider touches the guide at length / 2 behind and before b,
+    where across and angle become two-sided contacts, so that a moment on the slider adds to the friction and may jam
+    it. If `length` is zero, only across is a contact, with |lam_T| <= mu |lam_N|, and the moment causes no friction.
     """
 
     keeps, aligned, moves = (on_axis, same_turn), 2, (SLIDE,)
@@ -101,7 +101,7 @@ class Prismatic(Slot):
         (self.length,) = self.scalars(length=length)
 
     def walls(self) -> Mapping[str, tuple[Any, Any]]:
-        """Return the wall of the guide at b, or at the two ends of the slider."""
+        """Return the gap and the slip of the slider at b, or at each of its two ends."""
         if self.length == 0:
             return super().walls()
         (u, n), d, half = self.a.axes, offset(self.a, self.b), self.length / 2 * self.b.axes[0]
@@ -112,10 +112,10 @@ class Prismatic(Slot):
 class Revolute(Joint):
     """A hinge: points a and b stay together, and b turns about the axis of both.
 
-    Rows x, y; in space x, y, z, tilt1, tilt2. In the plane `mu` is the friction between a pin of `radius`, m, and two
-    pairs of pads, which bear it along the axis of a and across it: the torque is at most mu radius (|lam_N| of x +
-    |lam_N| of y), both in the axes of a. That of a round bearing is at most mu radius times the length of the force:
-    the same where the force has the direction of one of the axes, up to 1/sqrt(2) times as much otherwise.
+    Rows x, y; in space x, y, z, tilt1, tilt2. In the plane `mu` is the coefficient of friction between a pin of
+    `radius`, m, and two pairs of pads, one pair along each axis of a: the torque is at most mu radius (|F_x| + |F_y|)
+    for the joint force F in the axes of a. The limit of a round bearing, mu radius |F|, is the same for a force along
+    an axis of a, and down to 1/sqrt(2) times as large for other directions.
     """
 
     keeps, aligned, moves = (coincide, same_axis), 1, (TURN,)
@@ -128,7 +128,7 @@ class Revolute(Joint):
             raise BadInput(f"Revolute {name!r} has friction and no radius; give radius=..., that of its pin in m.")
 
     def walls(self) -> Mapping[str, tuple[Any, Any]]:
-        """Return the pads; what slips on them is the rim of the pin."""
+        """Return the gap of the pin at each pair of pads, and the slip of its rim there."""
         slip = self.radius * rate(angle(self.a, self.b), self.bodies)
         return {k: (x.dot(offset(self.a, self.b)), slip) for k, x in zip("xy", self.a.axes, strict=True)}
 

@@ -2,11 +2,11 @@
 
 In the plane, a disk of radius R about b on the line through a along its axis u, with the normal n:
 
-    n . (r_b - r_a) - R = 0,   d/dt u . (r_b - r_a) + R (omega_b - omega_a) = 0.
+    n . (r_b - r_a) - R = 0,   d/dt (u . (r_b - r_a)) + R (omega_b - omega_a) = 0.
 
-In space, a thin disk about b, whose axis is that of b, rolls on the plane through a with the normal n, the axis of a.
+In space, a thin disk about b, with the axis of b, rolls on the plane through a, whose normal n is the axis of a.
 The plane is at rest or has a prescribed motion without rotation.
-With e upwards in the disk, normal to its axis, rho = -R e leads from the centre to the point of contact:
+The unit vector e points upwards in the disk, normal to its axis; rho = -R e leads from the centre to the contact:
 
     e = (n - (n . u_b) u_b) / |n - (n . u_b) u_b|,   n . (r_b + rho - r_a) = 0,   t . (r_b' - r_a' + omega_b x rho) = 0
 

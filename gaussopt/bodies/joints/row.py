@@ -18,9 +18,9 @@ class Row(Joint):
         (self.expression,), self.velocity = self.scalars(expression=expression), velocity
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Row:
-        """Return a copy with the coordinates of a body in the plane, or its position in space, in joint coordinates.
+        """Return a copy in which joint coordinates express the bodies' coordinates, or in space their positions.
 
-        Raises BadInput for an expression with a quaternion, as joint coordinates have none.
+        Raises BadInput for an expression that holds a quaternion, because joint coordinates have none.
         """
         found = super().between(built)
         known: dict[Any, Any] = {}
