@@ -1,4 +1,4 @@
-"""Accelerations along a motion: evaluate, formulate, solve, certify, and keep count."""
+"""Accelerations along a motion: evaluate, formulate, solve and certify steps, and count what this costs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gaussopt.solving.answer import Answer
 from gaussopt.solving.step_solver import StepSolver
 
 FEW = 50
-"""Largest length at which a list is faster than an array."""
+"""Largest number of entries for which a list is faster than an array."""
 
 
 PARTS = ("model", "build", "setup", "update", "solve", "recover", "verify", "record")
@@ -34,7 +34,7 @@ PARTS = ("model", "build", "setup", "update", "solve", "recover", "verify", "rec
 
 
 class Rejected(GaussoptError):
-    """A step whose answer is not accepted; ends the run, not the program."""
+    """Raised at a step whose answer is not accepted; it ends the motion, not the program."""
 
     def __init__(self, step: StepData, answer: Answer) -> None:
         super().__init__(answer.message)
@@ -73,10 +73,10 @@ class CertifiedAccelerations:
 
     Attributes
     ----------
-    state : "velocity" or "quasi-velocity", integrated with q
+    state : what is integrated together with q, "velocity" or "quasi-velocity"
     open_forces : set of (name, number)
-        Forces that are not unique at a recorded state: lam, lam_N or lam_T, and the number of the row or contact,
-        counted from 0.
+        The forces that were not unique at a recorded state: their name, lam, lam_N or lam_T, and the number of their
+        row or contact, counted from 0.
     warnings : list of str, sentences about the motion as a whole, for `Trajectory.warnings` and its message
     singular : SingularWatch, the independence of the rows at recorded states
     """
@@ -110,7 +110,7 @@ class CertifiedAccelerations:
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
-        """Add the seconds that a block takes to a part, less those that the block itself adds to other parts."""
+        """Add to a part the seconds that a block takes, less the seconds that the block itself adds to other parts."""
         begin, counted = perf_counter(), self.seconds
         try:
             yield
@@ -156,11 +156,11 @@ class CertifiedAccelerations:
         return step
 
     def know(self, step: StepData, t: float, q: Vector, v: Vector) -> None:
-        """Store step data that were evaluated elsewhere as those of a state."""
+        """Store step data that were evaluated elsewhere, for `whole` to return at this state."""
         self._whole = t, q.tobytes() + v.tobytes(), step
 
     def _of_this_motion(self, step: StepData) -> StepData:
-        """Return the step, checked to have as many rows as the other steps of the motion; raises BadInput."""
+        """Return the step; raises BadInput unless it has as many rows as the earlier steps of the motion."""
         shape = step.m, step.k, step.v_T.shape[1]
         if self._shape is None:
             self._shape = shape
@@ -240,7 +240,7 @@ class CertifiedAccelerations:
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
-        """Watch the independence of the rows at an accepted state and in the step to it; `short` omits their rates."""
+        """Watch the independence of the rows at an accepted state and in the step to it; `short` ignores their rate."""
         if self.singular.idle or self.state != "velocity":
             return
         if self._shape is None or not self._shape[0] or self._shape[1]:
@@ -327,10 +327,10 @@ class QuasiVelocityAccelerations(CertifiedAccelerations):
         return u
 
     def memory(self) -> dict[str, Any]:
-        """Return the velocity found last, the initial guess for the next velocity."""
+        """Return the latest velocity, which is the initial guess for the next one."""
         return {} if self._seen is None else {"velocity": self._seen[3]}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
-        """Restore the velocity found last as that of this state."""
+        """Restore the latest velocity as the velocity at this state."""
         if "velocity" in memory:
             self._seen = t, q.copy(), u.copy(), np.array(memory["velocity"], dtype=np.float64)

@@ -35,12 +35,12 @@ MOST_POINTS = 4000
 
 
 class ShownMotion(RecordedMotion):
-    """Texts, tables and figures of `Trajectory`, which has the entries that they show."""
+    """Texts, tables and figures of a motion, whose data are in the derived class `Trajectory`."""
 
     # -- figures -----------------------------------------------------------------------------------
 
     def plot(self, *names: str, ax: Any = None, label: str = "") -> Any:
-        """Draw quantities over time, those of one kind and unit in one panel, with the events of the motion.
+        """Draw quantities and events over time; quantities of the same kind and unit share a panel.
 
         Parameters
         ----------
@@ -49,7 +49,7 @@ class ShownMotion(RecordedMotion):
             energy, error. If none is given: coordinates, forces, drift and energy, as far as there are any.
         ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given. On axes with
             the curves of another motion the colour cycle continues.
-        label : of this motion, for the legend of a figure of several; of several curves it stands behind each name
+        label : of this motion in the legend, for figures of several motions; it follows each name of several curves
 
         Returns
         -------
@@ -106,7 +106,7 @@ class ShownMotion(RecordedMotion):
         yield curve("error_bound", self.error_bound, "error bound", "kg^½ m/s²", log=True)
 
     def _groups(self, known: Mapping[str, Curve]) -> dict[str, list[str]]:
-        """Return the names of curves by group; curves of nothing but NaN belong to no group."""
+        """Return the names of curves by group; a curve that holds only NaN belongs to no group."""
 
         def of(*beginnings: str, what: str = "") -> list[str]:
             return [
@@ -135,7 +135,7 @@ class ShownMotion(RecordedMotion):
         Parameters
         ----------
         problem : name, Problem or System that is drawn; the problem that was simulated if not given
-        sketch : Sketch or callable (q, parameters) -> shapes, drawn instead
+        sketch : Sketch or callable (q, parameters) -> shapes, drawn instead of the problem's own sketch
         """
         return animated(self, problem, sketch)
 
@@ -199,7 +199,7 @@ class ShownMotion(RecordedMotion):
         return display.table(title, rows, below=self._figure(title))
 
     def _figure(self, title: str) -> str:
-        """Return the coordinates over time as an image; "" where there is nothing to see."""
+        """Return the coordinates over time as an image; "" where there is nothing to draw."""
         if len(self.t) < 2 or not np.isfinite(self.q).any():
             return ""
         every = -(-len(self.t) // MOST_POINTS)

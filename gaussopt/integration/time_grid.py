@@ -39,7 +39,7 @@ class TimeGrid:
         return self.at(np.append(np.arange(0, self.steps, self.every), self.steps))
 
     def at(self, steps: NDArray[np.int64]) -> Vector:
-        """Return the instants at which these numbers of steps are done, s."""
+        """Return the instants after these numbers of steps, s."""
         return np.where(steps >= self.steps, self.end, self.begin + steps * self.dt)
 
     @property
