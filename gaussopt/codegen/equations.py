@@ -74,9 +74,9 @@ def equations_source(model: SymbolicModel) -> str:
 
 
 def _terms(J: Sequence[Sequence[Any]], state: dict[str, Sequence[Any] | None]) -> list[source.Function]:
-    """Return the function of term sizes of J, for rows in which all entries may cancel; empty without such rows.
+    """Return the function for sizes of the terms of J, in rows whose entries may all cancel; [] without such rows.
 
-    An entry of a single term does not cancel, and its row is a constraint.
+    An entry of a single term does not cancel, so that its row is more than rounding errors.
     """
     suspicious = [all(may_cancel(x) for x in row if x != 0) for row in J]
     if not any(suspicious):

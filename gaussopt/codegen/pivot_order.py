@@ -26,8 +26,8 @@ class Elimination(NamedTuple):
     Attributes
     ----------
     order : pivots, coordinates and then rows by their numbers; redundant rows are left out, and their forces are zero
-    added : rows r with weights s, for which s r^T r is added to M, and s r^T gamma_r to the forces: that changes
-        no solution, because r a = gamma_r, and gives pivots to massless directions that only a row holds
+    added : rows r with weights s, for which s r^T r is added to M, and s r^T gamma_r to the forces: the solution stays
+        the same, because r a = gamma_r, and massless directions that only a row constrains get pivots
     """
 
     order: tuple[int, ...]
@@ -65,7 +65,7 @@ def _with_rows(
 
 
 def _rows_on_massless_directions(M: Matrix, J: Matrix) -> tuple[tuple[int, float], ...]:
-    """Return rows, few entries first, whose outer products make M regular, as far as they can, and their weights.
+    """Return rows, those with few entries first, whose outer products make M as regular as possible, and their weights.
 
     Weights are of the size of M and powers of two, so that they add no rounding errors.
     """
@@ -105,9 +105,9 @@ def elimination_order(
 ) -> tuple[int, ...] | None:
     """Return an order of pivots for the symmetric matrix K with little work and no cancellation, None if none exists.
 
-    K (N, N) is the matrix at a sample state, equilibrated or not: only ratios within a pivot matter. `constant` (N, N)
-    tells which entries are the same at every state: elimination of these alone is computed once. Rows from number n on
-    that depend on the others are left out.
+    K (N, N) is the matrix at a sample state, equilibrated or not: only ratios of the terms of a pivot matter.
+    `constant` (N, N) tells which entries are the same at every state: their elimination is computed once. Rows from
+    number n on that depend on the others are left out.
 
     Among the safe pivots the constant ones come first, and among these the one with the fewest varying and then the
     fewest neighbours (Markowitz). Divisions take most of the time of a step; constant pivots need none.

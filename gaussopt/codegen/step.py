@@ -1,7 +1,7 @@
-"""The arithmetic of a step as straight lines: the model's expressions and its linear system, unrolled.
+"""A step as straight-line code: the model's expressions and its linear system, unrolled.
 
-The lines read the names q_*, v_*, p_* and t, which the surrounding code assigns; terms of parameters alone are
-separated, to be computed once.
+The lines read the names q_*, v_*, p_* and t, which the surrounding code assigns; lines that depend on parameters alone
+are separated, to be computed once.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def unbalanced(
 
 
 def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]]) -> list[Entry]:
-    """Return names of the squares of the first of each pair, relative to 1 + those of the second."""
+    """Return names of |x|^2 / (1 + |y|^2) for each pair (x, y)."""
     found = []
     for part, scale in pairs:
         size = w.total([w.dot(scale, scale), "1.0"])

@@ -4,13 +4,13 @@ At such a position a mechanism may have several branches, the equations of motio
 and a step of any method may jump between branches while every residual is small. Therefore the distance of each row
 from the span of the rows before it is monitored at every step of an interpreted motion, at every recorded state of a
 compiled motion, and within every compiled step of an adaptive method: as the sine of an angle
-(`Certificate.independence`), and relative to its usual value in this motion, because rows may vanish. Between two
-states it is extrapolated: close to a singular position it falls and rises almost linearly in time, so that the line
-through the two states before the position and the line through the two states after it meet near zero. If the rows
-change so much over an interpreted step (by the difference between its ends or by their rate there) that a singular
-position may lie between its ends, states within the step are examined, too, and more of them next to a nearly singular
-state; the same is done in compiled steps of adaptive methods. In a compiled motion with constant steps, a singular
-position is missed if the motion approaches or leaves it within less than two recorded intervals.
+(`Certificate.independence`), and relative to its usual value in this motion, because rows may vanish. Close to a
+singular position it falls and rises almost linearly in time: the line through the two states before the position and
+the line through the two states after it meet near zero. If the rows change so much over an interpreted step (by the
+difference between its ends or by their rate there) that a singular position may lie between its ends, states within
+the step are examined, too, and more of them next to a nearly singular state; the same is done in compiled steps of
+adaptive methods. In a compiled motion with constant steps, a position less than two recorded intervals away from
+another one or from an end of the motion is missed.
 """
 
 from __future__ import annotations

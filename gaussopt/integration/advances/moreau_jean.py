@@ -84,7 +84,7 @@ class MoreauJeanSteps(Advance):
         self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
 
     def _say_penetration(self, start: StepData) -> None:
-        """Warn of contacts that start inside their obstacles, because velocity-level steps leave such gaps unchanged."""
+        """Warn of contacts that start inside their obstacles, since velocity-level steps leave such gaps unchanged."""
         if start.g_N is None:
             return
         inside = np.flatnonzero(~self._guides & (start.g_N < -tolerances(start)[0]))

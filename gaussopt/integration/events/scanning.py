@@ -1,9 +1,9 @@
 """Search for the instant within a step at which a function first falls below zero, however often it does so.
 
 Value and rate of the function are known at any instant of the step. On a piece between two instants the function equals
-its cubic interpolant up to a defect, bounded by one evaluation in the middle. A half of the piece is decided if its
-cubic stays above zero by more than the defect, or falls steadily through zero; other halves are bisected again. The
-defect of a smooth function is sixteen times smaller in each half, so that of the whole piece is a safe bound.
+its cubic interpolant up to a defect, whose bound takes one evaluation in the middle. A half of the piece is decided if
+its cubic stays above zero by more than the defect, or falls steadily through zero; other halves are bisected again. The
+defect of a smooth function is sixteen times smaller in each half, so that the bound of the whole piece is safe there.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class CrossingSearch:
         self._finest, self._left = FINEST * span, LOOKS
 
     def first(self, begin: HermitePoint, end: HermitePoint, number: int) -> tuple[float, float] | None:
-        """Return the interval in which the function first falls through zero, in the step or a part of it, or None.
+        """Return the interval between `begin` and `end` in which the function first falls through zero, or None.
 
-        `number` pieces are searched one by one; raises MotionStopped if the function is too rough to tell.
+        `number` equal pieces are searched in order; raises MotionStopped if the function is too rough for the search.
         """
         left = begin
         for i in range(1, number + 1):
@@ -93,7 +93,7 @@ class CrossingSearch:
 
 
 def above(a: HermitePoint, b: HermitePoint, curvature: float) -> bool:
-    """Tell whether a function stays above zero in a piece, by its largest second derivative at the ends."""
+    """Tell whether a function stays above zero in a piece; `curvature` is its largest second derivative at the ends."""
     h = b.s - a.s
     curvature = max(curvature, abs(b.rate - a.rate) / h)
     return _lowest(a, b) > CURVED * curvature * h**2 / 8.0
@@ -137,8 +137,8 @@ def _falls(a: HermitePoint, b: HermitePoint, defect: float) -> bool:
 def _defect(a: HermitePoint, middle: HermitePoint, b: HermitePoint) -> float:
     """Return a bound of the distance of a function from the cubic of a piece.
 
-    The error s^2 (h - s)^2 is largest in the middle; s^2 (h - s)^2 (s - h/2), which vanishes there, is at most 0.144 h
-    times the error of the rate there. The bound is twice the sum of both.
+    The leading term of the error, s^2 (h - s)^2, is largest in the middle. The next, s^2 (h - s)^2 (s - h/2), vanishes
+    there and is at most 0.144 h times the error of the rate there. The bound is twice the sum of both.
     """
     h = b.s - a.s
     value = 0.5 * (a.value + b.value) + h / 8.0 * (a.rate - b.rate)
