@@ -17,7 +17,7 @@ PIVOT = 1e-8
 """Smallest pivot of J M^-1 J^T, relative to its diagonal, that counts as regular."""
 
 LARGEST = 24
-"""Largest n + m that is unrolled; for larger systems the source would grow with the cube."""
+"""Largest n + m that is unrolled; the source grows with the cube of n + m."""
 
 
 def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | None:

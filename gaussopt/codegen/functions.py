@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"-?\d+\.?\d*(e[+-]?\d+)?")
 
 @dataclass(frozen=True)
 class Written:
-    """Source of generated functions, the functions of other modules that they call, and numbers and tables by name."""
+    """Source of generated functions, functions of other modules that they call, and constants and tables by name."""
 
     functions: Sequence[str]
     imports: frozenset[str]

@@ -133,7 +133,7 @@ class Factors(ABC):
         return found
 
     def growth(self, size: Sequence[Entry]) -> Entry:
-        """Return an upper bound of |D^(-1/2) L^-1| size, squared: forward substitution with absolute values."""
+        """Return a bound of the square of |D^(-1/2) L^-1| `size`, by forward substitution with absolute values."""
         w, L = self._w, self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):

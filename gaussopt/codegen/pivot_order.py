@@ -41,7 +41,7 @@ def elimination(M: Matrix, J: Matrix, constant: tuple[NDArray[np.bool_], NDArray
     order otherwise, and only redundant rows are left out.
     """
     found = _with_rows(M, J, constant, ())
-    if found is not None:  # the usual case, which needs none of the singular value decompositions that find the rows
+    if found is not None:  # the usual case, which needs no singular value decompositions
         return found
     rows = _rows_on_massless_directions(M, J)
     return _with_rows(M, J, constant, rows) if rows else None

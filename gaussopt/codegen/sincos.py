@@ -1,7 +1,7 @@
 """Sine and cosine without branches or calls, so that a loop over many motions becomes SIMD code.
 
 x = k pi/2 + r with |r| <= pi/4, where pi/2 is the sum of three parts, the first two of 33 bits, so that k times each is
-exact below `LARGEST`; then polynomials in r^2, fitted to errors below a tenth of a unit in the last place.
+exact below `LARGEST`. Sine and cosine of r are polynomials, fitted to errors below a tenth of a unit in the last place.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def names_used(text: str) -> set[str]:
 
 
 def all_hold(conditions: Sequence[str]) -> str:
-    """Join conditions by `&`, as `and` would be a branch."""
+    """Join conditions by `&`, because `and` would be a branch."""
     return " & ".join(c if c.isidentifier() else f"({c})" for c in conditions) or "True"
 
 
@@ -174,7 +174,7 @@ def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]])
 
 
 class SaddleSystem:
-    """The equations M a - J^T lam = f, J a = g of names, eliminated for any right-hand sides."""
+    """The equations M a - J^T lam = f, J a = g, whose entries are names, eliminated for any right-hand sides."""
 
     def __init__(self, w: Writer, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination) -> None:
         self._w, self._J, self._added = w, J, how.added

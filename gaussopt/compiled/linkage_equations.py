@@ -32,8 +32,8 @@ from gaussopt.linalg.saddle_point import DEPENDENT
 # the last pin), free acceleration along y.
 INVERSE_MASS, INVERSE_INERTIA, MASS, INERTIA, NEXT_X, NEXT_Y, LAST_X, LAST_Y, FALL = range(9)
 
-# Rows of the work space: arms in the plane (E and F are the arms turned by a right angle); blocks of L; multipliers, of
-# pin k at k + 1, with zeros at both ends; multipliers before refinement.
+# Rows of the work space: arms in the plane (E and F are the arms turned by a right angle); blocks of L; multipliers (of
+# pin k at k + 1, with zeros at both ends); multipliers before refinement.
 EX, EY, FX, FY, L00, L01, L10, L11, LX, LY, BEFORE_X, BEFORE_Y = range(12)
 WORK = 12
 STORE = 6

@@ -194,7 +194,7 @@ def alone(q: Array, v: Array, store: Table, table: Table, work: Table) -> None:
 
 
 def sound(sums: Array, worst: Array, limit: float) -> bool:
-    """Tell whether squared residuals, relative to 1 + the squares of gamma and f, are in the limit; update `worst`."""
+    """Tell whether squared residuals, relative to 1 + squares of gamma and f, are within `limit`; update `worst`."""
     rows, forces = sums[0] / (1.0 + sums[1]), sums[2] / (1.0 + sums[3])
     if not ((rows <= limit) & (forces <= limit) & (sums[4] <= LARGEST)):
         return False

@@ -73,7 +73,7 @@ class CertifiedAccelerations:
 
     Attributes
     ----------
-    state : what is integrated together with q, "velocity" or "quasi-velocity"
+    state : the variable that is integrated together with q, "velocity" or "quasi-velocity"
     open_forces : set of (name, number)
         The forces that were not unique at a recorded state: their name, lam, lam_N or lam_T, and the number of their
         row or contact, counted from 0.
@@ -130,7 +130,7 @@ class CertifiedAccelerations:
         return answer
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """Find the certified answer at a state that is not the latest one."""
+        """Compute the certified answer at a new state."""
         begin = perf_counter()
         step = self.step(t, q, v)
         self.timing["model"] += perf_counter() - begin
@@ -200,13 +200,13 @@ class CertifiedAccelerations:
         """Count an evaluation, and update the worst values, given in the order of `worst`."""
         self.evaluations += 1
         worst = self.worst
-        # A comparison with NaN is false: the worst value so far stays.
+        # A comparison with NaN is false, so that the worst value stays.
         for name, value in zip(worst, values, strict=True):
             if value > worst[name]:
                 worst[name] = value
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Tell whether the forces of the answer at a state are unique; `open_forces` lists those that are not."""
+        """Tell whether the forces of the answer at a state are unique; add those that are not to `open_forces`."""
         if not answer.forces_unique and not self.open_forces:
             step = self.step(t, q, v)
             rows = range(0) if step.sparse else open_forces(step)[0]
@@ -240,7 +240,7 @@ class CertifiedAccelerations:
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
-        """Watch the independence of the rows at an accepted state and in the step to it; `short` ignores their rate."""
+        """Note the independence of the rows after and within an accepted step; `short` omits the rate of the rows."""
         if self.singular.idle or self.state != "velocity":
             return
         if self._shape is None or not self._shape[0] or self._shape[1]:
@@ -258,7 +258,7 @@ class CertifiedAccelerations:
         watch.note(t, found.independence, found.closeness)
 
     def _look(self, states: Sequence[tuple[float, Vector, Vector]]) -> float:
-        """Watch states within a step; return the distance of the last state from a singular position."""
+        """Note the independence at states within a step; return the last distance from a singular position."""
         found = math.inf
         for state in states:
             with suppress(BadInput):  # between two states the equations may be undefined

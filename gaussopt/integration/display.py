@@ -28,7 +28,7 @@ DEFAULT = ("coordinates", "forces", "drift", "energy")
 """Groups of curves that are drawn if no names are given."""
 
 FORCES, TORQUES = ("x", "y", "z", "across", "length", "height"), ("angle", "tilt", "turn")
-"""Rows of joints, without their numbers, whose multipliers are forces in N and torques in N m."""
+"""Names of joint rows, without trailing numbers, whose multipliers are forces in N, and torques in N m."""
 
 MOST_POINTS = 4000
 """Largest number of instants in the figure of a notebook's table."""
@@ -49,7 +49,7 @@ class ShownMotion(RecordedMotion):
             energy, error. If none is given: coordinates, forces, drift and energy, as far as there are any.
         ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given. On axes with
             the curves of another motion the colour cycle continues.
-        label : of this motion in the legend, for figures of several motions; it follows each name of several curves
+        label : name of this motion in the legend, for figures of several motions; it follows the name of each curve
 
         Returns
         -------
@@ -180,7 +180,7 @@ class ShownMotion(RecordedMotion):
         return f"accelerations certified: {worst.words}" if known else ""
 
     def _inexact(self) -> str:
-        """Return the largest estimated error of a coordinate; "" where none is known."""
+        """Return the largest estimated error of a coordinate in words; "" where no error is known."""
         error = np.where(np.isfinite(self.error_estimate), self.error_estimate, -1.0)
         i = int(np.argmax(error)) if len(error) else -1
         return f"estimated error up to {error[i]:.2g} ({self.coordinates[i]})" if i >= 0 and error[i] >= 0 else ""

@@ -15,7 +15,7 @@ BLOCK = 2**18
 """Approximate number of floats (positions, or states of generated code) that are collected before being passed on."""
 
 SAME = 1e-13
-"""Difference, relative to 1 s + t, up to which instants count as equal: in a continuation they round differently."""
+"""Difference, relative to 1 s + t, up to which instants count as equal: a continuation rounds them differently."""
 
 
 class Looks:
@@ -65,7 +65,7 @@ class Steps(Looks):
 
     Parameters
     ----------
-    most : largest number of floats that are kept; if the positions are more, none are kept
+    most : largest number of floats that are kept; if there are more, no positions are kept
 
     Attributes
     ----------

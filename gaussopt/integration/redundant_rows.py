@@ -3,7 +3,7 @@
 Rows that are linearly dependent where the constraints hold are dependent elsewhere only up to the position error: with
 an error of 2e-10, a singular value that should be zero is 3e-14, which is more than rounding error. If it counted, the
 contradiction between the rows, about 1e-10, would be divided by 3e-14. Therefore singular values that do not exceed the
-change of J between the state and the nearest state on the constraints count as zero, as they are at the latter.
+change of J between the state and the nearest state on the constraints count as zero, as they are zero there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DOUBTFUL = 1e-4
 """Singular value, relative to the largest, below which rows may be redundant."""
 
 AGREES = 0.1
-"""Largest fraction of a contradiction that may remain on the constraints if only the distance from them causes it."""
+"""A contradiction is due to the distance from the constraints if at most this fraction of it remains on them."""
 
 MARGIN = 4.0
 """Factor by which a singular value must exceed the change of J to count as nonzero."""

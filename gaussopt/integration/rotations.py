@@ -11,7 +11,7 @@ in which the forces of the rows e . e = 1 vanish. A constant omega moves e along
     e(h) = cos(h |e'|) e + sin(h |e'|) e' / |e'|,
 
 so that a body turns about a principal axis at a constant rate in steps of any length, and a ball changes its spin by
-the torques alone. For other bodies, T^T M T of the start of a step alone would cost one order: see `force_between`.
+the torques alone. For other bodies, taking T^T M T only at the start of a step costs one order: see `force_between`.
 Compare J. C. Simo, K. K. Wong, "Unconditionally stable algorithms for rigid body dynamics that exactly preserve energy
 and momentum", Int. J. Numer. Methods Eng. 31, 1991.
 """
@@ -34,7 +34,7 @@ class Rotations:
 
     Parameters
     ----------
-    quaternions : for each, the number of the equality row that keeps its length at 1, and those of its four coordinates
+    quaternions : for each quaternion, numbers of the row that keeps its length at 1, and of its four coordinates
     n, m : numbers of coordinates and equality rows
 
     Attributes

@@ -5,12 +5,11 @@ and a step of any method may jump between branches while every residual is small
 from the span of the rows before it is monitored at every step of an interpreted motion, at every recorded state of a
 compiled motion, and within every compiled step of an adaptive method: as the sine of an angle
 (`Certificate.independence`), and relative to its usual value in this motion, because rows may vanish. Close to a
-singular position it falls and rises almost linearly in time: the line through the two states before the position and
-the line through the two states after it meet near zero. If the rows change so much over an interpreted step (by the
-difference between its ends or by their rate there) that a singular position may lie between its ends, states within
-the step are examined, too, and more of them next to a nearly singular state; the same is done in compiled steps of
-adaptive methods. In a compiled motion with constant steps, a position less than two recorded intervals away from
-another one or from an end of the motion is missed.
+singular position it falls and rises almost linearly in time: the lines through two states before and through two after
+meet near zero. If the rows change so much over an interpreted step (by the difference between its ends or by their rate
+there) that a singular position may lie between its ends, states within the step are examined, too, and more of them
+next to a nearly singular state; the same is done in compiled steps of adaptive methods. In a compiled motion with
+constant steps, a position is missed if the motion approaches or leaves it within less than two recorded intervals.
 """
 
 from __future__ import annotations
@@ -147,7 +146,7 @@ class SingularWatch:
         least = min(independence, least)
         t, q, v, before = step.t, step.q, step.v, self._before
         if before is None or not t > before[0]:
-            again = before is not None and t == before[0]  # the state was corrected, and its rows have the same rate
+            again = before is not None and t == before[0]  # a corrected state, whose rows have the same rate
             self._before = t, q, v, least, rows, before[-1] if before is not None and again else 0.0
             return []
         t0, q0, v0, s0, rows0, speed0 = before
@@ -179,7 +178,7 @@ class SingularWatch:
 
     def _in_proportion(self, step: StepData) -> tuple[Matrix, float]:
         """Return rows divided by their greatest lengths so far, and the least resulting length, without zero rows."""
-        # Scaled by its mass alone, a coordinate whose mass is rounding error would turn the rows at every step.
+        # If scaled by its mass alone, a coordinate whose mass is rounding error would turn the rows at every step.
         scaled = step.J * coordinate_scale(step.M, step.J)
         lengths = np.linalg.norm(scaled, axis=1)
         known = self._longest if len(self._longest) == len(lengths) else np.zeros(len(lengths))
@@ -200,7 +199,7 @@ class SingularWatch:
         t, first = np.unique(t, return_index=True)  # states between steps may be noted after those at their ends
         angles, closeness = angles[first], closeness[first]
         usual = usual_closeness(t, closeness)
-        # For most motions the largest values suffice; the other motions are examined more closely.
+        # For most motions this quick test of the largest values suffices.
         if angles.max() < NEAR**-2 and (closeness.max(axis=0) < NEAR**-2 * usual).all():
             return None
         return singular_sentence(t, np.fmin(angles**-0.5, beside_usual(closeness, usual)))

@@ -44,7 +44,7 @@ class Settling:
 
 
 class _Inactive:
-    """Default of a stabilisation that changes neither equations nor states."""
+    """Base of the stabilisations: by default they change neither equations nor states."""
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
         return step
@@ -205,7 +205,7 @@ class ContactSurface(AbstractSystem):
     ----------
     system : AbstractSystem
     whole : (t, q, v) -> StepData with all contacts
-    closed, sticking : numbers of contacts
+    closed, sticking : numbers of the closed and of the sticking contacts
     """
 
     def __init__(

@@ -96,7 +96,7 @@ class WatchedSteps:
         self.sums = np.array(memory["sums"], dtype=np.float64)
 
     def _value(self, i: int, t: float, q: Vector, v: Vector) -> float:
-        """Return the value of an event, positive on the side from which it is watched."""
+        """Return the value of an event function, with the sign that makes it positive before the event."""
         event = self._events[i]
         return (-event.direction or self._sides[i]) * event.value(t, q, v)
 

@@ -20,7 +20,7 @@ LIBRARY = {
         "expm1", "log", "log10", "log1p", "log2", "erf", "erfc", "hypot", "copysign", "pow", "fmod",
     )
 } | {"gamma": "tgamma", "lgamma": "lgamma"}  # fmt: skip
-"""Names in the C library of functions of Python's math module, which calls the same functions."""
+"""Functions of Python's math module and the functions of the C library that they call."""
 
 CONSTANTS = {"pi": 3.141592653589793, "e": 2.718281828459045, "inf": float("inf"), "nan": float("nan")}
 

@@ -1,7 +1,7 @@
 """Calls of machine code from Python, through ctypes; they release the interpreter's lock.
 
 Arguments take places of eight bytes, one after the other: a number takes one place; an array takes places for the
-address of its first entry and for its shape; a record takes the places of its fields. The result overwrites them.
+address of its first entry and for its shape; a record takes the places of its fields. Results go to the first places.
 """
 
 from __future__ import annotations

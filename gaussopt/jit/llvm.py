@@ -115,7 +115,7 @@ def _sources(module: ModuleType, names: Sequence[str], given: Sequence[ModuleTyp
 
 
 def plain(function: Any) -> Any:
-    """Return the original function of a decorated one."""
+    """Return the original function of a decorated function."""
     return getattr(function, "__wrapped__", function)
 
 

@@ -7,7 +7,7 @@ instructions. Conditional expressions become selections, which have no branches,
 unless a side calls a function of the module or reads an entry whose index the condition before it tests. Indices,
 and integers that are divided with remainder, must not be negative.
 
-Parameters of exported functions are annotated: see `types.PARAMETERS`; a record by its class, a function by the name
+Parameters of exported functions are annotated as in `types.PARAMETERS`, records by their class, functions by the name
 of a `Callable` of the module. Parameters of other functions take the types of the arguments of their first call.
 A function without annotation returns a boolean or nothing. In a function decorated with `any_order` sums may be taken
 in any order, so that they are vectorised; functions marked `inlined` are put into their callers. `zeros`

@@ -161,7 +161,7 @@ class Continuation:
             )
 
     def check(self, entry: Problem | AbstractSystem) -> None:
-        """Refuse a problem that differs in name, variant or parameters."""
+        """Refuse a problem that differs in name, variant, parameters or coordinates."""
         meta, name, variant = self.motion.meta, entry.name, ""
         if isinstance(entry, Problem):
             name, variant, parameters = entry.name or entry.system.name, entry.variant, entry.parameter_values

@@ -31,7 +31,7 @@ REST = 1e-4
 """Range of a coordinate, relative to its largest value, below which a motion is near rest."""
 
 SAFETY = 1.5
-"""Factor on the error that the order of a method predicts: errors need not fall by exactly that order."""
+"""Safety factor on the error that follows from the order of a method: errors need not fall by exactly that order."""
 
 ALIKE = 0.9
 """Ratio of step numbers from which an adaptive motion with looser tolerances counts as taking the same steps."""
@@ -145,7 +145,7 @@ def estimated(
     fine = other(0.5, (3 / 7, 1.0), max(2 * loop.advance.steps, FEWEST) if alike else 0)
     if np.isnan(fine.all).any():
         return found(coarse.all, coarse, alike)
-    # Factor by which halving the steps reduced the error, at least 2, which any method attains, at most by its order.
+    # Factor by which finer steps or tolerances reduced the error, limited to at least 2 and at most 2^order or 10.
     rough = coarse.all
     known = np.divide(rough, fine.all, out=np.full(len(rough), 2.0), where=(fine.all > 0) & np.isfinite(rough))
     gain = np.clip(known, 2.0, TENFOLD if method.adaptive else order)
@@ -160,7 +160,7 @@ class _Mine:
     end, span : instant of its end, and its length, s
     extent : (2, n), smallest and largest values at all steps
     event : name of the event that ended it, or None
-    resolution : length of the step to which that event is located, s; zero where it is located within the step
+    resolution : length of the step in which that event lies, s; zero if the event is located within the step
     """
 
     def __init__(
@@ -230,7 +230,7 @@ def _unseen(settings: RunSettings, loop: MotionLoop, control: Control) -> RunSet
 def _other(settings: RunSettings, loop: MotionLoop, mine: _Mine, factor: float, steps: int = 0) -> RunSettings:
     """Return settings of the same motion with other steps, which ends at the same instant or with the same event.
 
-    If `steps` is given, no step is longer than the motion divided by `steps`; an adaptive method ends steps there.
+    If `steps` is given, no step is longer than the duration divided by `steps`, at whose multiples steps end.
     """
     control = settings.control if mine.event is not None else replace(settings.control, t_end=mine.end)
     if settings.method.adaptive:

@@ -29,7 +29,7 @@ ENOUGH = 1024
 
 
 def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Vector, steps: Steps) -> float:
-    """Return the change of velocity that steps miss because the equations change in time, relative to the largest.
+    """Return the velocity change that steps miss as the equations change in time, relative to the largest velocity.
 
     Changes by forces count in the mass norm, those by rows along the row; `begin` (s) and q0 (n,) are the start. Zero
     also means that it cannot be computed, or that the motion has so many steps that they evaluate often enough.
@@ -60,7 +60,7 @@ def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Ve
 
 
 def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vector) -> Vector:
-    """Return integrals over a step of Q - h and gamma minus their values at its begin, at a fixed state, (n + m,)."""
+    """Return integrals over a step of Q - h and gamma minus their values at its start, at a fixed state, (n + m,)."""
     begin, h, q, v = there
     found = [system.evaluate(float(begin + h * x), q, v) for x in nodes]
     values = np.array([np.concatenate((step.Q - step.h, step.gamma)) for step in found])

@@ -293,7 +293,7 @@ def _trajectory(
 
 
 def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any], ...]:
-    """Return all events; the event that ended the motion with the estimated error of its instant."""
+    """Return all events; the event that ended the motion also holds the estimated error of its instant."""
     found = tuple(event.to_mapping() for event in advance.events)
     if found and error is not None and found[-1].get("terminal") and math.isfinite(error.end):
         found[-1]["error"] = error.end

@@ -12,7 +12,7 @@ from gaussopt.symbolic.model import TIME, SymbolicModel, along
 PERIODIC = (sp.sin, sp.cos, sp.tan, sp.cot, sp.sec, sp.csc)
 
 KINKS = (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Piecewise, sp.Heaviside)
-"""Functions that are linear except at kinks and jumps: the functions in their arguments count, the arguments do not."""
+"""Functions that are linear except at kinks and jumps: their arguments do not count, but functions in these do."""
 
 _KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
 

@@ -244,7 +244,7 @@ class EventPhases(Advance):
         return unmoved(np.array([self._functions.side(j) * event.values(t, q, v) for j, event in events]))
 
     def _turn(self) -> None:
-        """Let the directions of friction follow the slip, in space."""
+        """Align the directions of friction with the slip, for contacts in space."""
         phase = self.motion.phase
         if phase.sigma.shape[1] > 1 and phase.sigma.any():
             slip = self.motion.whole(self.t, self.q, self.v).v_T
@@ -279,7 +279,7 @@ class EventPhases(Advance):
     # -- failures ----------------------------------------------------------------------------------------------
 
     def _ended_by(self, error: Rejected | BadInput) -> End:
-        """Say how a motion ends where the contact operator loses its definiteness; re-raise errors of other causes."""
+        """Return the end of a motion whose contact operator becomes indefinite; re-raise errors of other causes."""
         if isinstance(error, Rejected):
             left = self._approach_failure()
             if error.answer.status is not Status.INACCURATE or left > TOLERANCES.lost:

@@ -109,7 +109,7 @@ class MoreauJeanSteps(Advance):
         self.q, self.v = q, v
 
     def memory(self) -> dict[str, Any]:
-        """Return the number of steps without a normal force, by contact, and the sides of the user's events."""
+        """Return the number of steps without a normal force, by contact, and the latest values of the user's events."""
         return {"idle": list(self._idle.items()), "sides": list(self._sides)}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -144,7 +144,7 @@ class MoreauJeanSteps(Advance):
         return ending
 
     def _passed(self) -> End | None:
-        """Note the user's events that the step passed; return how the motion ends at the first terminal event."""
+        """Note the user's events that occurred in the step; return how the motion ends if one is terminal, or None."""
         for j, event in enumerate(self.rules.events):
             value, before = event.value(self.t, self.q, self.v), self._sides[j]
             self._sides[j] = value
@@ -160,7 +160,7 @@ class MoreauJeanSteps(Advance):
         whole = motion.whole(t, q, v)
         active: list[int] = []
         if whole.g_N is not None and whole.gdot_N is not None:
-            # In space the gap of a touching contact is a rounding error of the orientation of its body.
+            # In space the gap of a touching contact is not exactly zero: the orientation of its body is rounded.
             near = TOLERANCES.noise * (1.0 + float(np.abs(q).max())) if whole.J_T.shape[1] > 1 else 0.0
             active = np.flatnonzero(self._guides | (whole.g_N + 0.5 * h * whole.gdot_N <= near)).tolist()
         motion.phase = replace(ContactModes.flight(whole.k, whole.J_T.shape[1]), closed=tuple(active))
@@ -168,7 +168,7 @@ class MoreauJeanSteps(Advance):
         step = self.motion.rotations.reduced(without_restitution(whole.select(active), guides))
         drift = self.motion.rotations.without_units(self.system.velocity_residual(t, q, v))
         if guides.any() and step.gdot_N is not None and isinstance(self.motion.stabiliser, Projection):
-            # Guides hold at both ends of the step: otherwise their forces, and the friction, lack those that turn v.
+            # Guides hold at both ends of the step: otherwise their forces, and friction, lack the part that turns v.
             drift = None if drift is None else drift - h * step.gamma
             step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
         force = step.force

@@ -122,7 +122,7 @@ class StatedSteps(MoreauJeanSteps):
         self._start(self.t, self.q, self.v)
 
     def memory(self) -> dict[str, Any]:
-        """Return the number of steps without a normal force, by contact, and the sides of the user's events."""
+        """Return the number of steps without a normal force, by contact, and the latest values of the user's events."""
         return {"idle": [(name, -count) for name, count in self._pushed.items()], "sides": list(self._sides)}
 
     def _start(self, t: float, q: Vector, v: Vector) -> None:
@@ -212,7 +212,7 @@ class StatedSteps(MoreauJeanSteps):
     def _unique(of: _Taken, pushes: NDArray[np.float64]) -> bool:
         """Tell whether W of the pushing contacts is regular, so that each velocity has a unique set of forces."""
         rows = np.repeat(pushes[:, 0] > 0, ROWS) & (of.problem.W.diagonal() > 0)
-        rows[::ROWS] &= of.opens  # normal impulses that are given
+        rows[::ROWS] &= of.opens  # without normal impulses that are given
         W = of.problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
         try:

@@ -55,15 +55,15 @@ class ContactSolvers:
 
     @cached_property
     def stick(self) -> StepSolver:
-        """Solver of contacts without slip if `main` applies to sliding contacts only: its own if it accepts LCPs."""
+        """Step solver of contacts without slip, by the requested solver if it accepts LCPs; `main` may need slips."""
         solver, options = self._given if LCP in self.main.sequence.solver.accepts else ("lemke", None)
         return StepSolver("stick-slip", solver, options, self._tolerance, self._warm)
 
     @cached_property
     def cones(self) -> StepSolver:
-        """Solver of contacts in space without slip: the solver of `main` if it accepts friction cones.
+        """Step solver of contacts in space without slip, by the requested solver if it accepts friction cones.
 
-        Its search for a second solution is switched off: it is worth its time for a single problem, not at every stage.
+        The search for a second solution is switched off: it is worthwhile for a single problem, not at every stage.
         """
         takes = ConeComplementarity in self.main.sequence.solver.accepts
         solver, options = self._given if takes else ("hybrid", {"searched": 0})
@@ -71,12 +71,12 @@ class ContactSolvers:
 
     @cached_property
     def flight(self) -> StepSolver:
-        """Solver of steps without closed contacts if `main` does not apply to them."""
+        """Step solver of steps without closed contacts, where `main` is for contacts only."""
         return StepSolver("gauss", "kkt", None, self._tolerance, self._warm)
 
     @cached_property
     def any_contact(self) -> StepSolver:
-        """Solver of velocity jumps, and of steps that other solvers refuse, but not of resting contacts in space."""
+        """Step solver of velocity jumps, and of steps that others refuse, except for resting contacts in space."""
         return StepSolver("stick-slip", "lemke", None, self._tolerance, self._warm)
 
     @property
@@ -124,7 +124,7 @@ class ContactAccelerations(CertifiedAccelerations):
 
     @property
     def stand_ins(self) -> list[str]:
-        """The stand-ins among `solvers`, in words."""
+        """Pairs of formulation and solver that replaced the requested pair."""
         return self.solvers.stand_ins
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
@@ -176,7 +176,7 @@ class ContactAccelerations(CertifiedAccelerations):
 
     @cached_property
     def rotations(self) -> Rotations:
-        """Angular velocities in place of the rates of unit quaternions; known once a state was evaluated."""
+        """The map from angular velocities to rates of quaternions; available after the first evaluation."""
         assert self._whole is not None
         step = self._whole[2]
         return Rotations(self.system.quaternions, step.n, step.m)
@@ -202,7 +202,7 @@ class ContactAccelerations(CertifiedAccelerations):
         self._phase, self._last, self._latest = phase, None, None
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Return the step of the closed contacts."""
+        """Return the step data with the closed contacts only."""
         return self.phase.shape(self._stabilised(t, q, v))
 
     def _stabilised(self, t: float, q: Vector, v: Vector) -> StepData:
@@ -248,7 +248,7 @@ class ContactAccelerations(CertifiedAccelerations):
             return
         laws = ContactOperator.of(step).complementarity
         if laws.quick and laws.uniqueness().status is not Status.SOLVED:
-            self._solve(step, True, solver)  # fails with the reason
+            self._solve(step, True, solver)  # raises Rejected with the reason
 
     def solve_impact(self, step: StepData) -> Answer:
         """Return the velocity jump of an impact if it is unique; raises Rejected otherwise."""

@@ -16,7 +16,7 @@ from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, tur
 from gaussopt.integration.looks import Looks
 
 OFTEN = 4
-"""Least number of pieces into which an adaptive step is divided to search a user's function; each has its midpoint."""
+"""Least number of pieces in which a user's function is searched in an adaptive step, from their ends and midpoints."""
 
 NEIGHBOURS = 1e-5
 """Distance, relative to the step, of the instants from which the rate of a user's function is estimated."""
@@ -165,7 +165,7 @@ class StepInterior:
         self, j: int, function: Function, begin: HermitePoint, end: HermitePoint, number: int,
         small: tuple[float, float], name: str, at: At,
     ) -> tuple[float, float] | None:  # fmt: skip
-        """Return the interval of the first fall of `function`, which interpolates watch j, that the method confirms.
+        """Return the first interval in which `function` falls, the interpolated watch j, and the method confirms it.
 
         `at` is a step of the method; `begin`, `end`, `number` and `small` = (depth, noise) are as in `CrossingSearch`.
         """

@@ -99,7 +99,7 @@ class Crossings:
         )
 
     def _inner(self, watches: Sequence[EventFunction], step: StepInterior) -> list[Sample]:
-        """Return samples at the ends of a step, or of all its pieces if other functions than gaps and users' matter."""
+        """Return samples at the ends of a step, or of its pieces if forces, slips or definiteness are watched."""
         if step.number == 1 or all(watch.kind in (Watched.GAP, Watched.USER) for watch in watches):
             return [step.before, step.after]
         instants = (i / step.number * step.h for i in range(1, step.number))

@@ -128,8 +128,8 @@ class PhaseFunctions:
     def live(self, watches: Sequence[EventFunction], start: Sample) -> NDArray[np.bool_]:
         """Mark the functions that may fall through zero right from the start of a phase.
 
-        A function that starts at zero counts as positive there: a contact has just opened, a slip has just begun. Only
-        definiteness, users' functions, and a user's function that has just passed zero must become positive first.
+        A function that starts at zero counts as positive there: a contact has just opened, a slip has just begun. But
+        definiteness and users' functions must be positive, and users' functions that just passed zero must rise first.
         """
         live = np.array([w.kind not in (Watched.DEFINITE, Watched.USER) for w in watches]) | (start.values > 0)
         live &= np.array([w.kind is not Watched.USER or w.index not in self._just for w in watches])

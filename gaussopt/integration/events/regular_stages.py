@@ -148,7 +148,7 @@ class StageKernel:
     def learn(self, answer: Answer, step: StepData, phase: ContactModes) -> None:
         """Start the next stage from the active set of an answer of the general path.
 
-        It is needed where contacts share forces in many ways (a box that sticks with two feet): few active sets fit.
+        Where contacts share forces in many ways (a box that sticks with two feet), few active sets solve the problem.
         """
         if phase is not self._phase or answer.a is None:
             return

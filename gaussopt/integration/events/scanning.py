@@ -100,7 +100,7 @@ def above(a: HermitePoint, b: HermitePoint, curvature: float) -> bool:
 
 
 def unmoved(values: Matrix) -> int:
-    """Return the number of steps, from the first, in which no function passes through zero or comes near it.
+    """Return the number of leading steps in which no function passes through zero or comes near it.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class Adaptive(Stepper):
         return getattr(integrate, cls.method)
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> ScipyIntegration:
-        """Start the integration; with a recording interval the method lands on its multiples."""
+        """Start the integration; with a recording interval, steps end at its multiples."""
         return ScipyIntegration(self.scipy_class(), motion, t, q, u, control, self.order)
 
 

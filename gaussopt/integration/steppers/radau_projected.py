@@ -62,7 +62,7 @@ C, A, GAMMA, ESTIMATE = collocation()
 
 
 class RadauProjected(Stepper):
-    """Three stages, Newton's method, error control, projection."""
+    """Radau IIA with three stages, Newton's method, error control and projection."""
 
     name = "radau-projected"
     title = "Radau IIA, order 5, implicit, adaptive, on the constraints (for stiff mechanisms)"
@@ -74,7 +74,7 @@ class RadauProjected(Stepper):
         return without_contacts(system, state, stabiliser)
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
-        """Start the integration; with a recording interval the method lands on its multiples."""
+        """Start the integration; with a recording interval, steps end at its multiples."""
         return _Radau(motion, t, q, u, control)
 
 
