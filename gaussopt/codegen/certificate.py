@@ -2,7 +2,7 @@
 
 The source has the formulas of `gaussopt.certificates.bilateral`, unrolled: sparse L D L^T factors of M and of
 J M^-1 J^T in their given order, without loops and arrays. Pivots are checked; where a pivot vanishes the function
-returns False, and the rank-revealing path takes over.
+returns False, and the rank-revealing path is used instead.
 """
 
 from __future__ import annotations

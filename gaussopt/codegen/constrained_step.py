@@ -31,7 +31,7 @@ def _divided(writer: StepWriter, entries: Sequence[Entry]) -> list[Entry]:
 def _misfit(
     w: Writer, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], missed: Sequence[Entry]
 ) -> list[Entry]:
-    """Return squares of residuals: of constraints, relative to 1 + |J a|^2; of M a - f - J^T lam, to 1 + |f|^2."""
+    """Return names of |missed|^2 / (1 + |J a|^2) and |M a - f - J^T lam|^2 / (1 + |f|^2)."""
     a: list[Entry] = [f"a_{i}" for i in range(len(M))]
     lam: list[Entry] = [f"lam_{r}" for r in range(len(J))]
     d = unbalanced(w, M, J, f, a, lam)
@@ -146,7 +146,7 @@ def end_residuals(model: SymbolicModel) -> Lines:
 
 
 def half_residuals(model: SymbolicModel) -> Lines:
-    """Write `residuals` of a half; those of the velocity constraints, in the second half only, are divided by h/2."""
+    """Write `residuals` of a half; velocity constraints count in the second half only, divided by h/2."""
     writer = StepWriter(model, True, "r")
     w = writer.w
     M, J, (f, rates) = writer.matrices(_force(model), model.equations.rates)

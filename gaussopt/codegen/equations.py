@@ -29,7 +29,7 @@ def equations_of(model: SymbolicModel) -> ModuleType:
 def equations_source(model: SymbolicModel) -> str:
     """Return the source of the module: step data, residuals, energies, contacts and the certificate's arithmetic.
 
-    Raises BadInput as `equations`; also if an expression has no counterpart in Python.
+    Raises BadInput as `SymbolicModel.equations` does, and if an expression has no counterpart in Python.
     """
     e, n = model.equations, len(model.q)
     state: dict[str, Sequence[Any] | None] = {"t": None, "q": model.q, "v": model.v, "p": model.p}
@@ -37,7 +37,7 @@ def equations_source(model: SymbolicModel) -> str:
     flat = [x for row in e.M for x in row] + e.h + e.Q + [x for row in e.J for x in row] + e.gamma
     doc = "M (n*n), h (n), Q (n), J (m*n), gamma (m), row by row."
     if model.contacts:
-        # In one function with the smooth part, so that sines and cosines are shared.
+        # Contacts are in one function with the smooth part, so that sines and cosines are shared.
         flat += model.flat_contacts()
         doc = doc[:-1] + "; then g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T."
     gradients = [x for row in e.J[: len(model.holonomic)] for x in row]

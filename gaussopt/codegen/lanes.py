@@ -75,7 +75,7 @@ class LaneFunctions(StraightFunctions):
         return "\n".join(["def constants(memory, l):", *indented(lines or ["pass"])])
 
     def stage(self, first: bool) -> str:
-        """Write slope k at the state; total += share k, state = before + reach k; the first stage is also checked."""
+        """Write a stage: the slope k, total += share k, state = before + reach k; the first stage is also checked."""
         body, good = [*self.step.body], [self.step.regular]
         if first:
             body += self.check.body

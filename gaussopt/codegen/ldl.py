@@ -160,7 +160,7 @@ class DefiniteFactors(Factors):
             self._shares.append(f"({pivot.name}/{pivot.diagonal})")
 
     def check_determinant(self, threshold: float) -> None:
-        """Write code that returns False if the determinant, relative to the diagonal's product, shows singularity."""
+        """Write code that returns False if the determinant, relative to the product of the diagonal, is too small."""
         if self._shares:
             self._w.check(f"{'*'.join(self._shares)} > {threshold!r}")
 

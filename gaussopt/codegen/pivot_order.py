@@ -87,7 +87,7 @@ def _rows_on_massless_directions(M: Matrix, J: Matrix) -> tuple[tuple[int, float
 
 
 def _rank(M: Matrix) -> int:
-    """Return the rank of a positive semidefinite matrix, its diagonal scaled to one."""
+    """Return the rank of a positive semidefinite matrix after scaling its diagonal to one."""
     d = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     return int((np.linalg.svd(M / np.outer(d, d), compute_uv=False) > MASSLESS).sum())
 
@@ -109,8 +109,8 @@ def elimination_order(
     `constant` (N, N) tells which entries are the same at every state: their elimination is computed once. Rows from
     number n on that depend on the others are left out.
 
-    Among the safe pivots the constant ones come first, and among these the one with the fewest varying and then the
-    fewest neighbours (Markowitz). Divisions take most of the time of a step; constant pivots need none.
+    Among the safe pivots constant pivots come first, and among these the pivot with the fewest varying and then the
+    fewest neighbours (Markowitz). Divisions take most of the time of a step; constant pivots need no divisions.
     """
     N = len(K)
     A, size, constant = K.copy(), np.abs(K), constant.copy()

@@ -48,7 +48,7 @@ def _cosine(z: Any) -> Any:
 
 @cache
 def _polynomial(function: Callable[[Any], Any]) -> str:
-    """Return a polynomial in z close to a function on [0, (pi/4)^2], as nested source with the name z."""
+    """Return the source of a polynomial in z, in Horner's form, close to a function on [0, (pi/4)^2]."""
     with mpmath.workprec(200):
         # The interval is a little longer, as rounding may leave r above pi/4; the nodes avoid its left end.
         terms = [float(c) for c in mpmath.chebyfit(function, [0, (mpmath.pi / 4) ** 2 * 1.001], TERMS)]

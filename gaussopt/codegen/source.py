@@ -119,7 +119,7 @@ def _function(f: Function, printer: Printer) -> str:
 def printed(printer: Printer, expr: Any) -> str:
     """Return an expression as Python source; raises Unwritable if it holds a function without counterpart."""
     try:
-        # Rationals and integers become floats: left exact, they would make integer arithmetic.
+        # Rationals and integers become floats: exact numbers would lead to integer arithmetic.
         text = str(printer.doprint(sp.Float(expr) if expr.is_Rational else expr))
     except Exception:  # the printer's error types vary by version
         raise Unwritable(expr) from None

@@ -124,8 +124,8 @@ def rates(v: Array, work: Table) -> None:
 def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> bool:
     """Eliminate the pins low, ..., high - 1; return False if a pivot vanishes.
 
-    `carry` (6,) holds the data of the last pin that the next one needs: its right-hand side, its pivot (three entries),
-    and the reciprocal of the pivot's determinant, 0 before the first pin.
+    `carry` (6,) holds the data of the last pin that the next pin needs: right-hand side, pivot (three entries), and the
+    reciprocal of the determinant of the pivot, 0 before the first pin.
     """
     im, ii = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]

@@ -43,11 +43,11 @@ LARGEST = 2.0**20
 
 REFINED = 1e-24
 """Square of the relative residual of J a = gamma above which accelerations are refined. Multipliers of a long row
-between two fixed pins lose digits because S is ill-conditioned; those of a hanging row do not."""
+between two fixed pins lose digits because S is ill-conditioned; multipliers of a hanging row do not."""
 
 
 def any_order(function: Callable[..., None]) -> Callable[..., None]:
-    """Mark a function whose sums may be taken in any order, so that they run in vector registers."""
+    """Mark a function whose sums may be taken in any order, so that the compiler vectorises them."""
     return function
 
 

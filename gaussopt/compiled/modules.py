@@ -90,7 +90,7 @@ def compiled(job: LoopJob) -> Compiled:
 
 
 def loop_of(job: LoopJob) -> tuple[ModuleType, tuple[ModuleType, ...]]:
-    """Return the loop over one motion, and the modules put into it: the generated one, then that of `advance` if any.
+    """Return the loop over one motion, and the modules put into it: the generated module, and that of `advance` if any.
 
     Raises NotCompiled if the method has no generated functions, or the system is too large to unroll.
     """

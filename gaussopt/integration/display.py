@@ -165,7 +165,7 @@ class ShownMotion(RecordedMotion):
 
     @property
     def method_words(self) -> str:
-        """Formulation and solver in words, with those that replaced them where contacts stick."""
+        """Formulation and solver in words, with the pairs that replaced them where contacts stick."""
         others = " and ".join(self.meta.get("stand_ins", ()))
         pair = f"{self.meta.get('formulation', '?')} by {self.meta.get('solver', '?')}"
         return f"{pair} ({others} where contacts stick)" if others else pair

@@ -49,7 +49,7 @@ CLOSER = 8
 
 UNEVEN = 4.0
 """Factor by which the change of the rows over one part of a step may exceed the average over all parts; at a position
-within the part the rows differ from those at the nearer end by at most half of that change."""
+within the part the rows differ from the rows at the nearer end by at most half of that change."""
 
 TURN = 0.2
 """Intended change of unit rows over a part of a long step, which determines the number of parts."""

@@ -1,4 +1,4 @@
-"""The instants of a motion of constant steps, and those that are recorded."""
+"""The instants of a motion with constant steps, and the recorded instants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gaussopt.core.endings import SLIVER
 
 @dataclass(frozen=True)
 class TimeGrid:
-    """Steps of length dt from begin to end; the last one may be shorter.
+    """Steps of length dt from begin to end; the last step may be shorter.
 
     Attributes
     ----------

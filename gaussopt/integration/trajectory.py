@@ -161,7 +161,7 @@ class Trajectory(ShownMotion):
     problem: Any = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the entries to pickle: without the problem, whose functions may be those of an interactive session."""
+        """Return the entries to pickle, without the problem, whose functions may be from an interactive session."""
         return {**self.__dict__, "problem": None}
 
     @property

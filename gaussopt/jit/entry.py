@@ -48,7 +48,7 @@ def address_of(array: NDArray[Any]) -> int:
 
 
 class _Record:
-    """Places of a record; those of the latest record are kept, because most calls pass the same record."""
+    """Appends the places of a record; the latest places are cached, because most calls pass the same record."""
 
     def __init__(self, fields: Sequence[Taker]) -> None:
         self._fields = fields

@@ -176,7 +176,7 @@ class _Entrance:
         return [self._taken(part) for part in parts_of(kind)]
 
     def leave(self, result: ir.Value) -> None:
-        """Write the result, if there is one, or both of its numbers."""
+        """Write the result, if there is one, or both numbers of a pair."""
         b, self._next, results = self.b, self._first, [result]
         if isinstance(result.type, ir.LiteralStructType):
             results = [b.extract_value(result, i) for i in range(2)]

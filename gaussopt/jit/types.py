@@ -43,7 +43,7 @@ class Functions:
 
 
 Kind: TypeAlias = Any
-"""The type of a value: one of LLVM, `Arrays`, `Records` or `Functions`."""
+"""The type of a value: an LLVM type, `Arrays`, `Records` or `Functions`."""
 
 
 class Array(NamedTuple):

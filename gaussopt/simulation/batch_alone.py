@@ -37,7 +37,7 @@ PARTS = 16
 
 @dataclass(frozen=True)
 class LoneMember:
-    """The result of a member: how it ended, its last instant, and its variables at all instants, NaN after the last."""
+    """The result of a member: status, message, last instant, and its variables at all instants, NaN after the last."""
 
     status: Status
     message: str

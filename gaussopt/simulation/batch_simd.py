@@ -84,7 +84,7 @@ class MarchedBatch(ABC):
     """Number of members of a block, which are always integrated together."""
 
     def _filled(self, rows: Matrix) -> Matrix:
-        """Return rows of members, padded to whole blocks; a valid member's row replaces those of faulty members."""
+        """Return rows of members, padded to whole blocks; the row of a valid member replaces rows of faulty members."""
         count, faults = len(rows), list(self.members.faults)
         if missing := -count % self.whole:
             rows = np.vstack((rows, np.tile(rows[self._sample], (missing, 1))))

@@ -27,14 +27,14 @@ from gaussopt.solving.step_solver import StepSolver
 MANY = 3000
 """Number of accelerations of a run above which it is worth compiling by default.
 
-Of twelve registered problems each had paid for its compilation by then, most of them within a thousand accelerations.
+Each of twelve registered problems had paid for its compilation by then, most of them within a thousand accelerations.
 """
 
 SLOW = 20_000
-"""Number of accelerations above which a motion that only the interpreter can take warns that it is slow."""
+"""Number of accelerations above which a motion that cannot be compiled carries a warning that it is slow."""
 
 CONTACT_STAGE = 3
-"""Number of accelerations without contacts that cost as much as one with contacts, a millisecond if interpreted."""
+"""Cost of an interpreted acceleration with contacts (a millisecond) in units of accelerations without contacts."""
 
 LOOKS = (20, 100, 500)
 """Numbers of steps of an adaptive method after which the remaining work of a run is estimated."""

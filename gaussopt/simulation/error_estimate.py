@@ -34,7 +34,7 @@ SAFETY = 1.5
 """Safety factor on the error that follows from the order of a method: errors need not fall by exactly that order."""
 
 ALIKE = 0.9
-"""Ratio of step numbers from which an adaptive motion with looser tolerances counts as taking the same steps."""
+"""Ratio of numbers of steps above which an adaptive motion with looser tolerances counts as taking the same steps."""
 
 FEWEST = 64
 """Least number of steps of the motion used for comparison if tolerances do not determine the steps."""

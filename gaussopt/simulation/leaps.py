@@ -32,7 +32,7 @@ def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Ve
     """Return the velocity change that steps miss as the equations change in time, relative to the largest velocity.
 
     Changes by forces count in the mass norm, those by rows along the row; `begin` (s) and q0 (n,) are the start. Zero
-    also means that it cannot be computed, or that the motion has so many steps that they evaluate often enough.
+    also means that it cannot be computed, or that the motion has enough steps to evaluate the equations often.
     """
     if not (system.depends_on_time and steps.whole):
         return 0.0
@@ -69,7 +69,7 @@ def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vecto
 
 
 def _share(system: AbstractSystem, missed: Vector, fast: Vector, there: _Step) -> float:
-    """Return the change of velocity due to impulses, relative to the largest velocity, by mass norm or along a row."""
+    """Return the velocity change due to impulses, relative to the largest velocity, in the mass norm or along a row."""
     begin, _, q, v = there
     step = system.evaluate(float(begin), q, v)
     mass = np.sqrt(np.maximum(step.M.diagonal(), 0.0))

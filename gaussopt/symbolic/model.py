@@ -20,7 +20,7 @@ from gaussopt.symbolic.derivatives import Derivatives
 TIME = sp.Symbol("t", real=True)
 
 LONG = 100
-"""Number of operations in a term of the kinetic energy above which it is not expanded, as it would become longer."""
+"""Number of operations in a term of the kinetic energy above which the term is not expanded: it would grow longer."""
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymb
 
 
 def _is_zero(expr: Any) -> bool:
-    """Tell whether an expression vanishes identically: its value at some point settles most cases quickly."""
+    """Tell whether an expression vanishes identically; its value at one point answers this quickly in most cases."""
     symbols = sorted(expr.free_symbols, key=str)
     place = {s: sp.Float(0.37 + 0.11 * i) for i, s in enumerate(symbols)}
     value = sp.N(expr.subs(place))

@@ -91,7 +91,7 @@ class GeneratedAdvance(Advance):
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Accept motions without contacts by a method of this kind, except linkages, which have their own kernels."""
+        """Accept motions without contacts by methods of this kind, except linkages, which have separate kernels."""
         plain = not system.contact_names and not method.loop and not isinstance(system, LinkageSystem)
         return plain and method.adaptive == cls.adaptive
 

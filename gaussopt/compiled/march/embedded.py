@@ -33,7 +33,7 @@ CLOSE = 2.3e-15
 
 
 def stage_state(stage: int, h: float, before: Vector, slopes: Vector, y: Vector) -> None:
-    """Compute the state of a stage; coefficients come from a table, as unrolled code of all stages would be long."""
+    """Compute the state of a stage; the coefficients are in a table, because unrolled code would be long."""
     copied(before, y, SIZE)
     for j in range(stage):
         weight = h * A[(STAGES - 1) * stage + j]

@@ -107,7 +107,7 @@ class ContactSolvers:
 
 
 def undecided(answer: Answer) -> bool:
-    """Tell whether the quick proofs that belong to an answer left its uniqueness open."""
+    """Tell whether quick proofs did not decide whether an answer is unique."""
     return answer.contact is not None and not answer.contact.decided
 
 

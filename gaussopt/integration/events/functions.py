@@ -101,11 +101,11 @@ class PhaseFunctions:
         self._sides, self._just = list(memory["sides"]), set(memory["just"])
 
     def side(self, i: int) -> float:
-        """Return the factor, 1 or -1, with which the function of a user event falls through zero at the event."""
+        """Return the factor, 1 or -1, that makes the function of a user event positive before the event."""
         return -self.events[i].direction or self._sides[i]
 
     def user_value(self, i: int, t: float, q: Vector, v: Vector) -> float:
-        """Return the function of a user event times `side`: it is positive before the event."""
+        """Return the function of a user event times `side`, which falls through zero at the event."""
         return self.side(i) * self.events[i].value(t, q, v)
 
     def of_phase(self, t: float, q: Vector, v: Vector) -> list[EventFunction]:
@@ -129,7 +129,7 @@ class PhaseFunctions:
         """Mark the functions that may fall through zero right from the start of a phase.
 
         A function that starts at zero counts as positive there: a contact has just opened, a slip has just begun. But
-        definiteness and users' functions must be positive, and users' functions that just passed zero must rise first.
+        definiteness and users' functions have to be positive, or rise first, as do users' functions just past zero.
         """
         live = np.array([w.kind not in (Watched.DEFINITE, Watched.USER) for w in watches]) | (start.values > 0)
         live &= np.array([w.kind is not Watched.USER or w.index not in self._just for w in watches])

@@ -52,7 +52,7 @@ def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[Ste
     ----------
     jump : StepData, made by `jump_step` or `restitution_step`; its guides have no restitution
     guides : (k,) bool
-    solve : callable that solves a step whose contacts are one-sided, or raises
+    solve : callable that solves a step whose contacts are one-sided, or raises Rejected
 
     Returns
     -------
@@ -103,7 +103,7 @@ def with_equalities(step: StepData, held: NDArray[np.intp], others: NDArray[np.i
     if not len(held):
         return step
     J, gamma = np.vstack((step.J, step.J_N[held])), np.concatenate((step.gamma, -step.zeta_N[held]))
-    # The added rows are exact up to rounding errors of their own size.
+    # The added rows are exact up to rounding errors relative to their own size.
     J_terms = None if step.J_terms is None else np.vstack((step.J_terms, np.zeros((len(held), step.n))))
     gamma_terms = None if step.gamma_terms is None else np.concatenate((step.gamma_terms, np.zeros(len(held))))
     return replace(step.select(others), J=J, gamma=gamma, arithmetic=None, J_terms=J_terms, gamma_terms=gamma_terms)
@@ -126,7 +126,7 @@ def _same(step: StepData, one: Answer, other: Answer) -> bool:
 
 
 def _undetermined(answer: Answer, solutions: int) -> Answer:
-    """Return an answer that refuses a jump: no set of walls, or several with different velocities, obey the laws."""
+    """Return an answer that refuses a jump: the laws hold for no set of walls, or for several velocities."""
     if not solutions:
         words = "Whichever walls the guides with friction bear on, no impulses obey the contact and friction laws."
         return replace(answer, a=None, status=Status.NO_SOLUTION, message=words)

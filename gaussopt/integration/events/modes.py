@@ -57,7 +57,7 @@ class ContactModes:
             return part
         slip = -self.sigma[index]
         if part.v_T.shape[1] > 1:
-            # Where slip vanishes within a trial step, the old direction is kept: that of rounding errors is arbitrary.
+            # Where slip vanishes within a trial step, the old direction is kept: rounding errors have no direction.
             moving = (np.einsum("kd,kd->k", slip, part.v_T) > 0) & (part.speed > RESTING)
             slip = np.where(moving[:, None], part.v_T, slip)
         wall = self.wall[index]

@@ -173,7 +173,7 @@ class StageKernel:
         if phase is not self._phase:
             self._enter(phase, n, m)
         if self.compiling is None:
-            # The time so far is that of loading the kernel, or of compiling it where no process has done so before.
+            # So far the kernel was loaded, or compiled where no process had done so before.
             now = perf_counter()
             self.compiling, begin = now - begin, now
         np.concatenate((

@@ -24,10 +24,10 @@ LOOKS = 4000
 """Largest number of evaluations of one function within a step."""
 
 FINEST = 1e-12
-"""Length of a piece, relative to that of the step, at which it is no longer bisected."""
+"""Length of a piece, relative to the length of the step, at which it is no longer bisected."""
 
 CURVED = 4.0
-"""Largest assumed ratio of the curvature inside a piece, where the function is not evaluated, to that at its ends."""
+"""Largest assumed ratio of the curvature inside a piece, where it is not evaluated, to the curvature at the ends."""
 
 Function = Callable[[float], tuple[float, float]]
 """A function that returns value and rate at a time after the beginning of the step."""

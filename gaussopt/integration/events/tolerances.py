@@ -24,7 +24,7 @@ class EventTolerances:
         Force that counts as zero. If it is smaller, a redundant contact without a share of the forces seems to open.
     leaving : 0.01 to 0.5, of the margin below the limit
         Loss half-way to the event above which a contact exceeds its limit at once. If larger, a slip begins too late.
-    vanishing : 1e-11 to 1e-7, of the terms that it is the sum of
+    vanishing : 1e-11 to 1e-7, of the terms of the sum
         Slip acceleration or force that counts as zero where modes are decided. If it is smaller, rounding decides
         between stick and slip; if it is larger, a slow start of slipping counts as stick.
     energy : 1e-12 to 1e-6, of 1 + the kinetic energy

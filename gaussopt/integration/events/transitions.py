@@ -41,7 +41,7 @@ class ImpactAccumulation:
 
 
 def accumulates(contact: int, instants: Sequence[float]) -> ImpactAccumulation | None:
-    """Return the accumulation of impacts at these instants, judged by the last four; None if they do not accumulate.
+    """Return the accumulation of impacts that the last four instants indicate; None if they do not accumulate.
 
     With intervals D, r D, r^2 D, ... the remaining time after an interval D is D r / (1 - r).
     """

@@ -1,6 +1,6 @@
 """Common parts of the methods that impose constraints on the end of a step rather than on accelerations.
 
-Their equations are those of a Gauss step with another right-hand side: with the acceleration a of
+They solve the equations of a Gauss step with another right-hand side: with the acceleration a of
 
     M a + h = Q + J^T lam,   J a = (b - J v) / dt   the velocity v + dt a satisfies   J (v + dt a) = b
 

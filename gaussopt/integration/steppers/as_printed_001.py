@@ -10,7 +10,7 @@ from gaussopt.integration.steppers.semi_implicit import SemiImplicit
 
 
 class AsPrinted001(SemiImplicit):
-    """Semi-implicit Euler with all contacts taken as closed."""
+    """Semi-implicit Euler in which all contacts count as closed."""
 
     name = "as-printed-001"
     title = "The loop of 001 as printed (no events)"
