@@ -1,8 +1,8 @@
-"""The certificate's arithmetic as straight-line source, for one pattern of zeros in M and J.
+"""The certificate as straight-line source, for one pattern of zeros in M and J.
 
-The same formulas as `gaussopt.certificates.bilateral`, unrolled: sparse L D L^T factors of M and of J M^-1 J^T in
-their given order, no loops, no arrays. Pivots are checked; where one vanishes the function returns False and the
-rank-revealing path takes over.
+The source has the formulas of `gaussopt.certificates.bilateral`, unrolled: sparse L D L^T factors of M and of
+J M^-1 J^T in their given order, without loops and arrays. Pivots are checked; where a pivot vanishes the function
+returns False, and the rank-revealing path is used instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PIVOT = 1e-8
 """Smallest pivot of J M^-1 J^T, relative to its diagonal, that counts as regular."""
 
 LARGEST = 24
-"""Largest n + m that is unrolled; for larger systems the source would grow with the cube."""
+"""Largest n + m that is unrolled; the source grows with the cube of n + m."""
 
 
 def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | None:
@@ -26,8 +26,8 @@ def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | No
     `s` is the flat step (M, h, Q, J, gamma), `lam` a sequence of reported multipliers or None. Writes to out, in this
     order: the square of the error in the mass norm, of its 2-norm, of the constraint residual, of the force residual,
     of the rounding floor over machine precision, of ||a||_M, of ||a||_2, of ||gamma||, then 1 / sin^2 of the smallest
-    angle between a row and those before it, in the metric of M^-1, then the multipliers (m), then the reciprocal
-    squares of the distances of the rows from those before them (m).
+    angle between a row and the rows before it, in the metric of M^-1, then the multipliers (m), then the reciprocal
+    squares of the distances of the rows from the rows before them (m).
     The function returns False where a pivot is too small.
 
     Returns None if the system is too large to unroll, or M or J M^-1 J^T is singular by its pattern.
@@ -46,7 +46,7 @@ def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | No
 
 
 class _Certificate:
-    """The writer of the source; its names are those of their counterparts in `gaussopt.certificates.bilateral`."""
+    """Writes the source, with the names of `gaussopt.certificates.bilateral`."""
 
     def __init__(self, n: int, M: Sequence[bool], J: Sequence[bool]) -> None:
         self.w = w = Writer()
@@ -104,7 +104,7 @@ class _Certificate:
         return [*w.lines, "return True"]
 
     def _forces(self, lam: Sequence[Entry]) -> list[Entry]:
-        """Return names of M a + h - Q - J^T lam."""
+        """Return the names of the entries of M a + h - Q - J^T lam."""
         w = self.w
         return [
             w.let(w.total([r], [w.product(x, y) for x, y in zip(column, lam, strict=True)]))

@@ -1,4 +1,4 @@
-"""The arithmetic of the methods that keep constraints themselves, as straight lines; see `integration.steppers`.
+"""Straight-line code of the methods that satisfy the constraints by themselves; see `integration.steppers`.
 
 In addition to the names of `gaussopt.codegen.step` the lines read h, the length of the step, and stop, its end.
 """
@@ -31,7 +31,7 @@ def _divided(writer: StepWriter, entries: Sequence[Entry]) -> list[Entry]:
 def _misfit(
     w: Writer, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], missed: Sequence[Entry]
 ) -> list[Entry]:
-    """Return squares of residuals: of constraints, relative to 1 + |J a|^2; of M a - f - J^T lam, to 1 + |f|^2."""
+    """Return names of |missed|^2 / (1 + |J a|^2) and |M a - f - J^T lam|^2 / (1 + |f|^2)."""
     a: list[Entry] = [f"a_{i}" for i in range(len(M))]
     lam: list[Entry] = [f"lam_{r}" for r in range(len(J))]
     d = unbalanced(w, M, J, f, a, lam)
@@ -41,7 +41,7 @@ def _misfit(
 def _repeated(
     writer: StepWriter, names: Iterable[str], results: dict[str, list[Entry]], checks: Iterable[str]
 ) -> tuple[Lines, Lines]:
-    """Separate the lines of an iteration that changes `names`: those that stay, and those repeated, with results."""
+    """Separate the lines of an iteration that changes `names`: unchanging lines, and lines to repeat, with results."""
     changing = set(names)
     stays: list[str] = []
     changes: list[str] = []
@@ -65,7 +65,7 @@ def _repeated(
 def _linearised(
     writer: StepWriter,
 ) -> tuple[list[list[Entry]], list[list[Entry]], list[Entry], list[Entry], list[Entry]]:
-    """Return M, J, Q - h at the start; phi and rates of the other rows at the time `stop` and the start's state."""
+    """Return M, J, Q - h at the start; phi, and rates of nonholonomic rows, at the time `stop` in the same state."""
     model = writer.model
     m_h, later = len(model.holonomic), {TIME: END}
     groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.holonomic, model.equations.rates[m_h:])]
@@ -74,7 +74,7 @@ def _linearised(
 
 
 def velocity_step(model: SymbolicModel, how: Elimination) -> Lines:
-    """Write the change of velocity over h, a (n), and impulses over h, lam (m)."""
+    """Write a (n), the change of velocity divided by h, and lam (m), the impulses divided by h."""
     writer = StepWriter(model, True, "s")
     w, v = writer.w, [str(s) for s in model.v]
     M, J, f, phi, rates = _linearised(writer)
@@ -86,7 +86,7 @@ def velocity_step(model: SymbolicModel, how: Elimination) -> Lines:
 
 
 def velocity_residuals(model: SymbolicModel) -> Lines:
-    """Write `residuals` of that step, as in `gaussopt.codegen.step`; those of linearised constraints divided by h."""
+    """Write `residuals` of that step as in `gaussopt.codegen.step`, where linearised constraints are divided by h."""
     writer = StepWriter(model, True, "r")
     w = writer.w
     M, J, f, phi, rates = _linearised(writer)
@@ -106,7 +106,7 @@ def end_positions(n: int) -> list[str]:
 
 
 def half_velocities(n: int) -> list[str]:
-    """Return names of the velocities between the halves."""
+    """Return names of the velocities between the two halves of a step."""
     return [f"half_{i}" for i in range(n)]
 
 
@@ -116,9 +116,9 @@ def missed_positions(m: int) -> list[str]:
 
 
 def half_step(model: SymbolicModel, how: Elimination) -> tuple[Lines, Lines]:
-    """Write a half of RATTLE at its own state, `part` 0 or 1; the lines that its iteration repeats come second.
+    """Write a half of RATTLE, the first or second as `part` is 0 or 1: unchanging lines, then lines to repeat.
 
-    They give a (n) and lam (m). J a is that of Gauss's principle less `missed`, or 2/h (J (v - v_half) - rates).
+    They give a (n) and lam (m). J a is gamma - missed in the first half, 2/h (J (v - v_half) - rates) in the second.
     """
     writer = StepWriter(model, True, "s")
     w, n, e = writer.w, len(model.q), model.equations
@@ -146,7 +146,7 @@ def end_residuals(model: SymbolicModel) -> Lines:
 
 
 def half_residuals(model: SymbolicModel) -> Lines:
-    """Write `residuals` of a half: of the velocity constraints at the end, divided by h/2."""
+    """Write `residuals` of a half; velocity constraints count in the second half only, divided by h/2."""
     writer = StepWriter(model, True, "r")
     w = writer.w
     M, J, (f, rates) = writer.matrices(_force(model), model.equations.rates)

@@ -29,7 +29,7 @@ def equations_of(model: SymbolicModel) -> ModuleType:
 def equations_source(model: SymbolicModel) -> str:
     """Return the source of the module: step data, residuals, energies, contacts and the certificate's arithmetic.
 
-    Raises BadInput as `equations`; also if an expression has no counterpart in Python.
+    Raises BadInput as `SymbolicModel.equations` does, and if an expression has no counterpart in Python.
     """
     e, n = model.equations, len(model.q)
     state: dict[str, Sequence[Any] | None] = {"t": None, "q": model.q, "v": model.v, "p": model.p}
@@ -37,7 +37,7 @@ def equations_source(model: SymbolicModel) -> str:
     flat = [x for row in e.M for x in row] + e.h + e.Q + [x for row in e.J for x in row] + e.gamma
     doc = "M (n*n), h (n), Q (n), J (m*n), gamma (m), row by row."
     if model.contacts:
-        # In one function with the smooth part, so that sines and cosines are shared.
+        # Contacts are in one function with the smooth part, so that sines and cosines are shared.
         flat += model.flat_contacts()
         doc = doc[:-1] + "; then g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T."
     gradients = [x for row in e.J[: len(model.holonomic)] for x in row]
@@ -74,9 +74,9 @@ def equations_source(model: SymbolicModel) -> str:
 
 
 def _terms(J: Sequence[Sequence[Any]], state: dict[str, Sequence[Any] | None]) -> list[source.Function]:
-    """Return the function of term sizes of J, for rows in which all entries may cancel; empty without such rows.
+    """Return the function for sizes of the terms of J, in rows whose entries may all cancel; [] without such rows.
 
-    An entry of a single term does not cancel, and its row is a constraint.
+    An entry of a single term does not cancel, so that its row is more than rounding errors.
     """
     suspicious = [all(may_cancel(x) for x in row if x != 0) for row in J]
     if not any(suspicious):

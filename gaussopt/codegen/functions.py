@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"-?\d+\.?\d*(e[+-]?\d+)?")
 
 @dataclass(frozen=True)
 class Written:
-    """Source of generated functions, the functions of other modules that they call, and numbers and tables by name."""
+    """Source of generated functions, functions of other modules that they call, and constants and tables by name."""
 
     functions: Sequence[str]
     imports: frozenset[str]
@@ -58,7 +58,7 @@ class StraightFunctions:
     Attributes
     ----------
     n, m, m_h : numbers of coordinates, constraints, holonomic constraints
-    places : source from which a name is read: the state y, `once`, or a number, which the compiler folds
+    places : source from which each name is read: an entry of y or `once`, or a number, which the compiler folds
     once : number of entries of `once`: the parameters, and values that depend on them alone
     """
 
@@ -113,7 +113,7 @@ class StraightFunctions:
         return self.function("slope(t, y, once, k, looked, limit, worst)", lines)
 
     def correction(self, lines: Lines | None) -> str:
-        """Return the function `correction`, of a projection if there is one."""
+        """Return the function `correction`, which does nothing without a projection."""
         if lines is None:
             return "def correction(t, y, once, phi, d):\n    return True"
         moves = stores("d", [*lines.results["dq"], *lines.results["dv"]])

@@ -21,7 +21,7 @@ MOST_LINES = 3000
 
 @dataclass(frozen=True)
 class Orders:
-    """Eliminations for a `step`, also for the projection of velocities, and for the projection of `positions`."""
+    """Eliminations for a `step`, which also serve to project velocities, and for the projection of `positions`."""
 
     step: Elimination
     positions: Elimination
@@ -41,7 +41,7 @@ class Orders:
 
 @lru_cache(maxsize=256)
 def _elimination(M: bytes, J: bytes, fixed: bytes, fixed_rows: bytes, n: int) -> Elimination | None:
-    """Return the elimination for matrices given by their bytes; kept, as motions of a system start from few states."""
+    """Return the elimination for matrices given by their bytes; cached, as many motions start from the same state."""
     constant = (np.frombuffer(x, dtype=bool).reshape(-1, n) for x in (fixed, fixed_rows))
     return elimination(
         np.frombuffer(M).reshape(n, n), np.frombuffer(J).reshape(-1, n), (next(constant), next(constant))
@@ -50,7 +50,7 @@ def _elimination(M: bytes, J: bytes, fixed: bytes, fixed_rows: bytes, n: int) ->
 
 @dataclass(frozen=True)
 class LoopJob:
-    """A method for a model.
+    """A stepping method for a model.
 
     `projected` tells whether every step ends with a projection onto the constraints.
     """
@@ -66,7 +66,7 @@ class LoopJob:
         return self.method.name
 
     def acceleration(self) -> tuple[source.Lines, source.Lines, source.Lines | None]:
-        """Return the lines of accelerations, of their check, and of a projection if any; NotCompiled if too long."""
+        """Return lines of accelerations, of their check, and of a projection if any; raises NotCompiled if too long."""
         step, check = source.acceleration(self.model, self.orders.step, True)
         return within_limit(step), check, self.correction()
 

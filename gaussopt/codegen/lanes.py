@@ -1,4 +1,4 @@
-"""Generated functions of `gaussopt.compiled.march.lanes`: straight lines for one lane, or for two that alternate."""
+"""Generated functions of `gaussopt.compiled.march.lanes`: straight-line code for one lane, or alternating for two."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LaneArray:
 
 
 class LaneFunctions(StraightFunctions):
-    """Writes the functions of a method whose stages each start from the previous one."""
+    """Writes the functions of a method in which each stage uses only the rates of the previous stage."""
 
     def __init__(self, job: LoopJob, tableau: Tableau, lanes: int) -> None:
         self.tableau, self.lanes = tableau, lanes
@@ -75,7 +75,7 @@ class LaneFunctions(StraightFunctions):
         return "\n".join(["def constants(memory, l):", *indented(lines or ["pass"])])
 
     def stage(self, first: bool) -> str:
-        """Write slope k at the state; total += share k, state = before + reach k; the first stage is also checked."""
+        """Write a stage: the slope k, total += share k, state = before + reach k; the first stage is also checked."""
         body, good = [*self.step.body], [self.step.regular]
         if first:
             body += self.check.body
@@ -96,7 +96,7 @@ class LaneFunctions(StraightFunctions):
         return self._function(f"{name}(memory, l, t, reach, share, number{more})", body)
 
     def corrected(self, lines: Lines | None) -> str:
-        """Write an iteration of Newton's method on phi(q) = 0, the last one with a linear step on the velocities."""
+        """Write an iteration of Newton's method for phi(q) = 0; the last iteration also corrects the velocities."""
         head = "corrected(memory, l, t, sharp, number)"
         if lines is None:
             return f"def {head}:\n    pass"
@@ -147,7 +147,7 @@ def _largest(terms: Sequence[str]) -> str:
 def write(job: LoopJob, lanes: int) -> Written:
     """Return the functions for blocks of `lanes` lanes.
 
-    Raises NotCompiled if the method is no Runge-Kutta method whose stages each start from the previous one.
+    Raises NotCompiled unless the method is a Runge-Kutta method whose stages use only the rates of the previous stage.
     """
     tableau = job.method.tableau
     if tableau is None or any(a for i, row in enumerate(tableau.A) for j, a in enumerate(row) if j != i - 1):

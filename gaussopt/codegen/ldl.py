@@ -1,10 +1,10 @@
-"""L D L^T of a sparse symmetric matrix as straight-line source: pivots of size one in a fixed order, no loops.
+"""L D L^T of a sparse symmetric matrix as straight-line source: 1 x 1 pivots in a fixed order, without loops.
 
     [ M  J^T ] [   a  ]   [ Q - h ]
     [ J   0  ] [ -lam ] = [ gamma ]
 
-Pivots of size one exist in a suitable order wherever the matrix is regular, once rows that alone hold massless
-directions are added to M (`gaussopt.codegen.pivot_order`). The generated code checks every pivot.
+A suitable order of 1 x 1 pivots exists wherever the matrix is regular, after rows that alone constrain massless
+directions have been added to M (`gaussopt.codegen.pivot_order`). The generated code checks every pivot.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ Entry = str | None
 """A name in the generated source, None for a structural zero."""
 
 UNITS = ("1.0", "-1.0")
-"""Factors that a product does not write."""
+"""Factors that are left out of a product."""
 
 VANISHING = 1e-8
 """A pivot this small relative to the sum of its terms counts as zero in the generated code.
 
-Where M is positive semidefinite, pivots of coordinates are positive and those of rows negative, whatever the order, as
+Where M is positive semidefinite, pivots of coordinates are positive and pivots of rows negative, whatever the order, as
 long as none vanishes: the part of the matrix eliminated so far has as many positive eigenvalues as coordinates and as
-many negative ones as rows. So what a pivot loses by cancellation is the sum of its terms of the wrong sign, which come
-from pivots of the same kind, and one comparison checks sign and size.
+many negative ones as rows. Therefore the loss of a pivot by cancellation is the sum of its terms of the wrong sign,
+which come from pivots of the same kind, and one comparison checks sign and size.
 """
 
 
@@ -61,7 +61,7 @@ class Writer:
 
     @staticmethod
     def total(terms: Sequence[Entry], minus: Sequence[Entry] = ()) -> Entry:
-        """Return the sum of terms less those of `minus`."""
+        """Return the sum of `terms` minus the sum of `minus`."""
         plus = [t for t in terms if t is not None]
         less = [t for t in minus if t is not None]
         if not plus and not less:
@@ -78,7 +78,7 @@ class Writer:
 
 
 class Pivot(NamedTuple):
-    """A pivot: the diagonal entry less `lost`, the terms of pivots of its sign, plus those of others if `gained`."""
+    """A pivot: the diagonal entry minus `lost`, the terms from pivots of its sign, plus other terms if `gained`."""
 
     name: str
     positive: bool
@@ -116,7 +116,7 @@ class Factors(ABC):
 
     @abstractmethod
     def _check(self, pivot: Pivot) -> None:
-        """Write or remember the condition that a pivot must satisfy."""
+        """Write or store the condition that a pivot must satisfy."""
 
     def solve(self, b: Sequence[Entry]) -> list[Entry]:
         """Return K^-1 b, in the order of b; None for indices that the order leaves out."""
@@ -133,7 +133,7 @@ class Factors(ABC):
         return found
 
     def growth(self, size: Sequence[Entry]) -> Entry:
-        """Return an upper bound of |D^(-1/2) L^-1| size, squared: forward substitution with absolute values."""
+        """Return a bound of the square of |D^(-1/2) L^-1| `size`, by forward substitution with absolute values."""
         w, L = self._w, self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
@@ -143,7 +143,7 @@ class Factors(ABC):
 
 
 class DefiniteFactors(Factors):
-    """Factors of a positive definite matrix in its own order; the function returns False if a pivot is too small.
+    """Factors of a positive definite matrix in its given order; generated code returns False if a pivot is too small.
 
     `threshold` is the smallest pivot, relative to its diagonal entry.
     """
@@ -160,7 +160,7 @@ class DefiniteFactors(Factors):
             self._shares.append(f"({pivot.name}/{pivot.diagonal})")
 
     def check_determinant(self, threshold: float) -> None:
-        """Write code that returns False if the determinant, relative to the diagonal's product, shows singularity."""
+        """Write code that returns False if the determinant, relative to the product of the diagonal, is too small."""
         if self._shares:
             self._w.check(f"{'*'.join(self._shares)} > {threshold!r}")
 

@@ -26,8 +26,8 @@ class Elimination(NamedTuple):
     Attributes
     ----------
     order : pivots, coordinates and then rows by their numbers; redundant rows are left out, and their forces are zero
-    added : rows r with weights s, for which s r^T r is added to M, and s r^T gamma_r to the forces: that changes
-        no solution, because r a = gamma_r, and gives pivots to massless directions that only a row holds
+    added : rows r with weights s, for which s r^T r is added to M, and s r^T gamma_r to the forces: the solution stays
+        the same, because r a = gamma_r, and massless directions that only a row constrains get pivots
     """
 
     order: tuple[int, ...]
@@ -41,7 +41,7 @@ def elimination(M: Matrix, J: Matrix, constant: tuple[NDArray[np.bool_], NDArray
     order otherwise, and only redundant rows are left out.
     """
     found = _with_rows(M, J, constant, ())
-    if found is not None:  # the usual case, which needs none of the singular value decompositions that find the rows
+    if found is not None:  # the usual case, which needs no singular value decompositions
         return found
     rows = _rows_on_massless_directions(M, J)
     return _with_rows(M, J, constant, rows) if rows else None
@@ -65,7 +65,7 @@ def _with_rows(
 
 
 def _rows_on_massless_directions(M: Matrix, J: Matrix) -> tuple[tuple[int, float], ...]:
-    """Return rows, few entries first, whose outer products make M regular, as far as they can, and their weights.
+    """Return rows, those with few entries first, whose outer products make M as regular as possible, and their weights.
 
     Weights are of the size of M and powers of two, so that they add no rounding errors.
     """
@@ -87,7 +87,7 @@ def _rows_on_massless_directions(M: Matrix, J: Matrix) -> tuple[tuple[int, float
 
 
 def _rank(M: Matrix) -> int:
-    """Return the rank of a positive semidefinite matrix, its diagonal scaled to one."""
+    """Return the rank of a positive semidefinite matrix after scaling its diagonal to one."""
     d = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     return int((np.linalg.svd(M / np.outer(d, d), compute_uv=False) > MASSLESS).sum())
 
@@ -105,12 +105,12 @@ def elimination_order(
 ) -> tuple[int, ...] | None:
     """Return an order of pivots for the symmetric matrix K with little work and no cancellation, None if none exists.
 
-    K (N, N) is the matrix at a sample state, equilibrated or not: only ratios within a pivot matter. `constant` (N, N)
-    tells which entries are the same at every state: elimination of these alone is computed once. Rows from number n on
-    that depend on the others are left out.
+    K (N, N) is the matrix at a sample state, equilibrated or not: only ratios of the terms of a pivot matter.
+    `constant` (N, N) tells which entries are the same at every state: their elimination is computed once. Rows from
+    number n on that depend on the others are left out.
 
-    Among the safe pivots the constant ones come first, and among these the one with the fewest varying and then the
-    fewest neighbours (Markowitz). Divisions take most of the time of a step; constant pivots need none.
+    Among the safe pivots constant pivots come first, and among these the pivot with the fewest varying and then the
+    fewest neighbours (Markowitz). Divisions take most of the time of a step; constant pivots need no divisions.
     """
     N = len(K)
     A, size, constant = K.copy(), np.abs(K), constant.copy()

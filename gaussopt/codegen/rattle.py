@@ -1,4 +1,4 @@
-"""Generated functions of RATTLE: two halves that share their lines, each with its iteration."""
+"""Generated functions of RATTLE: two halves that share their lines, each with an iteration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated functions of `gaussopt.compiled.march.recording`: those of the model's module, and the acceleration."""
+"""Generated functions of `gaussopt.compiled.march.recording`: functions of the model's module, and accelerations."""
 
 from __future__ import annotations
 

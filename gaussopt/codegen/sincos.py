@@ -1,7 +1,7 @@
 """Sine and cosine without branches or calls, so that a loop over many motions becomes SIMD code.
 
 x = k pi/2 + r with |r| <= pi/4, where pi/2 is the sum of three parts, the first two of 33 bits, so that k times each is
-exact below `LARGEST`; then polynomials in r^2, fitted to errors below a tenth of a unit in the last place.
+exact below `LARGEST`. Sine and cosine of r are polynomials, fitted to errors below a tenth of a unit in the last place.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _cosine(z: Any) -> Any:
 
 @cache
 def _polynomial(function: Callable[[Any], Any]) -> str:
-    """Return a polynomial in z close to a function on [0, (pi/4)^2], as nested source with the name z."""
+    """Return the source of a polynomial in z, in Horner's form, close to a function on [0, (pi/4)^2]."""
     with mpmath.workprec(200):
         # The interval is a little longer, as rounding may leave r above pi/4; the nodes avoid its left end.
         terms = [float(c) for c in mpmath.chebyfit(function, [0, (mpmath.pi / 4) ** 2 * 1.001], TERMS)]

@@ -1,7 +1,7 @@
 """Straight-line Python source from SymPy expressions.
 
-One generator, several ways to run its source: every function reads sequences and writes `out[i]`, uses only
-arithmetic and `math`, and has no branches other than conditional expressions. CPython runs functions on lists directly;
+The source can be run in several ways: every function reads sequences and writes `out[i]`, uses only arithmetic and
+`math`, and has no branches other than conditional expressions. CPython runs functions on lists directly;
 `gaussopt.jit.llvm` compiles them to machine code for arrays. The source is a module file that users can open.
 """
 
@@ -35,7 +35,7 @@ class Printer(PythonCodePrinter):  # type: ignore[misc]
         return str(super()._print_Pow(expr, **kwargs))
 
     def _print_Piecewise(self, expr: Any) -> str:
-        if expr.args[-1].cond is not sp.true:  # undefined where no case holds: None is not a number
+        if expr.args[-1].cond is not sp.true:  # NaN where no case holds; SymPy would print None, which is no number
             expr = sp.Piecewise(*expr.args, (sp.nan, True), evaluate=False)
         return str(super()._print_Piecewise(expr))
 
@@ -74,7 +74,7 @@ class Function:
 def source(
     functions: Iterable[Function], title: str, more: Iterable[str] = (), constants: Mapping[str, Any] | None = None
 ) -> str:
-    """Return the source of a module of constants by name, of the functions, and of `more` functions given as source.
+    """Return the source of a module: constants by name, the functions, and `more` functions given as source.
 
     Raises Unwritable if an expression holds a function that has no counterpart in Python's math module.
     """
@@ -109,7 +109,7 @@ def _function(f: Function, printer: Printer) -> str:
         lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in enumerate(reduced) if e != 0]
     except Unwritable:
         for part in sorted({x for e in exprs for x in e.atoms(sp.Function, sp.Derivative)}, key=sp.count_ops):
-            printed(printer, part)  # without parts shared with others
+            printed(printer, part)  # the expression as the user wrote it, without common subexpressions
         raise
     if len(lines) == 2:
         lines.append("    return")
@@ -119,7 +119,7 @@ def _function(f: Function, printer: Printer) -> str:
 def printed(printer: Printer, expr: Any) -> str:
     """Return an expression as Python source; raises Unwritable if it holds a function without counterpart."""
     try:
-        # Rationals and integers become floats: left exact, they would make integer arithmetic.
+        # Rationals and integers become floats: exact numbers would lead to integer arithmetic.
         text = str(printer.doprint(sp.Float(expr) if expr.is_Rational else expr))
     except Exception:  # the printer's error types vary by version
         raise Unwritable(expr) from None

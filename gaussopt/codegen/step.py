@@ -1,7 +1,7 @@
-"""The arithmetic of a step as straight lines: the model's expressions and its linear system, unrolled.
+"""A step as straight-line code: the model's expressions and its linear system, unrolled.
 
-The lines read the names q_*, v_*, p_* and t, which the surrounding code assigns; terms of parameters alone are
-separated, to be computed once.
+The lines read the names q_*, v_*, p_* and t, which the surrounding code assigns; lines that depend on parameters alone
+are separated, to be computed once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def names_used(text: str) -> set[str]:
 
 
 def all_hold(conditions: Sequence[str]) -> str:
-    """Join conditions by `&`, as `and` would be a branch."""
+    """Join conditions by `&`, because `and` would be a branch."""
     return " & ".join(c if c.isidentifier() else f"({c})" for c in conditions) or "True"
 
 
@@ -165,7 +165,7 @@ def unbalanced(
 
 
 def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]]) -> list[Entry]:
-    """Return names of the squares of the first of each pair, relative to 1 + those of the second."""
+    """Return names of |x|^2 / (1 + |y|^2) for each pair (x, y)."""
     found = []
     for part, scale in pairs:
         size = w.total([w.dot(scale, scale), "1.0"])
@@ -174,7 +174,7 @@ def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]])
 
 
 class SaddleSystem:
-    """The equations M a - J^T lam = f, J a = g of names, eliminated for any right-hand sides."""
+    """The equations M a - J^T lam = f, J a = g, whose entries are names, eliminated for any right-hand sides."""
 
     def __init__(self, w: Writer, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination) -> None:
         self._w, self._J, self._added = w, J, how.added

@@ -1,4 +1,4 @@
-"""Steps of a phase as one compiled loop: as many as are certain to contain no event.
+"""Steps of a phase in one compiled loop, up to the first step that may contain an event.
 
 All code except the equations is the same for all systems and compiled once; the equations are passed in as
 functions of one signature, by their addresses. A step is taken only if every stage is regular (see
@@ -26,7 +26,7 @@ from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import SOLVED, Active, Index
 
 NOISE, UNSHARED = TOLERANCES.noise, TOLERANCES.unshared
-"""Numbers of the event loop under names that kernels can read."""
+"""Tolerances of the event loop, under names that kernels can read."""
 
 SEEN = 7
 """Number of watched values per contact: value, rate and noise of its gap or normal force, and of its slip or stick,
@@ -84,7 +84,7 @@ def space(n: int, m: int, stages: int, phase: ContactModes) -> PhaseWorkspace:
 
 
 def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
-    """Reorder data of the generated equations for `stage`: Q less h, no gaps, mu at the end."""
+    """Reorder data of the generated equations for `stage`: Q - h in place of Q and h, no gaps, mu at the end."""
     k = len(mu)
     square, rows = n * n, m * n + m
     for i in range(square):
@@ -129,7 +129,7 @@ def largest(x: Vector) -> float:
 
 
 def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
-    """Fill in the watched functions of every contact, as `PhaseFunctions` does; NaN for a rate that is not known."""
+    """Fill in the watched functions of every contact, as `PhaseFunctions.sample` does; NaN for an unknown rate."""
     flat, data, out, closed, kinds, modes = space.flat, space.data, space.out, space.closed, space.kinds, space.modes
     n = len(y) // 2
     k, c = len(kinds), len(closed)
@@ -173,9 +173,9 @@ def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
 
 
 def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
-    """Tell whether the event loop would find no event in a step of length h in which no angle turns far.
+    """Tell whether the event loop would find no event in a step of length h, provided that no angle turns far.
 
-    No gap comes near zero, no other value is below its noise, no slip dips in between.
+    No gap comes near zero, no other value is below its noise, and no slip has a minimum within the step.
     """
     for i in range(len(after)):
         if kinds[i] == APART:
@@ -191,7 +191,7 @@ def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
 
 
 def write_row(about: Equations, t: float, y: Vector, p: Vector, gaps: int, space: PhaseWorkspace, row: Vector) -> None:
-    """Write a step as described in `march`, except for the code of uniqueness; gaps are flat[gaps], ..."""
+    """Write the row of a step as described in `march`, except for the proof; the gaps begin at flat[gaps]."""
     flat, n, k = space.flat, len(y) // 2, len(space.kinds)
     at = copy(space.out, row, copy(y, row, 0))
     row[at], row[at + 1] = space.numbers[0], space.numbers[5]
@@ -226,7 +226,7 @@ def march(
     and v and is changed in place. `step` and `about` are the equations and the further recorded values; `stage` is
     called by its address, so that it is not compiled a second time as a part of this loop. The active set of `space` is
     that of the last stage; worst (5,) keeps the largest numbers of the certificates. Row i of rows (count, width) holds
-    of step i: y; a, lam, lam_N, lam_T of the closed contacts; error_bound, norm_a; g_N, gdot_N, v_T; `about`; proof.
+    for step i: y; a, lam, lam_N, lam_T of the closed contacts; error_bound, norm_a; g_N, gdot_N, v_T; `about`; proof.
     """
     kinds, active, kept, before, after = space.kinds, space.active, space.kept, space.before, space.after
     k, stages, gaps = len(mu), len(b), n * n + 2 * n + m * n + m
@@ -244,8 +244,8 @@ def march(
         )  # fmt: skip
         sound = code == SOLVED and how != OPEN and certified(space.numbers, tolerance, worst)
         if s == 0 and sound:
-            # A state of the grid: the end of a step. Where friction may destroy the operator's definiteness, the step
-            # needs the quick proof that it has not.
+            # This state begins or ends a step. Where friction may make the contact operator indefinite, the step needs
+            # the quick proof that it is definite.
             watch(space, y, m, after)
             if evaluation:
                 sound = (how == DEFINITE or sticking or not sliding) and quiet(before, after, kinds, dt)

@@ -23,7 +23,7 @@ CLOCK = 6
 
 
 def driver() -> Any:
-    """Return the module `numba.cuda`; raises BadInput where it is not installed, or finds no card."""
+    """Return the module `numba.cuda`; raises BadInput where it is not installed, or finds no GPU."""
     try:
         from numba import cuda
     except ImportError:
@@ -36,14 +36,14 @@ def driver() -> Any:
 
 
 def march(job: LoopJob) -> modules.Compiled:
-    """Return the kernel of `gaussopt.compiled.march.card` for a job, and the places of a member's entries.
+    """Return the kernel of `gaussopt.compiled.march.card` for a job, and the offsets of a member's entries.
 
     Raises NotCompiled if the method has no generated functions, or the system is too large to unroll.
     """
     try:
         module = modules.lane_module(job, 1)
         return modules.Compiled(_kernel(card.march, (module,)), vars(module))
-    except NotCompiled:  # not a method of motions side by side
+    except NotCompiled:  # the method has no generated functions for lanes
         loop, given = modules.loop_of(job)
     kernel = card.march_controlled if loop is embedded else card.march_fixed
     size, parameters = int(vars(given[0])["SIZE"]), len(job.model.p)
@@ -61,13 +61,13 @@ def _kernel(kernel: Callable[..., None], modules_given: tuple[ModuleType, ...], 
 
     cuda = driver()
     given = {name: x for module in modules_given for name, x in vars(module).items() if not name.startswith("__")}
-    # NumPy's floor has no form on the card; that of math returns whole numbers, which serve the same purpose.
+    # NumPy's floor does not exist on a GPU; math.floor returns integers, which serve the same purpose.
     given |= {**places, "settled": settled, "floor": math.floor, "cuda": cuda, "float64": float64}
     return cuda.jit(_scoped(kernel, given, {}))  # type: ignore[no-any-return]
 
 
 def _scoped(function: Any, given: Mapping[str, Any], known: dict[Any, Any]) -> FunctionType:
-    """Return a function whose names are looked up in `given` first; functions that it calls are made for the card."""
+    """Return a function that finds names in `given` first, and whose called functions are compiled for the GPU."""
     from numba import cuda
 
     scope = {**plain(function).__globals__, **given}

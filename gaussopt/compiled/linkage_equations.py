@@ -1,7 +1,7 @@
-"""Equations of a row of bodies joined by pins, compiled once for rows of all lengths and driven by tables.
+"""Equations of a row of bodies joined by pins, compiled once for rows of any length, whose data are in tables.
 
-Place k of the row holds a body or the ground; pin k joins the places k and k + 1; the ground is a body without inverse
-mass. S = J M^-1 J^T is block tridiagonal with blocks of two rows,
+Place k of the row holds a body or the ground; pin k joins the places k and k + 1; the ground is a body of inverse mass
+zero. S = J M^-1 J^T is block tridiagonal with blocks of two rows,
 
     S_kk = (1/m_k + 1/m_{k+1}) I + E_k E_k^T / i_k + F_{k+1} F_{k+1}^T / i_{k+1},
     S_{k,k-1} = -I / m_k - E_k F_k^T / i_k,
@@ -13,7 +13,7 @@ pin. S is factorised as L D L^T, pin after pin. All data lie in arrays that the 
     table : (9, K)      see `PinRow`
     work : (WORK, K)    arms, factors, multipliers
 
-Loops whose passes are independent are kept apart from the others, so that they run in vector registers.
+Loops with independent iterations are separated from other loops, so that the compiler vectorises them.
 
 References
 ----------
@@ -32,15 +32,15 @@ from gaussopt.linalg.saddle_point import DEPENDENT
 # the last pin), free acceleration along y.
 INVERSE_MASS, INVERSE_INERTIA, MASS, INERTIA, NEXT_X, NEXT_Y, LAST_X, LAST_Y, FALL = range(9)
 
-# Rows of the work space: arms in the plane (E and F are these turned by a right angle); blocks of L; multipliers, those
-# of pin k at k + 1, with zeros at either end; multipliers before refinement.
+# Rows of the work space: arms in the plane (E and F are the arms turned by a right angle); blocks of L; multipliers (of
+# pin k at k + 1, with zeros at both ends); multipliers before refinement.
 EX, EY, FX, FY, L00, L01, L10, L11, LX, LY, BEFORE_X, BEFORE_Y = range(12)
 WORK = 12
 STORE = 6
 
 TINY = 1e-40
-"""Angles, rates and forces below this count as zero: along a row pulled at one end they decay by a factor per body, and
-processors take a hundred times as long for numbers below 1e-308, which products would reach."""
+"""Angles, rates and forces below this count as zero. Along a row pulled at one end they decay by a factor per body, and
+their products would fall below 1e-308, where processors take a hundred times as long."""
 
 # See gaussopt.codegen.sincos: pi/2 in three parts, and Taylor's coefficients.
 _TURNS = 2.0 / math.pi
@@ -56,7 +56,7 @@ Table = Any
 
 
 def square(x: float) -> float:
-    """Return the square; zero for tiny numbers."""
+    """Return the square of x; zero if x is tiny."""
     return x * x if abs(x) > TINY else 0.0
 
 
@@ -99,7 +99,7 @@ def pull(v: Array, table: Table, work: Table, low: int, high: int) -> None:
 
 
 def gaps(q: Array, work: Table) -> float:
-    """Write the position residuals of the pins as right-hand side; return the largest."""
+    """Write the position residuals of the pins as right-hand side; return the largest absolute value."""
     count = work.shape[1] - 1
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
     size = 0.0
@@ -122,10 +122,10 @@ def rates(v: Array, work: Table) -> None:
 
 
 def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> bool:
-    """Eliminate the pins low, ..., high - 1; return whether no pivot vanished.
+    """Eliminate the pins low, ..., high - 1; return False if a pivot vanishes.
 
-    `carry` (6,) holds the data of the last pin that the next one needs: its right-hand side, its pivot (three entries),
-    and the reciprocal of the pivot's determinant, 0 before the first pin.
+    `carry` (6,) holds the data of the last pin that the next pin needs: right-hand side, pivot (three entries), and the
+    reciprocal of the determinant of the pivot, 0 before the first pin.
     """
     im, ii = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
@@ -138,7 +138,7 @@ def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> b
         s00 = m + im[k + 1] + i * ey[k] * ey[k] + j * fy[k + 1] * fy[k + 1]
         s01 = -i * ex[k] * ey[k] - j * fx[k + 1] * fy[k + 1]
         s11 = m + im[k + 1] + i * ex[k] * ex[k] + j * fx[k + 1] * fx[k + 1]
-        # B adj(P) first: the reciprocal, which takes longest, is only needed after it.
+        # B adj(P) comes first because it does not need the reciprocal, which takes longest.
         b00, b01 = -m - i * ey[k] * fy[k], i * ey[k] * fx[k]
         b10, b11 = i * ex[k] * fy[k], -m - i * ex[k] * fx[k]
         c00, c01 = b00 * p11 - b01 * p01, b01 * p00 - b00 * p01
@@ -182,7 +182,7 @@ def spread(ax: Array, ay: Array, turn: Array, table: Table, work: Table, weight:
 
 
 def lift(a: Array, table: Table, work: Table, carry: Array) -> bool:
-    """Write the smallest a in the mass metric with J a = the right-hand side; return whether no pivot vanished."""
+    """Write the smallest a in the mass metric with J a = the right-hand side; return False if a pivot vanishes."""
     count = table.shape[1]
     work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
     for i in range(6):

@@ -32,22 +32,22 @@ from gaussopt.compiled.linkage_equations import (
 from gaussopt.compiled.march.common import MOST_CORRECTIONS
 from gaussopt.core.endings import last_step, settled
 
-# How accelerations are used: only returned, for a step of semi-implicit Euler, for the four stages of RK4.
+# Uses of accelerations: only returned; for a step of semi-implicit Euler; for the four stages of RK4, from 0 on.
 ALONE, SEMI_IMPLICIT, RK4 = -2, -1, 0
 
 TILE = 1024
-"""Number of places that go through all passes before the next ones, so that they stay in the cache."""
+"""Number of places that pass through all loops together, so that their data stay in the cache."""
 
 LARGEST = 2.0**20
 """Angle above which the reduction in `arms` loses digits, rad."""
 
 REFINED = 1e-24
 """Square of the relative residual of J a = gamma above which accelerations are refined. Multipliers of a long row
-between two fixed pins lose digits because S is ill-conditioned; those of a hanging row do not."""
+between two fixed pins lose digits because S is ill-conditioned; multipliers of a hanging row do not."""
 
 
 def any_order(function: Callable[..., None]) -> Callable[..., None]:
-    """Mark a function whose sums may be taken in any order, so that they run in vector registers."""
+    """Mark a function whose sums may be taken in any order, so that the compiler vectorises them."""
     return function
 
 
@@ -57,8 +57,8 @@ def check(
 ) -> None:
     """Add up residuals of accelerations and multipliers in the equations of the bodies low, ..., high - 1.
 
-    `sums` (5,): the squares of J a - gamma, gamma, M a - f - J^T lam and f; and the largest angle. A row belongs to the
-    body before the pin. (ax, ay, turn) begin at low and hold one body more.
+    `sums` (5,): the squares of J a - gamma, gamma, M a - f - J^T lam and f; and the largest angle. The rows of a pin
+    count with the body before the pin. (ax, ay, turn) begin at low and hold one body more.
     """
     count = table.shape[1]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
@@ -80,7 +80,7 @@ def check(
         moment = fx[k] * ly[k] - fy[k] * lx[k] + ey[k] * lx[k + 1] - ex[k] * ly[k + 1]
         d = inertia[k] * turn[k] - moment
         f = m[k] * fall[k]
-        left += dx * dx + dy * dy + d * d if m[k] > 0.0 else 0.0  # the ground takes any force
+        left += dx * dx + dy * dy + d * d if m[k] > 0.0 else 0.0  # the ground balances any force
         weight += f * f
         farthest = max(farthest, abs(phi[k]))
     sums[0] += missed
@@ -124,10 +124,10 @@ def evaluate(
     stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Table, table: Table,
     work: Table, sums: Array, carry: Array,
 ) -> bool:  # fmt: skip
-    """Compute accelerations and use them as `stage` says; return whether no pivot vanished.
+    """Compute accelerations and use them as `stage` says; return False if a pivot vanishes.
 
-    All stages but the later ones of RK4 take the state (q0, v0) and are checked; the later ones take (q, v). The next
-    state goes to (q, v); accelerations stay in store[0] if the stage is ALONE.
+    The later stages of RK4 evaluate the state (q, v); all other stages evaluate (q0, v0), and their residuals are
+    checked. The next state goes to (q, v); accelerations stay in store[0] if the stage is ALONE.
     """
     count = table.shape[1]
     pins = count - 1
@@ -153,7 +153,7 @@ def evaluate(
     high = count
     for tile in range((pins - 1) // TILE, -1, -1):
         low = tile * TILE
-        after = low + 1 if low > 0 else 0  # place low needs pin low - 1, too, which is not computed yet
+        after = low + 1 if low > 0 else 0  # place low needs also pin low - 1, which is not computed yet
         at = after if whole else 0
         if not whole:
             size = high - after
@@ -194,7 +194,7 @@ def alone(q: Array, v: Array, store: Table, table: Table, work: Table) -> None:
 
 
 def sound(sums: Array, worst: Array, limit: float) -> bool:
-    """Tell whether the squared residuals, relative to 1 + the squares of gamma and f, keep the limit; note them."""
+    """Tell whether squared residuals, relative to 1 + squares of gamma and f, are within `limit`; update `worst`."""
     rows, forces = sums[0] / (1.0 + sums[1]), sums[2] / (1.0 + sums[3])
     if not ((rows <= limit) & (forces <= limit) & (sums[4] <= LARGEST)):
         return False
@@ -203,7 +203,7 @@ def sound(sums: Array, worst: Array, limit: float) -> bool:
 
 
 def project(q: Array, v: Array, a: Array, table: Table, work: Table, carry: Array, sharp: float, refine: bool) -> bool:
-    """Solve for zero gaps by Newton's method, then take a linear step on the rates; see `stabilisation.Projection`."""
+    """Solve for zero gaps by Newton's method, then correct the rates linearly; see `stabilisation.Projection`."""
     best, found, n = 1e300, False, 3 * table.shape[1]
     for _ in range(MOST_CORRECTIONS):
         arms(q, table, work, 0, table.shape[1])
@@ -270,7 +270,7 @@ def march(
             for i in range(n):
                 trace[place, i], trace[place, n + i] = q0[i], v0[i]
             place += 1
-    if done % 2:  # the state is in the store
+    if done % 2:  # the latest state is in `store`, not in y
         for i in range(n):
             q[i], v[i] = q0[i], v0[i]
     return done

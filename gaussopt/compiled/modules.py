@@ -1,4 +1,4 @@
-"""Generated modules put into the loops of `gaussopt.compiled.march`: generated once, kept on disk, compiled by LLVM."""
+"""Generated modules for the loops of `gaussopt.compiled.march`: generated once, cached on disk, compiled by LLVM."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def native(module: ModuleType, *names: str, given: tuple[ModuleType, ...] = (), 
 
 
 class Compiled(NamedTuple):
-    """A callable loop, see `gaussopt.compiled.march`, and the numbers of the module put into it."""
+    """A callable loop, see `gaussopt.compiled.march`, and the names and constants of the module put into it."""
 
     march: Callable[..., Any]
     numbers: Mapping[str, Any]
@@ -90,7 +90,7 @@ def compiled(job: LoopJob) -> Compiled:
 
 
 def loop_of(job: LoopJob) -> tuple[ModuleType, tuple[ModuleType, ...]]:
-    """Return the loop over one motion, and the modules put into it: the generated one, then that of `advance` if any.
+    """Return the loop over one motion, and the modules put into it: the generated module, and that of `advance` if any.
 
     Raises NotCompiled if the method has no generated functions, or the system is too large to unroll.
     """
@@ -105,7 +105,7 @@ def loop_of(job: LoopJob) -> tuple[ModuleType, tuple[ModuleType, ...]]:
 def blocks(job: LoopJob) -> Compiled:
     """Return the loop over blocks of motions.
 
-    Raises NotCompiled if the method has no such form, or the system is too large to unroll.
+    Raises NotCompiled if the method has no such loop, or the system is too large to unroll.
     """
     module = lane_module(job, lanes.WIDTH)
     return Compiled(native(lanes, "march", given=(module,))["march"], vars(module))
@@ -121,7 +121,7 @@ def lane_module(job: LoopJob, width: int) -> ModuleType:
 def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = False) -> Callable[..., None] | None:
     """Return the function of `gaussopt.compiled.march.recording` for one motion, or for several `together`.
 
-    None where the certificate has no generated form: recorded states are then certified one by one. `equations` is the
+    Return None if no certificate can be generated: recorded states are then certified one by one. `equations` is the
     source of the model's generated module.
     """
     key = codegen.key_of(VERSION, model.key, repr(orders.step), "rows")

@@ -1,4 +1,4 @@
-"""Accelerations along a motion: evaluate, formulate, solve, certify, and keep count."""
+"""Accelerations along a motion: evaluate, formulate, solve and certify steps, and count what this costs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gaussopt.solving.answer import Answer
 from gaussopt.solving.step_solver import StepSolver
 
 FEW = 50
-"""Largest length at which a list is faster than an array."""
+"""Largest number of entries for which a list is faster than an array."""
 
 
 PARTS = ("model", "build", "setup", "update", "solve", "recover", "verify", "record")
@@ -34,7 +34,7 @@ PARTS = ("model", "build", "setup", "update", "solve", "recover", "verify", "rec
 
 
 class Rejected(GaussoptError):
-    """A step whose answer is not accepted; ends the run, not the program."""
+    """Raised at a step whose answer is not accepted; it ends the motion, not the program."""
 
     def __init__(self, step: StepData, answer: Answer) -> None:
         super().__init__(answer.message)
@@ -73,10 +73,10 @@ class CertifiedAccelerations:
 
     Attributes
     ----------
-    state : "velocity" or "quasi-velocity", integrated with q
+    state : the variable that is integrated together with q, "velocity" or "quasi-velocity"
     open_forces : set of (name, number)
-        Forces that are not unique at a recorded state: lam, lam_N or lam_T, and the number of the row or contact,
-        counted from 0.
+        The forces that were not unique at a recorded state: their name, lam, lam_N or lam_T, and the number of their
+        row or contact, counted from 0.
     warnings : list of str, sentences about the motion as a whole, for `Trajectory.warnings` and its message
     singular : SingularWatch, the independence of the rows at recorded states
     """
@@ -110,7 +110,7 @@ class CertifiedAccelerations:
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
-        """Add the seconds that a block takes to a part, less those that the block itself adds to other parts."""
+        """Add to a part the seconds that a block takes, less the seconds that the block itself adds to other parts."""
         begin, counted = perf_counter(), self.seconds
         try:
             yield
@@ -130,7 +130,7 @@ class CertifiedAccelerations:
         return answer
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """Find the certified answer at a state that is not the latest one."""
+        """Compute the certified answer at a new state."""
         begin = perf_counter()
         step = self.step(t, q, v)
         self.timing["model"] += perf_counter() - begin
@@ -156,11 +156,11 @@ class CertifiedAccelerations:
         return step
 
     def know(self, step: StepData, t: float, q: Vector, v: Vector) -> None:
-        """Store step data that were evaluated elsewhere as those of a state."""
+        """Store step data that were evaluated elsewhere, for `whole` to return at this state."""
         self._whole = t, q.tobytes() + v.tobytes(), step
 
     def _of_this_motion(self, step: StepData) -> StepData:
-        """Return the step, checked to have as many rows as the other steps of the motion; raises BadInput."""
+        """Return the step; raises BadInput unless it has as many rows as the earlier steps of the motion."""
         shape = step.m, step.k, step.v_T.shape[1]
         if self._shape is None:
             self._shape = shape
@@ -200,13 +200,13 @@ class CertifiedAccelerations:
         """Count an evaluation, and update the worst values, given in the order of `worst`."""
         self.evaluations += 1
         worst = self.worst
-        # A comparison with NaN is false: the worst value so far stays.
+        # A comparison with NaN is false, so that the worst value stays.
         for name, value in zip(worst, values, strict=True):
             if value > worst[name]:
                 worst[name] = value
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Tell whether the forces of the answer at a state are unique; `open_forces` lists those that are not."""
+        """Tell whether the forces of the answer at a state are unique; add those that are not to `open_forces`."""
         if not answer.forces_unique and not self.open_forces:
             step = self.step(t, q, v)
             rows = range(0) if step.sparse else open_forces(step)[0]
@@ -240,7 +240,7 @@ class CertifiedAccelerations:
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
-        """Watch the independence of the rows at an accepted state and in the step to it; `short` omits their rates."""
+        """Note the independence of the rows after and within an accepted step; `short` omits the rate of the rows."""
         if self.singular.idle or self.state != "velocity":
             return
         if self._shape is None or not self._shape[0] or self._shape[1]:
@@ -258,7 +258,7 @@ class CertifiedAccelerations:
         watch.note(t, found.independence, found.closeness)
 
     def _look(self, states: Sequence[tuple[float, Vector, Vector]]) -> float:
-        """Watch states within a step; return the distance of the last state from a singular position."""
+        """Note the independence at states within a step; return the last distance from a singular position."""
         found = math.inf
         for state in states:
             with suppress(BadInput):  # between two states the equations may be undefined
@@ -327,10 +327,10 @@ class QuasiVelocityAccelerations(CertifiedAccelerations):
         return u
 
     def memory(self) -> dict[str, Any]:
-        """Return the velocity found last, the initial guess for the next velocity."""
+        """Return the latest velocity, which is the initial guess for the next one."""
         return {} if self._seen is None else {"velocity": self._seen[3]}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
-        """Restore the velocity found last as that of this state."""
+        """Restore the latest velocity as the velocity at this state."""
         if "velocity" in memory:
             self._seen = t, q.copy(), u.copy(), np.array(memory["velocity"], dtype=np.float64)

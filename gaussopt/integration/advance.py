@@ -62,13 +62,13 @@ class MotionEvent:
 
     @property
     def place(self) -> tuple[str, str]:
-        """Kind and contact or contacts: equal for repetitions of an event."""
+        """Kind and contact (or contacts) of the event, by which repetitions are recognised."""
         return str(self.kind), str(self.contact or self.details.get("contacts"))
 
 
 @dataclass(frozen=True, slots=True)
 class ContactRules:
-    """Rules of a motion with contacts; `events` and `integrals` are the user's.
+    """Rules of a motion with contacts; the user defines `events` and `integrals`.
 
     If `close` is true, a contact whose impacts accumulate is closed, with e_N = 0; otherwise the motion ends there.
     """
@@ -83,23 +83,23 @@ class Advance(ABC):
     """A way of advancing a motion, and the state that the motion has reached.
 
     In each pass of the loop an advance takes one step, or as many at once as it can. It records the states that are
-    due, notes the events that occur, and moves `t`, `q` and `v`. The loop knows nothing of methods,
-    contacts or machine code; an advance knows nothing of progress or of where a motion ends.
+    due, notes the events that occur, and updates `t`, `q` and `v`. The loop does not depend on methods, contacts or
+    machine code; an advance does not report progress and does not decide where a motion ends.
 
     Parameters
     ----------
     motion : CertifiedAccelerations, computes and certifies accelerations
     method : Stepper
     control : Control, end and step of the motion, or tolerances
-    recorder : takes every state that is due
+    recorder : receives every state that is due
     every : steps between two recorded states; start, end and events are recorded in any case
-    rules : ContactRules, those of a motion without contacts if not given
+    rules : ContactRules; their defaults if not given, as for a motion without contacts
 
     Attributes
     ----------
     engine : "interpreted" or "compiled"
     t, q, v : the last state reached
-    origin : s, the instant from which steps are counted
+    origin : the instant from which steps are counted, s
     steps : steps of the method taken so far; for an adaptive method its accepted steps, recorded or not
     events : list of MotionEvent
     sums : integrals at the recorded instants, if any are requested
@@ -172,7 +172,7 @@ class Advance(ABC):
         return None
 
     def prepare(self, first: StepData, evaluations: float) -> None:
-        """Prepare for a motion that starts with this step and takes this many evaluations, infinite if not known.
+        """Prepare for a motion that starts with step `first` and takes a number of evaluations, infinite if unknown.
 
         Raises NotCompiled where the motion turns out not to be compilable.
         """
@@ -202,7 +202,7 @@ class Advance(ABC):
         return {}
 
     def trace_failure(self) -> None:  # noqa: B027 - most advances know the step that failed
-        """Find the failed step where only recorded states are known, and raise its failure."""
+        """Where only recorded states are known, find the step that failed, and raise its error."""
 
     def reached(self) -> str:
         """Return the message of a motion that reached its end."""
@@ -218,7 +218,7 @@ class Advance(ABC):
         return {"engine": self.engine, "steps": self.steps, **slow}
 
     def slow_sentence(self) -> str | None:
-        """Warn of a motion that is worth compiling and was interpreted; None otherwise."""
+        """Return a warning if the motion was worth compiling but was interpreted; None otherwise."""
         if self.why_interpreted is None:
             return None
         return f"Every step was interpreted, which is slow, because {self.why_interpreted}."

@@ -28,19 +28,19 @@ DEFAULT = ("coordinates", "forces", "drift", "energy")
 """Groups of curves that are drawn if no names are given."""
 
 FORCES, TORQUES = ("x", "y", "z", "across", "length", "height"), ("angle", "tilt", "turn")
-"""Rows of joints, without their numbers, whose multipliers are forces in N and torques in N m."""
+"""Names of joint rows, without trailing numbers, whose multipliers are forces in N, and torques in N m."""
 
 MOST_POINTS = 4000
 """Largest number of instants in the figure of a notebook's table."""
 
 
 class ShownMotion(RecordedMotion):
-    """Texts, tables and figures of `Trajectory`, which has the entries that they show."""
+    """Texts, tables and figures of a motion, whose data are in the derived class `Trajectory`."""
 
     # -- figures -----------------------------------------------------------------------------------
 
     def plot(self, *names: str, ax: Any = None, label: str = "") -> Any:
-        """Draw quantities over time, those of one kind and unit in one panel, with the events of the motion.
+        """Draw quantities and events over time; quantities of the same kind and unit share a panel.
 
         Parameters
         ----------
@@ -49,7 +49,7 @@ class ShownMotion(RecordedMotion):
             energy, error. If none is given: coordinates, forces, drift and energy, as far as there are any.
         ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given. On axes with
             the curves of another motion the colour cycle continues.
-        label : of this motion, for the legend of a figure of several; of several curves it stands behind each name
+        label : name of this motion in the legend, for figures of several motions; it follows the name of each curve
 
         Returns
         -------
@@ -106,7 +106,7 @@ class ShownMotion(RecordedMotion):
         yield curve("error_bound", self.error_bound, "error bound", "kg^½ m/s²", log=True)
 
     def _groups(self, known: Mapping[str, Curve]) -> dict[str, list[str]]:
-        """Return the names of curves by group; curves of nothing but NaN belong to no group."""
+        """Return the names of curves by group; a curve that holds only NaN belongs to no group."""
 
         def of(*beginnings: str, what: str = "") -> list[str]:
             return [
@@ -135,7 +135,7 @@ class ShownMotion(RecordedMotion):
         Parameters
         ----------
         problem : name, Problem or System that is drawn; the problem that was simulated if not given
-        sketch : Sketch or callable (q, parameters) -> shapes, drawn instead
+        sketch : Sketch or callable (q, parameters) -> shapes, drawn instead of the problem's own sketch
         """
         return animated(self, problem, sketch)
 
@@ -165,7 +165,7 @@ class ShownMotion(RecordedMotion):
 
     @property
     def method_words(self) -> str:
-        """Formulation and solver in words, with those that replaced them where contacts stick."""
+        """Formulation and solver in words, with the pairs that replaced them where contacts stick."""
         others = " and ".join(self.meta.get("stand_ins", ()))
         pair = f"{self.meta.get('formulation', '?')} by {self.meta.get('solver', '?')}"
         return f"{pair} ({others} where contacts stick)" if others else pair
@@ -180,7 +180,7 @@ class ShownMotion(RecordedMotion):
         return f"accelerations certified: {worst.words}" if known else ""
 
     def _inexact(self) -> str:
-        """Return the largest estimated error of a coordinate; "" where none is known."""
+        """Return the largest estimated error of a coordinate in words; "" where no error is known."""
         error = np.where(np.isfinite(self.error_estimate), self.error_estimate, -1.0)
         i = int(np.argmax(error)) if len(error) else -1
         return f"estimated error up to {error[i]:.2g} ({self.coordinates[i]})" if i >= 0 and error[i] >= 0 else ""
@@ -199,7 +199,7 @@ class ShownMotion(RecordedMotion):
         return display.table(title, rows, below=self._figure(title))
 
     def _figure(self, title: str) -> str:
-        """Return the coordinates over time as an image; "" where there is nothing to see."""
+        """Return the coordinates over time as an image; "" where there is nothing to draw."""
         if len(self.t) < 2 or not np.isfinite(self.q).any():
             return ""
         every = -(-len(self.t) // MOST_POINTS)

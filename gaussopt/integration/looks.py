@@ -1,4 +1,4 @@
-"""Positions at the steps of a motion, recorded or not, and their differences from another motion."""
+"""Positions at the steps of a motion, recorded or not, and their differences from those of another motion."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 from gaussopt.core.arrays import Matrix, Vector
 
 MOST = 2**24
-"""Largest count of numbers kept of the positions of a motion; a longer motion is computed again for a comparison."""
+"""Largest number of floats kept as positions of a motion; a longer motion is computed again for a comparison."""
 
 BLOCK = 2**18
-"""Approximate count of numbers that are collected, positions or states of generated code, before they are handed on."""
+"""Approximate number of floats (positions, or states of generated code) that are collected before being passed on."""
 
 SAME = 1e-13
-"""Difference up to which instants are equal, relative to 1 s + t: a continuation counts steps from another origin."""
+"""Difference, relative to 1 s + t, up to which instants count as equal: a continuation rounds them differently."""
 
 
 class Looks:
-    """Takes the positions at the steps of a motion, one by one or many at once, and hands them on in blocks.
+    """Collects positions at the steps of a motion, one by one or many at once, and passes them to `take` in blocks.
 
     Attributes
     ----------
-    between : whether positions within the steps of an adaptive method are taken, too, at the instants that are `due`
+    between : whether to take positions within the steps of an adaptive method, too, at the instants that `due` returns
     """
 
     between = False
@@ -46,7 +46,7 @@ class Looks:
             self.take(t, q)
 
     def flush(self) -> None:
-        """Hand on the collected states."""
+        """Pass on the collected states."""
         if self._t:
             t, q = np.array(self._t), np.array(self._q)
             self._t, self._q = [], []
@@ -61,16 +61,16 @@ class Looks:
 
 
 class Steps(Looks):
-    """The positions of a motion.
+    """Keeps the positions of a motion.
 
     Parameters
     ----------
-    most : largest count of numbers kept; if there are more, none are kept
+    most : largest number of floats that are kept; if there are more, no positions are kept
 
     Attributes
     ----------
     low, high : (n,), smallest and largest coordinates; empty before the first block
-    fastest : largest speed, the norm of the mean velocity of a step
+    fastest : largest norm of the mean velocity over a step
     whole : whether all positions were kept
     """
 
@@ -122,7 +122,7 @@ class Differences(Looks):
     Parameters
     ----------
     mine : Steps, the reference motion
-    between : whether to look between steps, too, where the reference motion has states
+    between : whether to compare within steps, too, at the instants of the reference motion
     ahead : callable that computes more of the reference motion and returns False at its end; None if it is complete
 
     Attributes

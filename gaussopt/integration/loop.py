@@ -17,19 +17,19 @@ Progress = Callable[[float], None]
 
 
 class MotionLoop:
-    """One motion from a state to the end, by any kind of advance.
+    """Takes a motion from a state to its end, by any kind of advance.
 
     Parameters
     ----------
     advance : Advance, takes the steps and holds the state that the motion has reached
     progress : called with the fraction done, or None
-    too_long : function of the instant or None, asked after every step whether to begin the motion anew as machine
-        code; if so, the loop ends there with `left` set
+    too_long : function of the instant, called after every step, or None; where it returns True, the loop ends with
+        `left` set, for the motion to begin anew as machine code
 
     Attributes
     ----------
-    kept : mark where a continuation begins: before the last step, which the end may have shortened; with an adaptive
-        method at the end
+    kept : mark at which a continuation begins: at the end for an adaptive method, otherwise before the last step, which
+        the end of the motion may have shortened
     """
 
     def __init__(

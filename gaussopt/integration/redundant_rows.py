@@ -1,9 +1,9 @@
-"""Redundant rows at states off the constraints: the distance from these decides which singular values count.
+"""Redundant rows at states off the constraints: the distance from the constraints decides which singular values count.
 
 Rows that are linearly dependent where the constraints hold are dependent elsewhere only up to the position error: with
-an error of 2e-10, a singular value that should be zero is 3e-14, which is more than rounding error. Counting such a row
-as independent divides its contradiction of the other rows, some 1e-10, by 3e-14. So rows whose singular values do not
-exceed the change of J on the way back to the constraints count as dependent, as they are where the constraints hold.
+an error of 2e-10, a singular value that should be zero is 3e-14, which is more than rounding error. If it counted, the
+contradiction between the rows, about 1e-10, would be divided by 3e-14. Therefore singular values that do not exceed the
+change of J between the state and the nearest state on the constraints count as zero, as they are zero there.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ DOUBTFUL = 1e-4
 """Singular value, relative to the largest, below which rows may be redundant."""
 
 AGREES = 0.1
-"""Part of a contradiction that may remain on the constraints for the distance from them to count as its only cause."""
+"""A contradiction is due to the distance from the constraints if at most this fraction of it remains on them."""
 
 MARGIN = 4.0
-"""Factor by which a singular value must exceed the change of J to count."""
+"""Factor by which a singular value must exceed the change of J to count as nonzero."""
 
 
 def agreeing(
@@ -37,9 +37,9 @@ def agreeing(
     Parameters
     ----------
     step : StepData, of the state; dense
-    J, r : (m, n), (m,), first rows of the step, with any right-hand side
-    without_rounding : whether to drop singular values at rounding level, too, for a caller that measures singular
-        values in other units and might count them
+    J, r : (m, n), (m,), the first m rows of the step, with any right-hand side
+    without_rounding : whether to drop singular values at rounding level, too, for a caller that scales the rows
+        differently and might count them
     """
     if not len(J) or step.q is None or step.v is None:
         return None
@@ -98,7 +98,7 @@ def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
 
 
 def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
-    """Return singular vectors and values of the rows that count, and the units of coordinates and rows."""
+    """Return U, s and V^T of the scaled rows without zero singular values, and the scales of coordinates and rows."""
     d, row = equilibrate(step.M, step.J)
     U, s, Vt = np.linalg.svd(step.J * d * row[:, None], full_matrices=False)
     counts = ~rounded(U, s, rounding(step.n, step.m), row_noise(step, d, row))

@@ -38,13 +38,13 @@ class Mark:
     memory: Mapping[str, Any] = field(default_factory=dict)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return plain data, as JSON holds it; numbers are restored bit for bit."""
+        """Return the mark as plain JSON data, from which `of` restores every number bit for bit."""
         found: dict[str, Any] = json.loads(json.dumps({x: getattr(self, x) for x in self.__slots__}, default=_plain))
         return found
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Mark:
-        """Make a mark from plain data; raises LookupError, TypeError or ValueError where they describe no mark."""
+        """Make a mark from plain data; raises LookupError, TypeError or ValueError if they do not describe a mark."""
         found = cls(**data)
         q, v = (np.array(x, dtype=np.float64) for x in (found.q, found.v))
         if not q.shape == v.shape == (len(q),):

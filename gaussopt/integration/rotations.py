@@ -1,17 +1,17 @@
 """Angular velocities in place of the rates of unit quaternions, for steps at velocity level.
 
-Steps of the rates e' themselves lose speed: |e'| stays while |e| grows, or |e'| shrinks where e is put back to unit
-length, by about dt |omega|^2 / 8 in a unit of time. With e' = E(e)^T omega / 2 (`gaussopt.bodies.space`) the rates v
-are T(q) w, where w, (p,), holds the angular velocities omega in the frame of the ground, and
+Time steps with the rates e' as unknowns slow a rotation down: |e'| is constant while |e| grows, or |e'| shrinks where e
+is normalised, at a relative rate of about dt |omega|^2 / 8. With e' = E(e)^T omega / 2 (`gaussopt.bodies.space`) the
+rates v are T(q) w, where w, (p,), holds the angular velocities omega in the frame of the ground, and
 
     T^T M T w' = T^T (Q - h - M b + J^T lam + J_N^T lam_N + J_T^T lam_T),   b = T' w = -|e'|^2 e,
 
-in which the rows e . e = 1 do nothing. A constant omega moves e along a great circle,
+in which the forces of the rows e . e = 1 vanish. A constant omega moves e along a great circle,
 
     e(h) = cos(h |e'|) e + sin(h |e'|) e' / |e'|,
 
 so that a body turns about a principal axis at a constant rate in steps of any length, and a ball changes its spin by
-the torques alone. For other bodies T^T M T at the begin of a step would cost an order: see `force_between`.
+the torques alone. For other bodies, taking T^T M T only at the start of a step costs one order: see `force_between`.
 Compare J. C. Simo, K. K. Wong, "Unconditionally stable algorithms for rigid body dynamics that exactly preserve energy
 and momentum", Int. J. Numer. Methods Eng. 31, 1991.
 """
@@ -34,7 +34,7 @@ class Rotations:
 
     Parameters
     ----------
-    quaternions : number of the equality row that keeps each quaternion at unit length, and its four coordinates
+    quaternions : for each quaternion, numbers of the row that keeps its length at 1, and of its four coordinates
     n, m : numbers of coordinates and equality rows
 
     Attributes
@@ -50,7 +50,7 @@ class Rotations:
         self._omega = np.searchsorted(self._kept, self._e[:, 1:])
 
     def moved(self, q: Vector, v: Vector, h: float) -> tuple[Vector, Vector]:
-        """Return positions and rates, (n,) each, after a time h at constant w, with the rates v at the begin."""
+        """Return positions and rates, (n,) each, after a time h at constant w, from positions q and rates v."""
         if not self._any:
             return q + h * v, v
         e = q[self._e]
@@ -88,7 +88,7 @@ class Rotations:
         return b
 
     def force(self, step: StepData) -> Vector:
-        """Return T^T (Q - h - M b), (p,), of a step with its state."""
+        """Return T^T (Q - h - M b), (p,), for step data that hold their state (q, v)."""
         if not self._any:
             return step.force
         assert step.q is not None
@@ -96,12 +96,12 @@ class Rotations:
         return self._times(step.q, step.force - step.M @ self.bias(step.q, step.v))
 
     def force_between(self, begin: StepData, between: StepData, rate: Vector) -> Vector:
-        """Return the force of a state within a step, and what its mass T^T M T takes less than that at the begin.
+        """Return the force at a state within a step plus (T^T M T at the start - T^T M T at the state) w', (p,).
 
         Parameters
         ----------
-        begin : the reduced step at the begin
-        between : the step of the state
+        begin : the reduced step data at the start
+        between : the step data at the state, not reduced
         rate : w', (p,)
         """
         force = self.force(between)
@@ -111,11 +111,11 @@ class Rotations:
         return force + (begin.M - self._mass(between.q, between.M)) @ rate
 
     def without_units(self, rows: Vector | None) -> Vector | None:
-        """Return values of the equality rows without those of the rows of unit length."""
+        """Return values of the equality rows without the rows that keep quaternions at unit length."""
         return rows[self.rows] if self._any and rows is not None else rows
 
     def with_units(self, rows: Vector | None) -> Vector | None:
-        """Return forces of all equality rows; those of the rows of unit length are zero."""
+        """Return forces of all equality rows, which are zero in the rows that keep quaternions at unit length."""
         if not self._any or rows is None:
             return rows
         found = np.zeros(self._m)
@@ -123,7 +123,7 @@ class Rotations:
         return found
 
     def reduced(self, step: StepData) -> StepData:
-        """Return the step of w in place of v, whose Q - h is `force`."""
+        """Return the step data for w in place of v, with `force` as Q - h."""
         if not self._any:
             return step
         q, v = step.q, step.v
@@ -148,7 +148,7 @@ class Rotations:
         return 0.5 * (found + found.T)
 
     def _times(self, q: Vector, X: Matrix, *, sizes: bool = False) -> NDArray[np.float64]:
-        """Return X T, (..., p), for rows X, (..., n); `sizes` takes the absolute values of T."""
+        """Return X T, (..., p), for rows X, (..., n); if `sizes`, with the absolute values of the entries of T."""
         E = 0.5 * spin_rows(q[self._e], 1.0)
         found = X[..., self._kept]
         found[..., self._omega] = np.einsum("bij,...bj->...bi", np.abs(E) if sizes else E, X[..., self._e])

@@ -1,15 +1,15 @@
 """Detection of singular positions, where rows of the constraints become dependent, close to a motion.
 
 At such a position a mechanism may have several branches, the equations of motion do not determine which one continues,
-and a step of any method may jump between branches while every residual is small. At every step of an interpreted
-motion, every recorded state of a compiled one, and within every compiled step of an adaptive method, the distance of
-each row from those before it is watched: as the sine of an angle (`Certificate.independence`), and relative to its
-usual value in this motion, because rows may vanish. Between two states it is estimated: these numbers fall and rise
-about linearly close to a singular position, so that the lines through two states before and two after meet near zero.
-Where the rows change so much over an interpreted step (by the difference between its ends or by their rate there) that
-its ends may lie on both sides of a singular position, states within the step are looked at, too, and more of them next
-to a state that is nearly singular; the same is done in compiled steps of adaptive methods. In a compiled motion of
-constant steps a position approached and left within less than two recorded intervals on either side is missed.
+and a step of any method may jump between branches while every residual is small. Therefore the distance of each row
+from the span of the rows before it is monitored at every step of an interpreted motion, at every recorded state of a
+compiled motion, and within every compiled step of an adaptive method: as the sine of an angle
+(`Certificate.independence`), and relative to its usual value in this motion, because rows may vanish. Close to a
+singular position it falls and rises almost linearly in time: the lines through two states before and through two after
+meet near zero. If the rows change so much over an interpreted step (by the difference between its ends or by their rate
+there) that a singular position may lie between its ends, states within the step are examined, too, and more of them
+next to a nearly singular state; the same is done in compiled steps of adaptive methods. In a compiled motion with
+constant steps, a position is missed if the motion approaches or leaves it within less than two recorded intervals.
 """
 
 from __future__ import annotations
@@ -42,40 +42,40 @@ STOPPED = (
 )
 
 LOOKS, MOST_LOOKS = 16, 400
-"""Least and largest number of parts of a long step, at whose ends the rows are looked at."""
+"""Smallest and largest number of parts into which a long step is divided; the rows are examined at their ends."""
 
 CLOSER = 8
-"""Number of parts into which such a part is divided next to a state that is nearly singular."""
+"""Number of smaller parts into which such a part is divided next to a state that is nearly singular."""
 
 UNEVEN = 4.0
-"""Factor by which the change of rows in a part of a step may exceed the average: a position within the part is at most
-half of that change away from the nearer end."""
+"""Factor by which the change of the rows over one part of a step may exceed the average over all parts; at a position
+within the part the rows differ from the rows at the nearer end by at most half of that change."""
 
 TURN = 0.2
 """Intended change of unit rows over a part of a long step, which determines the number of parts."""
 
 MOMENT = 1e-3
-"""Part of a step over which the rate of the rows at its end is taken."""
+"""Fraction of a step over which the rate of the rows at its end is taken as a difference quotient."""
 
 APART = 20.0
-"""Number of usual intervals between nearly singular states beyond which they belong to different passages."""
+"""Number of median intervals between nearly singular states beyond which they belong to different passages."""
 
 MOST_INSTANTS = 8
 """Largest number of instants that a sentence names."""
 
 SAMPLES = 101
-"""Number of evenly spaced instants of a motion from which the usual distance of a row is taken."""
+"""Number of evenly spaced instants of a motion over which the usual distance of a row is the median."""
 
 ABRUPT = 1.0
-"""Change of velocity within one step, relative to the largest velocity of the motion, that no step resolves."""
+"""Change of velocity within one step, relative to the largest velocity of the motion, that causes a warning."""
 
 
 class SingularWatch:
-    """Distances of rows from the rows before them at recorded states, collected while a motion is computed.
+    """Collects the distances of rows from the span of the rows before them while a motion is computed.
 
-    All are kept as reciprocal squares, as in certificates: of the sine, (N,), and of distances, (N, m).
-    `stop` tells whether a motion ends at a nearly singular state; `idle` that no warning is wanted, so that no states
-    between steps are looked at.
+    They are kept as reciprocal squares, as in certificates: of the sines, (N,), and of the distances, (N, m). If `stop`
+    is true, the motion ends at a nearly singular state. If `idle` is true, no warning is wanted, and no states within
+    steps are examined.
     """
 
     def __init__(self, stop: bool = False) -> None:
@@ -89,7 +89,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore")
     def distance(self, independence: float, closeness: Vector | None) -> float:
-        """Return the distance from a singular position: by the angle, or relative to the largest distances so far."""
+        """Return the smaller of the sine and the distances of the rows relative to their largest values so far."""
         if closeness is None or not len(closeness):
             return math.inf
         known = self._farthest if len(self._farthest) == len(closeness) else closeness
@@ -134,11 +134,11 @@ class SingularWatch:
     def between(
         self, step: StepData, independence: float, earlier: Callable[[float, Vector, Vector], StepData] | None = None
     ) -> list[tuple[float, Vector, Vector]]:
-        """Return states (t, q, v) within the step from the previous state to this one if it may pass a singular state.
+        """Return states (t, q, v) within the step from the previous state to this one; [] if none can be singular.
 
-        The states lie on the cubic through positions and velocities at the ends. Singular values change by no more than
-        rows do. `earlier` returns the step data of a state a moment before, which give the rate of the rows: after a
-        step in which a mechanism makes a whole turn the rows may have returned to their old values.
+        The states lie on the cubic through positions and velocities at the ends. The test uses that singular values
+        change by no more than the rows. `earlier` evaluates a state shortly before this one for the rate of the rows:
+        after a step in which a mechanism makes a whole turn, the rows themselves may have their old values again.
         """
         assert step.q is not None
         assert step.v is not None
@@ -146,7 +146,7 @@ class SingularWatch:
         least = min(independence, least)
         t, q, v, before = step.t, step.q, step.v, self._before
         if before is None or not t > before[0]:
-            again = before is not None and t == before[0]  # the state was corrected, and its rows have the same rate
+            again = before is not None and t == before[0]  # a corrected state, whose rows have the same rate
             self._before = t, q, v, least, rows, before[-1] if before is not None and again else 0.0
             return []
         t0, q0, v0, s0, rows0, speed0 = before
@@ -165,7 +165,7 @@ class SingularWatch:
         return self._within(np.arange(1, parts) / parts)
 
     def closer(self, distances: Sequence[float]) -> list[tuple[float, Vector, Vector]]:
-        """Return more states of the same step, next to states of `between` that are nearly singular by `distances`."""
+        """Return more states of the same step, next to those states of `between` whose `distances` are small."""
         *_, parts, small = self._step
         parts *= CLOSER
         middles = CLOSER * (1 + np.flatnonzero(np.array(distances) < small))
@@ -177,8 +177,8 @@ class SingularWatch:
         return [(t0 + x * h, *within_step(h, before, after, x)) for x in parts]
 
     def _in_proportion(self, step: StepData) -> tuple[Matrix, float]:
-        """Return rows relative to their greatest lengths so far, and the least such length; zero rows do not count."""
-        # With plain masses a coordinate whose mass is rounding error would turn the rows at every step.
+        """Return rows divided by their greatest lengths so far, and the least resulting length, without zero rows."""
+        # If scaled by its mass alone, a coordinate whose mass is rounding error would turn the rows at every step.
         scaled = step.J * coordinate_scale(step.M, step.J)
         lengths = np.linalg.norm(scaled, axis=1)
         known = self._longest if len(self._longest) == len(lengths) else np.zeros(len(lengths))
@@ -189,7 +189,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def sentence(self) -> str | None:
-        """Return a warning about the motion, None if it kept away from singular positions."""
+        """Return a warning about the motion; None if it did not come close to a singular position."""
         self._pack()
         if not self._blocks:
             return None
@@ -199,7 +199,7 @@ class SingularWatch:
         t, first = np.unique(t, return_index=True)  # states between steps may be noted after those at their ends
         angles, closeness = angles[first], closeness[first]
         usual = usual_closeness(t, closeness)
-        # For most motions the largest values suffice; the other motions are examined more closely.
+        # For most motions this quick test of the largest values suffices.
         if angles.max() < NEAR**-2 and (closeness.max(axis=0) < NEAR**-2 * usual).all():
             return None
         return singular_sentence(t, np.fmin(angles**-0.5, beside_usual(closeness, usual)))
@@ -214,30 +214,30 @@ def near(t: Vector, angles: Vector, closeness: Matrix) -> NDArray[np.bool_]:
 
 
 def within_step(h: Any, before: tuple[Any, Any], after: tuple[Any, Any], x: float) -> tuple[Any, Any]:
-    """Return position and velocity at the part x of a step of length h, on the cubic through (q, v) at both ends."""
+    """Return q by cubic Hermite and v by linear interpolation at the fraction x of a step of length h."""
     (q0, v0), (q, v) = before, after
     place = q0 + h * x * v0 + (3 * (q - q0) - h * (2 * v0 + v)) * x**2 + (2 * (q0 - q) + h * (v0 + v)) * x**3
     return place, (1 - x) * v0 + x * v
 
 
 def usual_closeness(t: Vector, closeness: Matrix) -> Vector:
-    """Return the median over the time of a motion, (m,); infinite for rows that are redundant all the time."""
+    """Return the median of `closeness` over the time of a motion, (m,); infinite for rows that are always redundant."""
     even = np.searchsorted(t, np.linspace(t[0], t[-1], SAMPLES)).clip(0, len(t) - 1)
     middle = np.sort(closeness[even], axis=0)[SAMPLES // 2]  # NaN is sorted last
     return np.where(middle < REDUNDANT**-2 * middle.min(), middle, np.inf)
 
 
 def beside_usual(closeness: Matrix, usual: Vector) -> Vector:
-    """Return distances of rows relative to their usual values, the smallest of each state: (N, m) to (N,).
+    """Return the smallest distance of a row, relative to the usual distance of that row, at each of N states, (N,).
 
-    A vanishing row has no direction, and no longer counts as a row. Rows that are always redundant do not count.
+    It falls to zero for a vanishing row, too, which has no angle. Rows that are always redundant do not count.
     """
     counted = np.isfinite(usual)
     return np.asarray(np.fmin.reduce((usual[counted] / closeness[:, counted]) ** 0.5, axis=1, initial=np.inf))
 
 
 def singular_sentence(t: Vector, independence: Vector) -> str | None:
-    """Return a warning if independences, NaN where unknown, at instants t, (N,), are near zero; None otherwise."""
+    """Return a warning if the independence, NaN where unknown, at instants t, (N,), comes near zero; None otherwise."""
     known = np.isfinite(independence)
     t, s = t[known], independence[known]
     if not len(s) or not s.min() < NEAR:
@@ -270,7 +270,7 @@ def _others(found: list[tuple[float, float]], worst: float) -> str:
 
 
 def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
-    """Return where the lines through the states before and after an interval meet, if inside it: value, instant."""
+    """Return value and instant where the lines through points k-1, k and k+1, k+2 meet; inf if outside k to k+1."""
     if k < 1 or k + 2 >= len(s) or not (t[k - 1] < t[k] < t[k + 1] < t[k + 2]):
         return math.inf, float(t[k])
     down, up = (s[k] - s[k - 1]) / (t[k] - t[k - 1]), (s[k + 2] - s[k + 1]) / (t[k + 2] - t[k + 1])
@@ -285,7 +285,7 @@ def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
 def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, rest: float = 0.0, fastest: float = 0.0) -> str | None:
     """Return a warning of accelerations that are too large for the steps and exceed `rest`; None if there are none.
 
-    The states are those at the ends of all steps, or `fastest` gives the largest speed at the others.
+    The states are those at the ends of all steps, or `fastest` is the largest speed at the ends that are left out.
     """
     if len(t) < 2:
         return None

@@ -35,7 +35,7 @@ class Settling:
         self._tolerance, self._best, self.lost = tolerance, math.inf, False
 
     def ended(self, size: float, reach: float) -> bool:
-        """Tell whether a residual is small enough for entries up to `reach`; set `lost` if it has grown too much."""
+        """Tell whether a residual is small enough for unknowns up to `reach`; set `lost` if it has grown too much."""
         goal = self._tolerance * (1.0 + reach)
         ended = settled(size, goal, self._best)
         self.lost = not (ended or size <= LOST * self._best)
@@ -44,7 +44,7 @@ class Settling:
 
 
 class _Inactive:
-    """Default of a stabilisation that changes neither equations nor states."""
+    """Base of the stabilisations: by default they change neither equations nor states."""
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
         return step
@@ -102,7 +102,7 @@ class Baumgarte(_Inactive):
 
 @dataclass(frozen=True)
 class Projection(_Inactive):
-    """Projection of every step's end onto the constraints, to the nearest state in the mass metric.
+    """Projection of the state after every step onto the constraints, to the nearest state in the mass metric.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Projection(_Inactive):
         return q, self.velocities(system, t, q, v)
 
     def velocities(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> Vector:
-        """Return v after one linear step on phi'(q, v) = 0, (n,), at unchanged positions."""
+        """Return v, (n,), after one Newton step on phi'(q, v) = 0 at unchanged positions."""
         rate = system.velocity_residual(t, q, v)
         if rate is None or not len(rate):
             return v
@@ -167,14 +167,14 @@ def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
 
 
 def _least_agreed(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> Vector:
-    """Return the smallest x for rows of the step; redundant rows count as redundant off the constraints, too."""
+    """Return the smallest x with J x = r; rows that are redundant on the constraints count as redundant here, too."""
     x, least = _least_motion(step.M, J, r)
     found = agreeing(system, step, J, r, without_rounding=True) if least < DOUBTFUL else None
     return x if found is None else least_motion(step.M, *found)
 
 
 def _least_motion(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
-    """Return the smallest x, and the smallest singular value that counts, relative to the largest."""
+    """Return the smallest x with J x = r, and the smallest nonzero singular value, relative to the largest."""
     if is_sparse(M):
         return nearest_sparse(M, J, r), 1.0  # type: ignore[arg-type]
     L = cholesky(M)
@@ -204,8 +204,8 @@ class ContactSurface(AbstractSystem):
     Parameters
     ----------
     system : AbstractSystem
-    whole : (t, q, v) -> StepData, that of all contacts
-    closed, sticking : numbers of contacts
+    whole : (t, q, v) -> StepData with all contacts
+    closed, sticking : numbers of the closed and of the sticking contacts
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The instants of a motion of constant steps, and those that are recorded."""
+"""The instants of a motion with constant steps, and the recorded instants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gaussopt.core.endings import SLIVER
 
 @dataclass(frozen=True)
 class TimeGrid:
-    """Steps of length dt from begin to end; the last one may be shorter.
+    """Steps of length dt from begin to end; the last step may be shorter.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class TimeGrid:
         return self.at(np.append(np.arange(0, self.steps, self.every), self.steps))
 
     def at(self, steps: NDArray[np.int64]) -> Vector:
-        """Return the instants at which these numbers of steps are done, s."""
+        """Return the instants after these numbers of steps, s."""
         return np.where(steps >= self.steps, self.end, self.begin + steps * self.dt)
 
     @property

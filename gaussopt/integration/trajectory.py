@@ -65,7 +65,7 @@ class WorstCertificate:
 
     @property
     def words(self) -> str:
-        """A bound for all accelerations: the largest error, or the floor below which rounding hides it."""
+        """The bound for the errors of all accelerations in words, or the rounding floor if the bound is below it."""
         if self.error_bound <= self.rounding_floor:
             return f"error at most {self.rounding_floor:.2g} (mass norm), the rounding floor"
         return f"relative error at most {self.relative_error:.2g}"
@@ -90,16 +90,16 @@ class Trajectory(ShownMotion):
     position_drift, velocity_drift : (N,)
         Largest constraint residuals at position and velocity level; NaN where the system does not give them.
     kinetic, potential, power : (N,)
-        Energies in J and the power of the non-conservative forces in W; NaN where not given.
+        Energies in J and the power of the non-conservative forces in W; NaN where the system does not give them.
     lam_N, lam_T : (N, k), (N, k, d)
-        Contact forces, N; zero at open contacts. Negative lam_N: a two-sided contact bears on its other wall.
+        Contact forces, N; zero at open contacts, negative lam_N where a two-sided contact bears on its other wall.
     gap, slip : (N, k), (N, k, d)
         Gaps in m, slip velocities in m/s.
     mode : (N, k)
         0 open, 1 sliding, 2 sticking.
     forces_unique : (N,), bool
         Whether lam, lam_N and lam_T are unique for the acceleration. Where they are not, as for two sticking contacts
-        of one body, only their resultant has a meaning; the message names them.
+        of one body, only their resultant has a meaning; the message names these forces.
     integrals : dict of (N,)
         Integrals by name, from the start of the motion to each recorded instant.
     events : tuple of dict
@@ -117,8 +117,8 @@ class Trajectory(ShownMotion):
     worst : WorstCertificate
     timing : seconds by part, summed over the run
         `prepare` and `compile`; `model` (equations), `build`, `setup`, `update`, `solve`, `recover` and `verify` of
-        single steps, where `solve` holds all of the steps in compiled loops, and `backend` is a part of it; `events`,
-        finding and passing them; `record`; and `integration`, all other time of the loop. They add up to `total`.
+        single steps (in compiled loops, `solve` is the time of whole steps); `events`, finding and passing events;
+        `record`; and `integration`, all other time of the loop. They add up to `total`; `backend` is a part of `solve`.
     meta : settings of the run
         Its entry `steps` counts the steps of the method up to the last instant reached, recorded or not; for an
         adaptive method these are its accepted steps, also where dt is the recording interval.
@@ -161,7 +161,7 @@ class Trajectory(ShownMotion):
     problem: Any = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the entries to pickle: without the problem, whose functions may be those of an interactive session."""
+        """Return the entries to pickle, without the problem, whose functions may be from an interactive session."""
         return {**self.__dict__, "problem": None}
 
     @property
@@ -273,12 +273,12 @@ class Trajectory(ShownMotion):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
-        """Read a file of `save` after verifying its checksum; files without one: see `gaussopt.storage.netcdf.read`.
+        """Read a file that `save` wrote, verifying its checksum; if it has none, see `gaussopt.storage.netcdf.read`.
 
         Raises
         ------
         BadInput
-            If the file is missing, damaged or no trajectory.
+            If the file is missing, damaged or not a trajectory.
         """
         data = netcdf.read(path, "a trajectory file")
         try:

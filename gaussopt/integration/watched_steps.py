@@ -1,8 +1,8 @@
 """Events and integrals that a user requests of a motion without contacts.
 
-Both evaluate the path within each step of the method, recorded or not, and change nothing in the motion. The path is
-the method's own where its steps are too long for the quintic through positions, velocities and accelerations at their
-ends. An integral sums its function along that path by Gauss's rule.
+Both evaluate the path within each step of the method, recorded or not, and do not change the motion. The path is the
+quintic through positions, velocities and accelerations at the ends of the step or, where the step is too long for the
+quintic, the interpolant of the method. Integrals along that path are computed by Gauss-Legendre quadrature.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Dense = Callable[[], Callable[[float], Vector] | None]
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """An instant within a step at which events occur: the state, their numbers, and whether the motion ends there."""
+    """An instant within a step at which events occur: the state, the events' numbers, whether the motion ends there."""
 
     t: float
     q: Vector
@@ -40,7 +40,7 @@ class Crossing:
 
 
 class _Straight:
-    """An empty set of angles, for steps in which none are watched."""
+    """The angles on which gaps depend: none, because there are no contacts."""
 
     least, periodic = 1, 0
 
@@ -63,7 +63,7 @@ class WatchedSteps:
 
     Attributes
     ----------
-    sums : (integrals,), up to the beginning of the latest step
+    sums : (number of integrals,), the integrals up to the beginning of the latest step
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class WatchedSteps:
         self._last: Sample | None = None
 
     def begin(self, t: float, q: Vector, v: Vector, a: Vector) -> None:
-        """Start the motion: every event is watched from its present side."""
+        """Start the motion: every event waits for a change of the present sign of its function."""
         for integral in self._integrals:
             integral.value(t, q, v)
         self._sides = [math.copysign(1.0, event.value(t, q, v)) for event in self._events]
@@ -96,7 +96,7 @@ class WatchedSteps:
         self.sums = np.array(memory["sums"], dtype=np.float64)
 
     def _value(self, i: int, t: float, q: Vector, v: Vector) -> float:
-        """Return the value of an event, positive on the side from which it is watched."""
+        """Return the value of an event function, with the sign that makes it positive before the event."""
         event = self._events[i]
         return (-event.direction or self._sides[i]) * event.value(t, q, v)
 
@@ -170,7 +170,7 @@ class WatchedSteps:
             self._live[hits] = False
 
     def _first(self, step: StepInterior) -> tuple[float, list[int]] | None:
-        """Return the time of the first events, after the beginning of a step, and their numbers; None if none occur."""
+        """Return the time of the first events, from the start of the step, and their numbers; None if none occur."""
 
         def at(s: float) -> Sample:
             return self._sample(step.before.t + s, *step.state(s), step.before.a)
@@ -197,7 +197,7 @@ class WatchedSteps:
             return low
         if float(at(high).values[i]) >= 0.0:
             return high
-        from scipy.optimize import brentq  # takes a third of a second: not imported without events
+        from scipy.optimize import brentq  # imported only if there are events, because it takes a third of a second
 
         accuracy = TOLERANCES.instant * (1.0 + abs(t))
         return float(brentq(lambda s: float(at(s).values[i]), low, high, xtol=accuracy, rtol=8.9e-16))

@@ -20,7 +20,7 @@ LIBRARY = {
         "expm1", "log", "log10", "log1p", "log2", "erf", "erfc", "hypot", "copysign", "pow", "fmod",
     )
 } | {"gamma": "tgamma", "lgamma": "lgamma"}  # fmt: skip
-"""Names in the C library of functions of Python's math module, which calls the same functions."""
+"""Functions of Python's math module and the functions of the C library that they call."""
 
 CONSTANTS = {"pi": 3.141592653589793, "e": 2.718281828459045, "inf": float("inf"), "nan": float("nan")}
 
@@ -58,11 +58,11 @@ class Unit(ABC):
 
 
 class Arithmetic:
-    """Operations at the end of a block; flags apply to operations on floats."""
+    """Appends operations to a block; `flags` apply to operations on floats."""
 
     def __init__(self, unit: Unit, function: ir.Function, flags: tuple[str, ...]) -> None:
         self._unit, self._function, self._flags = unit, function, flags
-        # Variables live in slots at the entry, which LLVM turns into registers.
+        # Variables are stack slots of the entry block, which LLVM turns into registers.
         self._entry = ir.IRBuilder(function.append_basic_block("entry"))
         self._b = ir.IRBuilder(function.append_basic_block("body"))
 
@@ -92,7 +92,7 @@ class Arithmetic:
         raise untranslated(op)
 
     def _power(self, x: ir.Value, n: int) -> ir.Value:
-        """Return a whole power by repeated multiplication."""
+        """Return an integer power by repeated multiplication."""
         b, found, size = self._b, None, abs(n)
         while size:
             if size % 2:

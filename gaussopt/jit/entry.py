@@ -1,7 +1,7 @@
 """Calls of machine code from Python, through ctypes; they release the interpreter's lock.
 
 Arguments take places of eight bytes, one after the other: a number takes one place; an array takes places for the
-address of its first entry and for its shape; a record takes those of its fields. The result takes the first one or two.
+address of its first entry and for its shape; a record takes the places of its fields. Results go to the first places.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def address_of(array: NDArray[Any]) -> int:
 
 
 class _Record:
-    """Places of a record; those of the latest record are kept, because most calls pass the same record."""
+    """Appends the places of a record; the latest places are cached, because most calls pass the same record."""
 
     def __init__(self, fields: Sequence[Taker]) -> None:
         self._fields = fields
@@ -114,7 +114,7 @@ def annotation_name(annotation: Any) -> str:
 
 
 def _results(annotation: str) -> str:
-    """Return the format of a function's result: nothing, a number, or two."""
+    """Return the format of a function's result: nothing, one number, or two numbers."""
     if annotation == "tuple":
         return NUMBERS["float"] * 2
     parts = annotation.removeprefix("tuple").strip("[]").split(", ")

@@ -36,7 +36,7 @@ def _names(node: ast.expr) -> set[str]:
 
 
 class Expressions(Arithmetic):
-    """Expressions over the names of one function; `known` are numbers of the module by name."""
+    """Translates the expressions of one function; `known` are numbers of the module by name."""
 
     def __init__(self, unit: Unit, function: ir.Function, flags: tuple[str, ...], known: Mapping[str, float]) -> None:
         super().__init__(unit, function, flags)
@@ -203,7 +203,7 @@ class Expressions(Arithmetic):
         if isinstance(one, list):
             return [self._choice(chosen, x, y) for x, y in zip(one, other, strict=True)]
         if isinstance(one, Array) or isinstance(other, Array):
-            # Only the address of the first entry if one side consists of that alone.
+            # If one side is only the address of a first entry, so is the result.
             kind = other.type if isinstance(one, Array) else one.type
             pairs = zip(parts_of_value(self._cast(one, kind)), parts_of_value(self._cast(other, kind)), strict=True)
             return value_of(kind, iter([self._b.select(chosen, x, y) for x, y in pairs]))
@@ -278,7 +278,7 @@ class Expressions(Arithmetic):
         return Array(Arrays(REAL, 1), space, (ir.Constant(INTEGER, size),))
 
     def _space(self, node: ast.Call) -> Array:
-        """Return zeros on the heap, valid until the function returns or makes them anew."""
+        """Return zeros on the heap, valid until the function returns or evaluates this expression again."""
         b, slot = self._b, self._spaces[node]
         size, *more = node.args
         entry = INTEGER if more and taken_from(more[0], "np") == "int64" else REAL

@@ -1,4 +1,4 @@
-"""Kernels as machine code; with the environment variable `GAUSSOPT_COMPILE=0` the same functions in plain Python."""
+"""Kernels as machine code; the environment variable `GAUSSOPT_COMPILE=0` leaves them functions in plain Python."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ else:
 
 
 class Kernel:
-    """A function that is translated and compiled at its first call, with all functions it calls, and kept on disk."""
+    """A function that is compiled at its first call, with all functions that it calls, and cached on disk."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -58,7 +58,7 @@ def kernel(function: F) -> F:
 
 
 def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """Return a function without arguments that calls a kernel with the given ones and sees later changes of arrays."""
+    """Return a function without arguments that calls a kernel with the given arrays, which may change between calls."""
     return function.code.bound(*arguments) if isinstance(function, Kernel) else partial(function, *arguments)
 
 

@@ -1,4 +1,4 @@
-"""Machine code of generated functions and kernels: compiled by LLVM, kept on disk.
+"""Machine code of generated functions and kernels: compiled by LLVM, cached on disk.
 
 LLVM comes with llvmlite.
 """
@@ -28,7 +28,7 @@ VERSION = "7"
 def target() -> tuple[str, str]:
     """Return name and features of the processor.
 
-    Vectors have 512 bits where the processor has them: LLVM otherwise keeps to 256 bits on many of these processors.
+    Vectors of 512 bits are used where the processor has them; by default LLVM uses 256 bits on many such processors.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -44,16 +44,16 @@ def functions(
 ) -> dict[str, MachineCode]:
     """Return annotated functions of a module as machine code, for numbers, contiguous arrays, and named tuples of them.
 
-    A product and a sum may `contract` to one operation with one rounding; loops may be vectorised if `vectors`, which
-    does not pay for few entries. Functions and numbers that the module only declares are taken from the modules
-    that are `given`. Raises NotCompiled if the source holds a form without translation.
+    If `contract`, a product and a sum may become one operation with one rounding. If `vectors`, loops are vectorised,
+    which does not pay for few entries. Functions and numbers that the module only declares are taken from the modules
+    `given`. Raises NotCompiled if the source holds a form without translation.
     """
     address = _compiled(module, names, contract, vectors, False, given)
     return {name: MachineCode(plain(getattr(module, name)), address(name + ENTRANCE), address(name)) for name in names}
 
 
 def checked_functions(module: ModuleType, names: Sequence[str]) -> dict[str, int]:
-    """Return addresses of machine code of straight-line functions that also tells whether every value is defined.
+    """Return addresses of straight-line functions in machine code that return whether every value is defined.
 
     The addresses are for `gaussopt.jit.entry.Workspace`; see `gaussopt.jit.statements.CheckedBody`. Raises NotCompiled
     if the source holds anything but straight lines.
@@ -85,7 +85,7 @@ def _compiled(
 
 
 def _sources(module: ModuleType, names: Sequence[str], given: Sequence[ModuleType]) -> list[Source]:
-    """Return the sources of a module and of those whose functions it calls, each with the numbers that it may name."""
+    """Return the sources of a module and of modules whose functions it calls, each with the numbers that it may use."""
     met, waiting = {module, *given}, [plain(getattr(module, name)) for name in names]
     own = [(home, x) for home in given for x in vars(home).values() if isinstance(x, FunctionType)]
     waiting += [x for home, x in own if x.__module__ == home.__name__]
@@ -115,7 +115,7 @@ def _sources(module: ModuleType, names: Sequence[str], given: Sequence[ModuleTyp
 
 
 def plain(function: Any) -> Any:
-    """Return the original function of a decorated one."""
+    """Return the original function of a decorated function."""
     return getattr(function, "__wrapped__", function)
 
 

@@ -1,4 +1,4 @@
-"""Instructions for the statements of a function, and for those of a function that checks its numbers."""
+"""Instructions for the statements of a function, also of a function that checks its numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gaussopt.jit.types import (
 
 
 class Body(Expressions):
-    """The instructions of one function."""
+    """Writes the instructions of one function."""
 
     def __init__(
         self, unit: Unit, function: ir.Function, definition: ast.FunctionDef, kinds: Sequence[Kind],
@@ -201,10 +201,10 @@ class Body(Expressions):
 
 
 class CheckedBody(Body):
-    """A function that returns whether CPython would raise no error and all numbers written are finite.
+    """Writes a function that returns True if CPython would raise no error and all numbers written are finite.
 
-    A function that returns truth values returns True where its value is true and all is defined. Where False is
-    returned, the results are meaningless.
+    If the source returns a boolean, that must be true as well. Where the function returns False, its results are
+    meaningless.
     """
 
     def __init__(self, *arguments: Any) -> None:

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 
 PARTS = 4
-"""Number of parts for each thread, so that a delayed part holds up the others little."""
+"""Number of parts for each thread: with small parts the other threads hardly wait for a delayed part."""
 
 
 def cores() -> int:

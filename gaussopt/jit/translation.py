@@ -1,16 +1,16 @@
-"""LLVM instructions from the few forms of Python that generated functions and kernels are written in.
+"""LLVM instructions from the subset of Python in which generated functions and kernels are written.
 
-A compiler for all of Python takes ten times as long to analyse straight lines as LLVM takes to compile them. Here
-values are floats, integers, truth values, arrays of floats or integers, pairs, records (named tuples), and functions
-passed as arguments; the type of a name is that of its first value, so that one walk over the syntax tree writes the
+A compiler for all of Python takes ten times as long to analyse straight-line code as LLVM takes to compile it. Here
+values are floats, integers, booleans, arrays of floats or integers, pairs, records (named tuples), and functions
+passed as arguments; a name has the type of its first value, so that one pass over the syntax tree writes the
 instructions. Conditional expressions become selections, which have no branches, and `and` and `or` evaluate both sides,
-unless a side calls a function of the module or takes an entry whose index the condition before it tests. Indices,
+unless a side calls a function of the module or reads an entry whose index the condition before it tests. Indices,
 and integers that are divided with remainder, must not be negative.
 
-Parameters of exported functions are annotated: see `types.PARAMETERS`; a record by its class, a function by the name
+Parameters of exported functions are annotated as in `types.PARAMETERS`, records by their class, functions by the name
 of a `Callable` of the module. Parameters of other functions take the types of the arguments of their first call.
-A function without annotation returns a truth value, if anything. In a function decorated with `any_order` sums may be
-taken in any order, so that they run in vector registers; functions marked `inlined` are put into their callers. `zeros`
+A function without annotation returns a boolean or nothing. In a function decorated with `any_order` sums may be taken
+in any order, so that they are vectorised; functions marked `inlined` are put into their callers. `zeros`
 makes an array of constant size on the stack, `np.zeros` and `np.empty` arrays on the heap that live until the return.
 """
 
@@ -51,7 +51,7 @@ class Source(NamedTuple):
 
 
 class Translation(Unit):
-    """A module of functions as LLVM's text.
+    """A module of functions in the text form of LLVM.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Translation(Unit):
     exported : functions that are called from outside, by Python
     contract : whether a product and a sum may become one operation with one rounding
     known : numbers of the module by name
-    others : modules from which it takes functions and records
+    others : modules from which the module takes functions and records
     checked : whether functions return whether all values that they compute are defined, see `CheckedBody`
     """
 
@@ -121,7 +121,7 @@ class Translation(Unit):
         reader.leave(reader.b.call(function, [part for kind in kinds for part in reader.parts(kind)]))
 
     def __str__(self) -> str:
-        """Return LLVM's text."""
+        """Return the module in the text form of LLVM."""
         return str(self.module)
 
     def _table(self, name: str, values: Sequence[float]) -> None:
@@ -160,7 +160,7 @@ class Translation(Unit):
 
 
 class _Entrance:
-    """A function that calls another with arguments from outside, see `gaussopt.jit.entry`."""
+    """Writes a function that calls another one with arguments from Python, see `gaussopt.jit.entry`."""
 
     def __init__(self, function: ir.Function) -> None:
         self.b = ir.IRBuilder(function.append_basic_block())
@@ -176,7 +176,7 @@ class _Entrance:
         return [self._taken(part) for part in parts_of(kind)]
 
     def leave(self, result: ir.Value) -> None:
-        """Write the result, if there is one, or both of its numbers."""
+        """Write the result, if there is one, or both numbers of a pair."""
         b, self._next, results = self.b, self._first, [result]
         if isinstance(result.type, ir.LiteralStructType):
             results = [b.extract_value(result, i) for i in range(2)]

@@ -43,7 +43,7 @@ class Functions:
 
 
 Kind: TypeAlias = Any
-"""The type of a value: one of LLVM, `Arrays`, `Records` or `Functions`."""
+"""The type of a value: an LLVM type, `Arrays`, `Records` or `Functions`."""
 
 
 class Array(NamedTuple):
@@ -72,11 +72,11 @@ RESULTS = {"float": REAL, "int": INTEGER, "bool": TRUTH, "tuple": PAIR, "None": 
 PARAMETERS: dict[str, Kind] = {"float": REAL, "int": INTEGER, "bool": TRUTH} | {
     name: Arrays(RESULTS[entry], dimensions) if dimensions else FLOATS for name, (entry, dimensions) in ARRAYS.items()
 }
-"""Types by annotation. A list is passed as the address of its first entry; the others with a length or a shape."""
+"""Types by annotation. A list is passed as the address of its first entry; other arrays are passed with their shape."""
 
 
 def constant(value: float) -> ir.Constant:
-    """Return a number in the source."""
+    """Return the constant of a number in the source."""
     kind = TRUTH if isinstance(value, bool) else INTEGER if isinstance(value, int) else REAL
     return ir.Constant(kind, int(value) if kind == TRUTH else value)
 

@@ -1,1 +1,1 @@
-"""One call for a motion or for many: settings, engines, batches."""
+"""Simulation of a motion or of a batch of motions: settings, choice of engine, error estimates."""

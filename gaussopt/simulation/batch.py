@@ -53,10 +53,10 @@ def simulate_batch(
 ) -> xr.Dataset:  # fmt: skip
     """Integrate a problem for many sets of parameters and initial states.
 
-    Members of a system given by energies, without contacts, with a method like rk4, march side by
-    side: generated code over lanes of SIMD vectors and over the cores. Members that fail there, and members without
-    such a form (contacts, plain functions, adaptive methods), go through `simulate` one by one, with the same result,
-    on several processes where that saves time. A trajectory that fails keeps its states up to the failure; the
+    If the system is given by energies and has no contacts, and the method is similar to rk4, generated code integrates
+    the members together, in the lanes of SIMD vectors and on all cores. Members that fail there, and members without
+    generated code (contacts, plain functions, adaptive methods), are computed by `simulate` one by one, with the same
+    result, in several processes where that saves time. A trajectory that fails keeps its states up to the failure; the
     others continue.
 
     Parameters
@@ -67,23 +67,23 @@ def simulate_batch(
     initial : mapping with "q0" and "v0", each (N, n), or (n,) for all trajectories; the problem's own start at each
         trajectory's parameters if not given
     stepper, dt, t_end, t0, rtol, atol, tolerance, stabilisation, impact, accumulation : as in `simulate`
-    record_every : steps between two recorded states; of an adaptive method, intervals of dt
+    record_every : steps between two recorded states; for an adaptive method, intervals of dt
     certify : whether accelerations, forces, energies, drifts and certificates of the recorded states are computed, or
         the states alone; the residuals of every step are checked in any case
     threads : number of cores to use; results do not depend on it
-    device : "cpu", or "cuda" for an NVIDIA card (extra `cuda`), where each member is a thread: results differ from a
-        processor's by rounding; the processor certifies recorded states and computes the members that fail there
+    device : "cpu", or "cuda" for an NVIDIA GPU (extra `cuda`), where each member is a thread. Results differ from those
+        of the CPU by rounding; the CPU certifies recorded states and computes the members that fail on the GPU
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
-    out : folder that keeps members, 64 at a time (65,536 on a card), so that the same call can go on where it stopped
+    out : folder in which members are saved, 64 at a time (65,536 from a GPU), so that the same call can continue later
 
     Returns
     -------
     xarray.Dataset
         Dimensions trajectory (N), time, coordinate (n), row (m). q, v and, with `certify`, the variables of Trajectory:
         NaN at instants that a trajectory did not reach. status and message of each trajectory, and `reached`, its last
-        known instant (NaN if none). The given parameters are coordinates; a name that the dataset already has, or that
-        no file can hold, becomes p_... or is written with _, and the original is kept as `long_name`.
+        known instant (NaN if none). The given parameters are coordinates; a name that the dataset already has gets the
+        prefix p_, characters that no file can hold become _, and the original name is kept as `long_name`.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def _batch(
     problem: str | Problem | AbstractSystem, varied: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None],
     settings: dict[str, Any], every: int, certify: bool, progress: Callable[[float], None] | None,
 ) -> Batch:  # fmt: skip
-    """Check the settings, complete them by the problem's own, and return the batch."""
+    """Check the settings, complete them from the problem, and return the batch."""
     check_tolerance(settings["tolerance"])
     check_choices(settings)
     impact_law(settings["impact"])

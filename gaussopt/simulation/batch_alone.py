@@ -1,4 +1,4 @@
-"""Members of a batch that are computed one by one, on several processes where that saves time."""
+"""Members of a batch that are computed one by one, in several processes where that saves time."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ WORTH = 5.0
 """Seconds of remaining work above which it is worth starting processes."""
 
 PARTS = 16
-"""Number of parts of the work per process, so that progress is reported and a slow part delays the others little."""
+"""Number of parts of the work per process: small parts allow reports of progress and keep all processes busy."""
 
 
 @dataclass(frozen=True)
 class LoneMember:
-    """The result of a member: how it ended, its last instant, and its variables at all instants, NaN after the last."""
+    """The result of a member: status, message, last instant, and its variables at all instants, NaN after the last."""
 
     status: Status
     message: str
@@ -84,7 +84,7 @@ class LoneMembers:
         one, contacts = members.one(i), bool(members.system.contact_names)
         given: dict[str, Any] = dict(self.settings, q0=members.q[i], v0=members.v[i])
         given |= {"step_folder": None, "keep_interrupted": True, "record_every": self.instants.every}
-        given["error_estimate"] = False  # members marched in blocks have none either
+        given["error_estimate"] = False  # members that are integrated together have no estimate either
         if not contacts:
             try:
                 return simulate(one, **given, engine="compiled")
@@ -93,7 +93,7 @@ class LoneMembers:
         return simulate(one, **given)
 
     def _recorded(self, motion: Trajectory) -> LoneMember:
-        """Return a trajectory at the instants of the batch; of two rows at the instant of an impact, the later one."""
+        """Return a trajectory at the instants of the batch; an impact has two rows, of which the later one counts."""
         if not len(motion.t):
             return LoneMember(motion.status, motion.message)
         times, near = self.instants.times, 1e-9 * self.instants.dt
@@ -109,7 +109,7 @@ class LoneMembers:
     # -- several processes -----------------------------------------------------------------------------------------
 
     def _orders(self, left: Sequence[int], processes: int) -> list[tuple[Sequence[int], Order]]:
-        """Return the members in parts as work for other processes; empty where they cannot be sent there."""
+        """Return the members in parts, as jobs for other processes; [] if they cannot be sent to another process."""
         problem = self.members.problem
         if isinstance(problem, Problem) and problem.events is None:
             problem = problem.system  # functions of a problem may exist only in this process
@@ -118,7 +118,7 @@ class LoneMembers:
         parts = [left[i : i + size] for i in range(0, len(left), size)]
         try:
             return [(part, Order.of(Job("part", alone.part, {"left": part}))) for part in parts]
-        except Exception:  # most often a user's plain functions
+        except Exception:  # most often because of a user's plain functions
             return []
 
     def _spread(self, orders: list[tuple[Sequence[int], Order]], processes: int) -> Iterator[tuple[int, LoneMember]]:

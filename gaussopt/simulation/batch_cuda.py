@@ -1,4 +1,4 @@
-"""A batch of motions on a graphics processor: a thread for each member, in parts that fit into the card's memory."""
+"""A batch of motions on a GPU: a thread for each member, in parts that fit into the memory of the GPU."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.simulation.batch_simd import FIRST, MarchedBatch
 
 MEMBERS = 2**17
-"""Number of members of a part: several times as many as a card can process at once."""
+"""Largest number of members of a part: several times as many as a GPU can process at once."""
 
 SHARE = 0.2
-"""Share of the card's free memory that a part may take: two parts are held at a time."""
+"""Share of the free memory of the GPU that a part may take: two parts are held at a time."""
 
 
 class CardPart(NamedTuple):
-    """Members under way: their range, arrays of the card, and the events before and after the last launch."""
+    """A part in computation: range of members, arrays on the GPU, CUDA events before and after the last launch."""
 
     members: slice
     memory: Any
@@ -33,7 +33,7 @@ class CardPart(NamedTuple):
 
 
 class CudaBatch(MarchedBatch):
-    """A batch on a card; recorded states are fetched while the next part is marched."""
+    """A batch on a GPU; recorded states are fetched while the next part is integrated."""
 
     kernel: float
 
@@ -47,12 +47,12 @@ class CudaBatch(MarchedBatch):
         self._failed = np.zeros(len(state), dtype=int)
         self._fetched = np.zeros(len(state), dtype=bool)
         self._pace, self.kernel = 0, 0.0
-        # The first launch, of one member and without a step, compiles.
+        # The first launch, for one member and without a step, compiles the kernel.
         self._fetch(self._launch(slice(0, 1), lambda done: None, steps=0))
         self._fetched[0], self.kernel, self.steps = False, 0.0, 0
 
     def march(self, progress: Callable[[float], None]) -> None:
-        """March to the end, part by part; the start is recorded, too, and projected if the steps are."""
+        """Integrate to the end, part by part; the start is recorded, too, and projected if the steps are."""
         N = self.members.count
         row = 8 * (self._code.numbers["LENGTH"] + self.states[0].size)
         free, _ = self._card.current_context().get_memory_info()
@@ -68,12 +68,12 @@ class CudaBatch(MarchedBatch):
                 progress(first / N)
                 before, waiting = waiting, self._launch(slice(first, last), shown)
                 self._fetch(before)
-        finally:  # after Ctrl-C, too: a part whose last launch is under way will be complete
+        finally:  # after Ctrl-C, too: a part whose last launch has begun will be complete
             self._fetch(waiting)
         progress(1.0)
 
     def _launch(self, members: slice, progress: Callable[[float], None], steps: int | None = None) -> CardPart:
-        """Start a part; return when its last launch is under way."""
+        """Start a part; return when its last launch has begun."""
         i, numbers, total = self.instants, self._code.numbers, self._total
         count, steps = members.stop - members.start, total if steps is None else steps
         memory = self._card.device_array(numbers["LENGTH"] * count)
@@ -107,7 +107,7 @@ class CudaBatch(MarchedBatch):
         return seconds
 
     def _fetch(self, part: CardPart | None) -> None:
-        """Copy the states of a part, if there is one, from the card."""
+        """Copy the states of a part, if there is one, from the GPU."""
         if part is None:
             return
         self._waited(part)

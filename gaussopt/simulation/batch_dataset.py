@@ -1,4 +1,4 @@
-"""Computation of a batch and its dataset: members march together where possible, otherwise one by one."""
+"""Computation of a batch and its dataset: members are integrated together where possible, otherwise one by one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MARCHING = 0.8
-"""Share of the progress that marching all members together counts for."""
+"""Share of the reported progress that integrating all members together counts for."""
 
 DIMENSIONS = ("trajectory", "time", "coordinate", "row", "contact", "tangent")
 """Names of dimensions, which no parameter may have in a dataset."""
@@ -85,7 +85,7 @@ class Batch:
         self.message[left] = "Interrupted before this trajectory was computed by itself."
 
     def _march_together(self, threads: int | None, device: str) -> None:
-        """Integrate together the members that generated code can take; raises BadInput if a card cannot take them."""
+        """Integrate members together if generated code can; raises BadInput if it cannot and a GPU is requested."""
         reason, run = self._why_alone(), None
         if reason is None:
             kind = SimdBatch if device == "cpu" else CudaBatch
@@ -111,7 +111,7 @@ class Batch:
         self._collect(run, Status.SOLVED)
 
     def _why_alone(self) -> str | None:
-        """Say why the members cannot march together; None if they can."""
+        """Say why the members cannot be integrated together; None if they can."""
         system = self.members.system
         if not modules.has_llvm():
             return SWITCHED_OFF
@@ -137,7 +137,7 @@ class Batch:
             self.columns |= run.columns()
         t = float(self.instants.times[recorded - 1])
         message = f"Reached t = {t:g}."
-        if run.steps == self.instants.steps:  # of some members at least; the others are not sound
+        if run.steps == self.instants.steps:  # true of some members at least; the others are not sound
             status = Status.SOLVED
         if status is Status.INTERRUPTED:
             message = f"Interrupted after t = {t:.9g}; the motion up to there is kept."

@@ -1,4 +1,4 @@
-"""A batch in parts that are saved to a folder as they are completed, so that an interrupted batch can go on."""
+"""A batch in parts that are saved to a folder as they are completed, so that an interrupted batch can be continued."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PART, CARD_PART = 64, 65_536
-"""Number of members of a part, on a processor and on a card; they are lost together if a process is killed."""
+"""Number of members of a part, on the CPU and on a GPU; they are lost together if the process is killed."""
 
 HEAD = "batch.json"
 
@@ -59,7 +59,7 @@ class BatchFolder:
             raise BadInput(f"{self._folder} holds a batch with other {', '.join(other)}; name another folder.")
 
     def gather(self, count: int, compute: Compute) -> xr.Dataset:
-        """Return all members, kept before or computed now; only those computed so far if an interruption occurs."""
+        """Return all members, read from the folder or computed now; after an interruption, only the members so far."""
         import xarray as xr
 
         parts = []

@@ -26,7 +26,7 @@ class BatchMembers:
     values : parameter values by name, one for each member
     varied : names of the given parameters
     q, v : (N, n), initial states
-    faults : error in a member's data, by its number
+    faults : messages about errors in the data of members, by the number of the member
     """
 
     problem: Problem | AbstractSystem
@@ -121,7 +121,7 @@ def _numbers(label: str, given: Any, dimensions: tuple[int, ...]) -> NDArray[np.
 
 
 def _count(shapes: Mapping[str, tuple[int, ...]]) -> int:
-    """Return the number of members that arrays of these shapes are for."""
+    """Return the number of members for which arrays of these shapes hold values."""
     if not shapes:
         raise BadInput(
             "Nothing says how many trajectories there are; give an array of values under parameters, or q0 or v0 with "

@@ -1,4 +1,4 @@
-"""A batch of motions marched together: members over the lanes of blocks, blocks over the cores."""
+"""A batch of motions integrated together: a block of members in the lanes of SIMD vectors, blocks on all cores."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ FIRST = 10
 """Number of steps before the first report."""
 
 ROWS = 200_000
-"""Number of recorded states that are certified between two chances to interrupt."""
+"""Number of recorded states that are certified before Ctrl-C can take effect."""
 
 
 class MarchedBatch(ABC):
-    """All members marched together; members that fail are marked, to be computed one by one elsewhere.
+    """Integrates all members together and marks those that fail, which are computed one by one elsewhere.
 
     Parameters
     ----------
-    members : at least one without fault; the others are marked as failed
-    method, stabiliser : a method with generated functions; none or projection
+    members : at least one of them without a fault; members with a fault are marked as failed
+    method, stabiliser : a method with generated functions; no stabilisation or projection
     threads : number of threads, None for all cores
     control : rtol and atol of a method that chooses its steps
 
     Attributes
     ----------
     states : (N, T, 2 n), q and v at the recorded instants; undefined after `steps` and where a member failed
-    table : (N, T, 15 + n + 2 m), or None, the rows of `modules.rows`, None where the certificate has no generated form
+    table : (N, T, 15 + n + 2 m), rows as `modules.rows` computes them; None where the certificate is not generated
     steps : number of steps done so far
     certified : (N,), number of recorded states that have a row
     compiling : time to compile and set up everything, s
-    kernel : time that a card took for steps alone, without copies, s; None on a processor
+    kernel : time that a GPU took for steps alone, without copies, s; None on the CPU
 
     Raises NotCompiled where the equations cannot be unrolled.
     """
@@ -81,10 +81,10 @@ class MarchedBatch(ABC):
         self.compiling = perf_counter() - begin
 
     whole: ClassVar[int] = 1
-    """Number of members of a block, which always march together."""
+    """Number of members of a block, which are always integrated together."""
 
     def _filled(self, rows: Matrix) -> Matrix:
-        """Return rows of members, those with a fault replaced by the sample's row, padded to whole blocks."""
+        """Return rows of members, padded to whole blocks; the row of a valid member replaces rows of faulty members."""
         count, faults = len(rows), list(self.members.faults)
         if missing := -count % self.whole:
             rows = np.vstack((rows, np.tile(rows[self._sample], (missing, 1))))
@@ -95,11 +95,11 @@ class MarchedBatch(ABC):
 
     @abstractmethod
     def _start(self, job: LoopJob, state: Matrix) -> None:
-        """Compile, and keep the states at the start, (whole blocks, 2 n)."""
+        """Compile, and store the states at the start, (N padded to whole blocks, 2 n)."""
 
     @abstractmethod
     def march(self, progress: Callable[[float], None]) -> None:
-        """March to the end, or until Ctrl-C; the start is recorded, too, and projected if the steps are."""
+        """Integrate to the end, or until Ctrl-C; the start is recorded, too, and projected if the steps are."""
 
     @property
     @abstractmethod
@@ -146,7 +146,7 @@ class MarchedBatch(ABC):
         assert self.table is not None
         error, a = (np.sqrt(np.abs(self.table[..., i])) for i in (1, 6))
         found = {"error_bound": error, "relative_error": error / (1.0 + a)}
-        found["forces_unique"] = np.where(np.isnan(error), np.nan, 1.0)  # the pivots are regular
+        found["forces_unique"] = np.where(np.isnan(error), np.nan, 1.0)  # because the pivots are regular
         for i, name in enumerate(("kinetic", "potential", "power", "position_drift", "velocity_drift")):
             found[name] = self.table[..., 10 + i]
         return found | {
@@ -174,7 +174,7 @@ class MarchedBatch(ABC):
 class SimdBatch(MarchedBatch):
     """A batch whose members are lanes of SIMD vectors, in blocks that are shared between the cores.
 
-    The method must be a Runge-Kutta method whose stages each start from the previous one.
+    The method must be a Runge-Kutta method in which each stage uses only the rates of the previous stage.
     """
 
     whole = WIDTH
@@ -212,7 +212,7 @@ class SimdBatch(MarchedBatch):
         share(lambda first, last: self._code.march(first, last, *rest), range(len(self._memory)), self.threads)
 
     def march(self, progress: Callable[[float], None]) -> None:
-        """March to the end; Ctrl-C takes effect every fifth of a second."""
+        """Integrate to the end; Ctrl-C takes effect every fifth of a second."""
         total, count = self.instants.steps, FIRST
         while self.steps < total:
             begin = perf_counter()
@@ -227,7 +227,7 @@ class SimdBatch(MarchedBatch):
 
 
 def _orders(members: BatchMembers, t: float) -> tuple[int, Orders]:
-    """Return the number of the first member that can be evaluated, and the orders of pivots from its start."""
+    """Return the number of the first member that can be evaluated, and the pivot orders for its initial state."""
     system = members.system
     assert isinstance(system, LagrangianSystem)
     for i in range(members.count):

@@ -18,8 +18,8 @@ ARRAYS = ("t", *COLUMNS, *CONTACT_COLUMNS)
 def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
     """Join a motion and its continuations, each made by `simulate(..., start=...)` from the previous motion.
 
-    The result is, bit for bit, what one call to `simulate` up to the last end records, by a method of constant steps
-    and the same engine. A state recorded only because a part ended in it is left out.
+    With a method of constant steps and the same engine, the result equals bit for bit what one call to `simulate` up to
+    the last end records. A state that was recorded only because a part ended there is left out.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
     Returns
     -------
     Trajectory
-        Instants and events of all; status, failed step and settings of the last one; warnings of all; the worst
-        certificates of all; times and counts added up, also those of the steps that two parts share. Estimated errors
-        are added up, too: how the error of a part grows in the next part is not known.
+        Instants, events, warnings and worst certificates of all motions; status, failed step and settings of the last;
+        sums of computing times and counts, in which a step that two parts share counts twice. Estimated errors are
+        added up, too, although it is not known how the error of a part grows in the next part.
 
     Raises
     ------

@@ -27,7 +27,7 @@ from gaussopt.simulation.setting_table import KEPT
 from gaussopt.storage.checksums import checksum
 
 GOLDEN = 0.618033988749895
-"""The golden ratio less 1: its multiples modulo 1 are weights unrelated to the numbers of any equations."""
+"""The golden ratio minus 1; its multiples modulo 1 serve as weights, unrelated to the numbers in any equations."""
 
 SAME = 1e-8
 """Difference of equations, relative to their largest number, that rounding errors on another machine may cause."""
@@ -44,7 +44,7 @@ def restart_of(settings: Mapping[str, Any], begin: Mark, first: StepData, mark: 
     ----------
     settings : by the names of `KEPT`, with stabilisation, events (their names) and solver_options
     begin : the start as given
-    first : the step at the start
+    first : the step data at the start
     mark : state of the loop
     """
     kept = {
@@ -74,7 +74,7 @@ class Continuation:
 
     Parameters
     ----------
-    start : Trajectory, or the file of one
+    start : Trajectory, or the path of its file
 
     Raises BadInput if the motion cannot be continued.
     """
@@ -121,7 +121,7 @@ class Continuation:
         return entry.at(**{**variant, **meta["parameters"]})
 
     def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return settings of a run, those of the motion where not given; raises BadInput for others."""
+        """Return the settings of a run, from the motion where not given; raises BadInput if they differ from it."""
         for name in ("q0", "v0", "t0"):
             if given[name] is not None:
                 raise BadInput(f"{name} is given beside start; a motion that is continued has its state.")
@@ -161,7 +161,7 @@ class Continuation:
             )
 
     def check(self, entry: Problem | AbstractSystem) -> None:
-        """Refuse a problem that differs in name, variant or parameters."""
+        """Refuse a problem that differs in name, variant, parameters or coordinates."""
         meta, name, variant = self.motion.meta, entry.name, ""
         if isinstance(entry, Problem):
             name, variant, parameters = entry.name or entry.system.name, entry.variant, entry.parameter_values

@@ -27,26 +27,26 @@ from gaussopt.solving.step_solver import StepSolver
 MANY = 3000
 """Number of accelerations of a run above which it is worth compiling by default.
 
-Of twelve registered problems each had paid for its compilation by then, most of them within a thousand accelerations.
+Each of twelve registered problems had paid for its compilation by then, most of them within a thousand accelerations.
 """
 
 SLOW = 20_000
-"""Number of accelerations above which a motion that only the interpreter can take warns that it is slow."""
+"""Number of accelerations above which a motion that cannot be compiled carries a warning that it is slow."""
 
 CONTACT_STAGE = 3
-"""Number of accelerations without contacts that cost as much as one with contacts, a millisecond if interpreted."""
+"""Cost of an interpreted acceleration with contacts (a millisecond) in units of accelerations without contacts."""
 
 LOOKS = (20, 100, 500)
 """Numbers of steps of an adaptive method after which the remaining work of a run is estimated."""
 
 LONG_STATE = 100
-"""Number of coordinates whose evaluation counts as one small system."""
+"""Number of coordinates that cost as much as one small system: n coordinates count as n // LONG_STATE such systems."""
 
 FOLLOWED = 30
 """Largest number of contacts at which Newton's method looks for impulses near those of the previous step."""
 
 ENOUGH = 0.9
-"""Natural map, relative to the tolerance, up to which sweeps are accepted where Newton's method does not converge."""
+"""Residual of the natural map, relative to the tolerance, with which sweeps may end if Newton's method fails."""
 
 ADVANCES: tuple[type[Advance], ...] = (
     CompiledPhases, LinkageSteps, GeneratedAdaptiveSteps, GeneratedFixedSteps,
@@ -56,11 +56,11 @@ ADVANCES: tuple[type[Advance], ...] = (
 
 
 def choose_engine(settings: RunSettings, progress: Progress | None, long: bool = False) -> MotionLoop:
-    """Return the loop of checked settings, by the requested engine or by the engine worth using, ready to integrate.
+    """Return the loop of checked settings, ready to integrate, by the requested engine or the engine worth using.
 
-    A loop of an adaptive method may end early (`left`) to begin anew as machine code, which `long` asks for.
+    A loop of an adaptive method may end early (`left`) because compiling is worth it; then call this with `long`.
 
-    Raises NotAccepted if compiled code was asked for and cannot run this motion, or the stepper does not fit.
+    Raises NotAccepted if compiled code is requested and cannot run this motion, or the stepper does not fit.
     """
     s, recorder = settings, Recorder(len(settings.system.contact_names))
     if isinstance(s.system, SteppedSystem):
@@ -126,12 +126,12 @@ def _stated(s: RunSettings) -> CertifiedAccelerations:
         quick = {"searched": 0, "followed": FOLLOWED, "enough": ENOUGH * s.tolerance}
     solver = StepSolver(s.formulation, s.solver, quick, s.tolerance, s.warm_start)
     motion = CertifiedAccelerations(s.system, solver, s.stabiliser)
-    motion.worst |= dict.fromkeys(("error_bound", "relative_error"), math.nan)  # the residual is of Coulomb's law
+    motion.worst |= dict.fromkeys(("error_bound", "relative_error"), math.nan)  # only Coulomb's law is certified
     return motion
 
 
 def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | None]:
-    """Say why compiling does not pay, None if it does; with an outlook where the rate of the steps decides."""
+    """Return why compiling does not pay, or None, and an outlook if the rate of the first steps has to decide."""
     if s.named:
         return "the pair that was asked for is interpreted unless the engine 'compiled' is", None
     if s.with_contacts or not s.method.adaptive:
@@ -154,7 +154,7 @@ class _Outlook:
         self._settings, self._count, self._last = settings, 0, (0, settings.first.t)
 
     def __call__(self, t: float) -> bool:
-        """Count a step, which ended at t; decide after `LOOKS` steps only, more than once as motions may speed up."""
+        """Count a step that ended at t; decide after each of `LOOKS` steps, because steps may become shorter."""
         self._count += 1
         if self._count not in LOOKS:
             return False

@@ -1,4 +1,4 @@
-"""Estimate of the error of a computed motion, by comparison with the same motion in other steps."""
+"""Estimate of the error of a computed motion, by comparison with the same motion with other steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BOUND = 0.01
 """Error of a coordinate, relative to its amplitude, above which a motion carries a warning."""
 
 HARDLY = 1e-3
-"""Least amplitude of every coordinate, relative to the largest one, in the mass norm."""
+"""Lower bound of the amplitude of a coordinate, relative to the largest amplitude, in the mass norm."""
 
 TENFOLD = 10.0
 """Factor between the tolerances of an adaptive motion and those of the motion that it is compared with."""
@@ -31,10 +31,10 @@ REST = 1e-4
 """Range of a coordinate, relative to its largest value, below which a motion is near rest."""
 
 SAFETY = 1.5
-"""Factor on the error that the order of a method predicts: errors need not fall by exactly that order."""
+"""Safety factor on the error that follows from the order of a method: errors need not fall by exactly that order."""
 
 ALIKE = 0.9
-"""Share of the steps above which an adaptive motion with looser tolerances counts as taking the same steps."""
+"""Ratio of numbers of steps above which an adaptive motion with looser tolerances counts as taking the same steps."""
 
 FEWEST = 64
 """Least number of steps of the motion used for comparison if tolerances do not determine the steps."""
@@ -73,9 +73,9 @@ def unknown(settings: RunSettings) -> MotionError:
 def amplitudes(q: Matrix, mass: Vector) -> Vector:
     """Return the amplitude of each coordinate of a motion, (n,): its largest minus its smallest value in q, (N, n).
 
-    A coordinate that hardly moves counts with a thousandth of the largest amplitude, compared in the mass norm (as
-    plain numbers if it has no mass), a motion that hardly moves at all with a ten-thousandth of the largest coordinate.
-    `mass` is the diagonal of M, (n,).
+    The result is at least a thousandth of the largest amplitude, compared in the mass norm (as plain numbers for a
+    coordinate without mass); for this, an amplitude counts as at least a ten-thousandth of the largest value of its
+    coordinate. `mass` is the diagonal of M, (n,).
     """
     ranges = np.ptp(q, axis=0)
     reach = np.maximum(ranges, REST * np.abs(q).max(axis=0))
@@ -89,7 +89,7 @@ def amplitudes(q: Matrix, mass: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class _Difference:
-    """Differences of a motion from another: of coordinates and end; number of instants, and steps of the other."""
+    """Differences of coordinates and end from another motion, number of compared instants, steps of that motion."""
 
     largest: Vector
     end: float = 0.0
@@ -110,12 +110,12 @@ def estimated(
 
     The same motion is computed with steps (tolerances of an adaptive method) that are twice (ten times) as large. The
     error follows from the difference by the order of the method; with adaptive methods it is the difference itself and
-    mostly overestimated. If the difference exceeds `BOUND`, the order proves nothing, and finer steps decide; they do
-    so, too, where an adaptive motion takes the same steps with larger tolerances: their length had another cause, like
-    the first step or the end, and equal steps show no difference. Where the equations change in time between the
-    instants of the steps (`leaps`), steps that see the change decide.
+    mostly overestimated. If the difference exceeds `BOUND`, the order proves nothing, and a motion with finer steps
+    decides. It also decides where an adaptive method takes the same steps with larger tolerances: their length had
+    another cause, such as the first step or the end, and equal steps show no difference. Where the equations change in
+    time between the instants of the steps (`leaps`), steps that are short enough for the change decide.
 
-    Motions are compared at all common instants of their steps, and at the end; an adaptive one at all of its steps.
+    Motions are compared at all common instants of their steps, or at all steps of an adaptive one, and at the end.
     """
     method, mine = settings.method, _Mine(settings, start, loop, columns)
     tried: list[str] = []
@@ -145,7 +145,7 @@ def estimated(
     fine = other(0.5, (3 / 7, 1.0), max(2 * loop.advance.steps, FEWEST) if alike else 0)
     if np.isnan(fine.all).any():
         return found(coarse.all, coarse, alike)
-    # Factor by which halving the steps improved the motion, from 2, which any method attains, to that of its order.
+    # Factor by which finer steps or tolerances reduced the error, limited to at least 2 and at most 2^order or 10.
     rough = coarse.all
     known = np.divide(rough, fine.all, out=np.full(len(rough), 2.0), where=(fine.all > 0) & np.isfinite(rough))
     gain = np.clip(known, 2.0, TENFOLD if method.adaptive else order)
@@ -160,7 +160,7 @@ class _Mine:
     end, span : instant of its end, and its length, s
     extent : (2, n), smallest and largest values at all steps
     event : name of the event that ended it, or None
-    resolution : length of the step to which that event is located, s; zero where it is located within the step
+    resolution : length of the step in which that event lies, s; zero if the event is located within the step
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class _Mine:
 
 
 def _unseen(settings: RunSettings, loop: MotionLoop, control: Control) -> RunSettings:
-    """Return settings of a motion by the same engine that is neither recorded nor watched."""
+    """Return settings for the same engine, without recording, integrals and the search for singular positions."""
     rules = replace(settings.rules, integrals=())
     return replace(
         settings,
@@ -230,7 +230,7 @@ def _unseen(settings: RunSettings, loop: MotionLoop, control: Control) -> RunSet
 def _other(settings: RunSettings, loop: MotionLoop, mine: _Mine, factor: float, steps: int = 0) -> RunSettings:
     """Return settings of the same motion with other steps, which ends at the same instant or with the same event.
 
-    The steps of an adaptive motion end at the ends of `steps` equal intervals, so that none of them is longer.
+    If `steps` is given, no step is longer than the duration divided by `steps`, at whose multiples steps end.
     """
     control = settings.control if mine.event is not None else replace(settings.control, t_end=mine.end)
     if settings.method.adaptive:

@@ -26,7 +26,7 @@ def integrands(given: Any, system: AbstractSystem, method: Stepper, n: int) -> l
 
 
 def _function(name: str, given: Any, system: AbstractSystem, n: int) -> Any:
-    """Return a function as it is; make a function of an expression in coordinates, velocities and parameters."""
+    """Return a given function unchanged, or make a function of an expression in t, q, v and parameters."""
     if not hasattr(given, "free_symbols"):
         return given
     import sympy as sp

@@ -1,8 +1,8 @@
 """Forces and drives that change in time between the instants at which a method evaluates them.
 
-Two motions that both step over a short pulse agree, and so do the error estimates based on them. So the equations are
-also evaluated between the steps, with the state of each step held: changes there that depend on time alone are
-integrated twice, at the instants that the method uses and at many more.
+Two motions that both step over a short pulse agree, so that their difference does not show the error. Therefore the
+equations are also evaluated between the ends of the steps, at a fixed state for each step: their change with time alone
+is integrated twice, from its values at the instants that the method uses and from its values at many more.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ PROBES = 2048
 """Approximate number of instants at which the equations are evaluated: a pulse of a thousandth of a motion is seen."""
 
 _Step = tuple[float, float, Vector, Vector]
-"""Begin and length, s, position and mean velocity."""
+"""Begin and length of a step, s, its mean position and its mean velocity."""
 
 ENOUGH = 1024
 """Number of steps above which the motion itself evaluates the equations often enough."""
 
 
 def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Vector, steps: Steps) -> float:
-    """Return the change of velocity that the steps miss as time passes between them, relative to the largest velocity.
+    """Return the velocity change that steps miss as the equations change in time, relative to the largest velocity.
 
     Changes by forces count in the mass norm, those by rows along the row; `begin` (s) and q0 (n,) are the start. Zero
-    means that it cannot be computed, or that the motion has many steps and evaluates the equations often enough.
+    also means that it cannot be computed, or that the motion has enough steps to evaluate the equations often.
     """
     if not (system.depends_on_time and steps.whole):
         return 0.0
@@ -55,12 +55,12 @@ def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Ve
             if missed.any():
                 worst = max(worst, _share(system, total, fast, there))
     except GaussoptError:
-        return 0.0  # a state between two steps, which the motion never had
+        return 0.0  # the equations may be undefined at the mean position of a step
     return worst
 
 
 def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vector) -> Vector:
-    """Return impulses of the forces and changes of the rows over a step, its state held fixed, (n + m,)."""
+    """Return integrals over a step of Q - h and gamma minus their values at its start, at a fixed state, (n + m,)."""
     begin, h, q, v = there
     found = [system.evaluate(float(begin + h * x), q, v) for x in nodes]
     values = np.array([np.concatenate((step.Q - step.h, step.gamma)) for step in found])
@@ -69,7 +69,7 @@ def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vecto
 
 
 def _share(system: AbstractSystem, missed: Vector, fast: Vector, there: _Step) -> float:
-    """Return the change of velocity due to impulses, relative to the largest velocity, by mass norm or along a row."""
+    """Return the velocity change due to impulses, relative to the largest velocity, in the mass norm or along a row."""
     begin, _, q, v = there
     step = system.evaluate(float(begin), q, v)
     mass = np.sqrt(np.maximum(step.M.diagonal(), 0.0))

@@ -19,8 +19,8 @@ from gaussopt.simulation.error_estimate import BOUND, HARDLY, Columns, MotionErr
 from gaussopt.simulation.settings import RunSettings
 
 BALANCED, HELD = 1e-12, 1e-8
-"""Acceleration that may remain in equilibrium, relative to that by the forces without constraints, because of rounding
-errors, and because of the tolerances of a method."""
+"""Acceleration that rounding errors, and the tolerances of a method, may leave in equilibrium, relative to the
+acceleration that the forces would cause without constraints."""
 
 SOME_DRIFT = 1e-8
 """Largest constraint residual at which the distance of the state from the constraints is not computed."""
@@ -34,7 +34,7 @@ LEAP = (
 )
 
 LONGER = 1e-9
-"""Share of a motion by which a step that is to fill it may exceed it because of rounding."""
+"""Relative amount by which a single step for a whole motion may be longer than the motion because of rounding."""
 
 RUNAWAY = 1e10
 """Factor by which a state may outgrow the prediction from its start before a motion carries a warning."""
@@ -43,14 +43,14 @@ MOVED = 0.1
 """Change of a coordinate, relative to 1 + the largest, by which a start may be moved without warning."""
 
 UNSEEN = 1.5
-"""Factor by which unrecorded velocities may exceed the recorded ones; those of unstable steps exceed it."""
+"""Factor by which unrecorded velocities may exceed recorded velocities; in unstable steps they do so by more."""
 
 NOTHING = 1e-10
 """Size of a start, in its units, up to which it may be a rounding error."""
 
 
 def dead_centre_sentence(settings: RunSettings, columns: Columns, status: Status) -> str:
-    """Return, after a space, that the last state is a dead centre where constraints contradict each other; or ""."""
+    """Return a sentence, after a space, if the constraints contradict each other at a dead centre; otherwise ""."""
     if status is not Status.INFEASIBLE or not len(columns["t"]) or settings.first.sparse:
         return ""
     found = mobility(settings.system, columns["q"][-1], t=float(columns["t"][-1]))
@@ -58,7 +58,7 @@ def dead_centre_sentence(settings: RunSettings, columns: Columns, status: Status
 
 
 def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) -> str | None:
-    """Return the warning where the error estimate exceeds its bound or is not known; None otherwise."""
+    """Return a warning if the error estimate exceeds its bound or is not known; None otherwise."""
     if not error.compared:
         # Without steps there is no error.
         unknown = np.isnan(error.largest).any()
@@ -88,7 +88,7 @@ def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) 
 
 
 def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
-    """Return the warning where the state is too far from the constraints; None where it is not.
+    """Return a warning if the state is too far from the constraints; None otherwise.
 
     The distance is that to the nearest positions on the constraints, and to the nearest velocities that they allow
     there, in the mass metric, at the instants of the largest drifts.
@@ -120,10 +120,10 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
 
 
 def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> str | None:
-    """Return the warning where accelerations are too large for the steps; None for a motion with contacts.
+    """Return a warning if accelerations are too large for the steps; None otherwise, or for a motion with contacts.
 
-    Where only some states are recorded, unstable steps show in the last state before the end, as the step to the end
-    may be shorter than the one before.
+    If only some states are recorded, the state before the last step is examined, because the last step may be shorter
+    than the others.
     """
     t, v, a, mark, dt = columns["t"], columns["v"], columns["a"], loop.kept, settings.control.dt
     span = settings.control.t_end - settings.first.t
@@ -148,7 +148,7 @@ def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> 
 
 
 def start_sentence(settings: RunSettings, columns: Columns) -> str | None:
-    """Return the warning where the start was moved far to reach the constraints; None where it was not."""
+    """Return a warning if the start was moved far to reach the constraints; None otherwise."""
     q, found = settings.start.q, columns["q"]
     if not len(found) or columns["t"][0] != settings.first.t or len(q) != found.shape[1]:
         return None
@@ -164,10 +164,10 @@ def start_sentence(settings: RunSettings, columns: Columns) -> str | None:
 
 
 def growth_sentence(settings: RunSettings, columns: Columns) -> str | None:
-    """Return the warning where the state grows by ten orders of magnitude; None where it does not.
+    """Return a warning if the state grows by ten orders of magnitude; None otherwise.
 
-    Growth is relative to the prediction from the start alone: its state, velocity and acceleration over the time of the
-    motion, in the largest entry of each; it is relative to 1 where these are rounding errors.
+    Growth is relative to a prediction from the start: the largest entry of |q|, |v| T and |a| T^2, with the duration T
+    of the motion. It is relative to 1 if these are rounding errors.
     """
     t = columns["t"]
     span = float(t[-1] - t[0]) if len(t) else 0.0
@@ -194,7 +194,7 @@ def free_acceleration(first: StepData) -> float:
 
 
 def _worst(error: Vector, unit: Vector) -> tuple[int, float]:
-    """Return the coordinate with the largest error in its own unit, and this error."""
+    """Return the number of the coordinate with the largest error relative to `unit`, and this ratio."""
     share = np.divide(error, unit, out=np.where(error > 0, math.inf, 0.0), where=unit > 0)
     i = int(np.argmax(share))
     return i, float(share[i])

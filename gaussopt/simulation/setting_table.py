@@ -21,7 +21,7 @@ class Setting(NamedTuple):
     name : as in the signature
     default : value used where None is given
     choices, what : allowed values, and their name in a message
-    kept : value that a continuation must share, from the settings of the run and its loop; None where it is free
+    kept : function of settings and loop of a run that returns the value a continuation must share; None if it is free
     """
 
     name: str

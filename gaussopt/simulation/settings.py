@@ -94,8 +94,8 @@ class RunSettings:
 
     Attributes
     ----------
-    system : that of the start, for one motion
-    first : the step at the start, which is evaluated only here
+    system : the system of the start, prepared for one motion
+    first : the step data at the start, which are evaluated only here
     formulation, solver, named : names, chosen where not given; whether at least one of them was given
     watched : whether to look for singular positions; False for a motion that only serves comparison
     continued : the motion to continue, None for a new motion
@@ -124,7 +124,7 @@ class RunSettings:
 
     @classmethod
     def of(cls, problem: Any, formulation: str | None, solver: str | None, given: Mapping[str, Any]) -> RunSettings:
-        """Make settings from the arguments of `simulate`; `given` holds those by keyword.
+        """Make settings from the arguments of `simulate`; `given` holds the keyword arguments.
 
         Raises GaussoptError if the run cannot begin.
         """
@@ -157,7 +157,7 @@ class RunSettings:
                 raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
         rules = ContactRules(law, [*start.events, *given["events"]], given["accumulation"] == "close",
                              integrands(given["integrals"] or {}, start.system, method, len(start.q)))  # fmt: skip
-        first = evaluated(start.system, t0, start.q, start.v)  # a plain system learns its number of contacts here
+        first = evaluated(start.system, t0, start.q, start.v)  # plain functions determine the number of contacts here
         if continued is not None:
             watched = [[x.name for x in some] for some in (rules.events, rules.integrals)]
             continued.check_first(start.name, watched[0], watched[1], first)
@@ -322,7 +322,7 @@ def _consistent(
 
 
 def _nearest(system: AbstractSystem, t: float, q: Vector, v: Vector) -> str:
-    """Return what to do about a start off the constraints: the nearest one on them, where there is one."""
+    """Return advice about a start off the constraints: the nearest state on the constraints, if there is one."""
     near = q, v
     try:
         near = Projection().correct(system, t, q, v)

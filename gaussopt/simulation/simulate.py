@@ -56,7 +56,7 @@ SEEN_LATE = (
 )
 
 DIVERGED = 1e15
-"""Entry of a state above which a failure to solve is called a divergence."""
+"""Size of an entry of the state above which a failure to solve counts as divergence of the motion."""
 
 
 @suggesting
@@ -78,13 +78,13 @@ def simulate(
     ----------
     problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`. With `start` a name is not needed.
     formulation, solver : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and a solver that fits
-    stepper : name, rk4 if not given (moreau-jean for a `Pile`); with contacts from event to event, unless time-stepping
+    stepper : name, rk4 if not given (moreau-jean for a `Pile`); all but time-stepping methods locate events of contacts
     dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive stepper
     t0, t_end : s; 0 and the problem's own if not given
     rtol, atol : tolerances of an adaptive stepper, 1e-9 if not given; other steppers have none
-    tolerance : relative distance to the true acceleration that a step may have (1e-7); `inf` only records it
+    tolerance : largest accepted relative error of an acceleration (1e-7 if not given); `inf` only records the error
     stabilisation : "none" (if not given), "baumgarte", "projection" (moves the start, too) or an object
-    warm_start : whether each solve starts from the previous answer, as it does if not given
+    warm_start : whether each solve starts from the previous answer; true if not given
     state : "velocity" or "quasi-velocity", integrated with q; that of the formulation if not given. With
         quasi-velocities the velocity constraints hold identically.
     q0, v0 : (n,), initial state; the problem's own if not given
@@ -92,7 +92,7 @@ def simulate(
     impact : "newton" (if not given), "poisson" or "none"; the coefficients of restitution belong to the contacts
     accumulation : whether impacts that accumulate "stop" the motion (if not given) or "close" the contact, with e_N = 0
     events : further events to locate, in addition to those of the problem
-    integrals : by name, functions of (t, q, v), or SymPy expressions, to integrate along it; see docs/own-system.md
+    integrals : functions of (t, q, v), or SymPy expressions, by name, to integrate in time; see docs/own-system.md
     step_folder : folder in which a step that is not accepted is saved; it is `failed_step` of the motion in any case
     keep_interrupted : whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
@@ -102,17 +102,17 @@ def simulate(
         and for contact laws solved by pivots. "auto" compiles long runs where neither formulation nor solver is given,
         if that is possible.
     record_every : steps between two recorded states, 1 if not given; events are recorded in any case
-    start : a motion, or its file, to go on from. Settings that are not given are those of the motion; another value is
-        refused. With a method of constant step the result equals, bit for bit, that of a motion that never ended, by
-        the same engine, except that the last step, shortened by the end, is taken anew. An adaptive method chooses its
-        steps anew; solvers that iterate from their previous answer start anew. `concatenate` joins the parts.
+    start : a motion, or its file, to continue. Settings that are not given are those of the motion; other values are
+        refused. With a method of constant step and the same engine, the result equals bit for bit that of one longer
+        motion; a last step that the end had shortened is taken anew. An adaptive method chooses its steps anew, and
+        solvers that iterate from their previous answer start anew. `concatenate` joins the parts.
     error_estimate : whether to estimate the error by the same motion in longer (and, if in doubt, shorter) steps
-    on_singular : at a singular position without contacts "warn" (if not given) or "stop" with status `unsupported`
+    on_singular : "warn" (if not given) or "stop" (status `unsupported`) at singular positions, if there are no contacts
 
     Returns
     -------
     Trajectory
-        Returned also when the run stops early: with the states so far, the reason and the offending step.
+        If the run stops early, it holds the states so far, the reason and the step that failed.
 
     Raises
     ------
@@ -143,7 +143,7 @@ class _End:
 
 
 def _asked(settings: RunSettings, *how: Any) -> tuple[MotionLoop, dict[str, Any], _End]:
-    """Return what `_computed` returns; warn of slips in the model before, and say what to do where nothing is kept."""
+    """Warn of slips in the model, then return what `_computed` returns; errors and interruptions get advice."""
     for sentence in of_start(settings.system, settings.first, settings.start.fixed):
         warnings.warn(sentence, ModelSlip, stacklevel=5)  # simulate and its two decorators lie between
     try:
@@ -204,7 +204,7 @@ def _integrate(
         if not len(advance.recorder):
             advance.record_start()
     except Exception as error:
-        # Whatever the error is, including a defect of this package: results so far are not lost.
+        # Whatever the error is, even a defect of this package, the results so far are kept.
         if not len(advance.recorder):
             raise
         machine = is_machine(error)
@@ -266,7 +266,7 @@ def _trajectory(
     growing = growth_sentence(settings, columns) if end.status is Status.SOLVED else None
     passed = motion.singular.sentence()
     if passed is not None and motion.singular.stop and end.status is Status.SOLVED:
-        # The position lay between two states, and shows only in those after it.
+        # The singular position lay between two states and is detected only from later ones.
         end = replace(end, status=Status.UNSUPPORTED)
         message = f"{message} {SEEN_LATE}"
     slips = of_start(settings.system, settings.first, start.fixed)
@@ -293,7 +293,7 @@ def _trajectory(
 
 
 def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any], ...]:
-    """Return all events; the event that ended the motion with the estimated error of its instant."""
+    """Return all events; the event that ended the motion also holds the estimated error of its instant."""
     found = tuple(event.to_mapping() for event in advance.events)
     if found and error is not None and found[-1].get("terminal") and math.isfinite(error.end):
         found[-1]["error"] = error.end

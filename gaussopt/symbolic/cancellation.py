@@ -1,4 +1,4 @@
-"""The sizes of the terms of an expression, which bound the rounding error of its value over machine precision.
+"""Sizes of the terms of an expression, which bound the rounding error of its value in units of machine precision.
 
 An expression e has the size S(e) >= |e|, with equality where nothing cancels:
 
@@ -15,7 +15,7 @@ import sympy as sp
 
 
 def sizes(expressions: Sequence[Any]) -> list[Any]:
-    """Return S of each expression; shared parts are worked out once."""
+    """Return S of each expression; shared parts are computed once."""
     known: dict[Any, Any] = {}
     return [_size(e, known) for e in expressions]
 

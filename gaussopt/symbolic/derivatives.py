@@ -1,4 +1,4 @@
-"""Derivatives of large sums and products, in which only terms with the symbol are differentiated."""
+"""Derivatives of large sums and products, in which only terms that contain the symbol are differentiated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sympy as sp
 class Derivatives:
     """Partial derivatives of the expressions of a model, equal to those of `sympy.diff`.
 
-    The symbols of every part and every derivative are kept: a model needs derivatives of the same parts repeatedly.
+    The symbols of every part and every derivative are cached: a model needs derivatives of the same parts repeatedly.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The arguments of the functions that bend gaps and slips, here called angles, as a function of the state."""
+"""The arguments of the nonlinear functions in gaps and slips, here called angles, as a function of the state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gaussopt.symbolic.model import TIME, SymbolicModel, along
 PERIODIC = (sp.sin, sp.cos, sp.tan, sp.cot, sp.sec, sp.csc)
 
 KINKS = (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Piecewise, sp.Heaviside)
-"""Functions that are straight nearly everywhere; their arguments are examined, but they are not angles themselves."""
+"""Functions that are linear except at kinks and jumps: their arguments do not count, but functions in these do."""
 
 _KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
 
@@ -29,7 +29,7 @@ def gap_angles(model: SymbolicModel) -> tuple[Callable[..., Any], int]:
 
 
 def _angles(model: SymbolicModel) -> tuple[list[Any], list[Any]]:
-    """Return the arguments of the functions in gaps and slips, with a period and without.
+    """Return the arguments of the periodic functions, and of the other functions, in gaps and slips.
 
     For a root, or a negative power, the argument is the logarithm of the base.
     """

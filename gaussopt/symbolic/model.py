@@ -20,7 +20,7 @@ from gaussopt.symbolic.derivatives import Derivatives
 TIME = sp.Symbol("t", real=True)
 
 LONG = 100
-"""Number of operations in a term of the kinetic energy above which it is not expanded, as it would become longer."""
+"""Number of operations in a term of the kinetic energy above which the term is not expanded: it would grow longer."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class SymbolicModel:
 
     @cached_property
     def quaternions(self) -> list[tuple[int, list[int]]]:
-        """Rows phi(q) proportional to e . e - 1 for four coordinates e, each with the numbers of its coordinates."""
+        """Numbers of the rows phi(q) proportional to e . e - 1 for four coordinates e, each with the numbers of e."""
         found = []
         for i, row in enumerate(self.holonomic):
             e = [x for x in self.q if x in row.free_symbols]

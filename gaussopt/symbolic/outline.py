@@ -1,4 +1,4 @@
-"""The shape of a planar model, as far as known: its points, its contact points and the rods of its constraints."""
+"""The shape of a planar model as far as it is recognised: its points, its contact points, and constraints as rods."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ def _points(names: Sequence[str], q: Sequence[Any]) -> Iterator[Point]:
 
 
 def _keeps(row: Any, a: Point, b: Point, model: SymbolicModel) -> bool:
-    """Tell whether a constraint is the squared distance of two points less a constant."""
+    """Tell whether a constraint is the squared distance of two points minus a constant, or its negative."""
     distance = (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2
     return any(not (sp.expand(row - sign * distance).free_symbols & {*model.q, TIME}) for sign in (1, -1))

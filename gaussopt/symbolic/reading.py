@@ -1,6 +1,6 @@
-"""Reading a user's symbols, expressions and contacts into a model in our own symbols; errors name what is wrong.
+"""Conversion of a user's symbols, expressions and contacts into a model in our own symbols; errors name the mistake.
 
-Symbols are identified by their names, whatever their assumptions; ours are real, with their role as a prefix.
+Symbols are identified by their names, whatever their assumptions; our symbols are real, with their role as a prefix.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ class Symbols:
         return expr.xreplace(self._theirs)
 
     def clean(self, label: str, given: Any, allowed: str, equation: bool = False) -> Any:
-        """Return a user's expression in our symbols; for an `equation` that holds, left side less right side.
+        """Return a user's expression in our symbols; for an `equation`, its left side minus its right side.
 
-        Raises BadInput if it is no real expression, contains an unknown symbol, or a velocity where "v" is not
+        Raises BadInput if it is not a real expression, contains an unknown symbol, or a velocity where "v" is not
         allowed.
         """
         name = self._owner
@@ -190,7 +190,7 @@ def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymb
 
 
 def _is_zero(expr: Any) -> bool:
-    """Tell whether an expression vanishes identically: its value at some point settles most cases quickly."""
+    """Tell whether an expression vanishes identically; its value at one point answers this quickly in most cases."""
     symbols = sorted(expr.free_symbols, key=str)
     place = {s: sp.Float(0.37 + 0.11 * i) for i, s in enumerate(symbols)}
     value = sp.N(expr.subs(place))
@@ -283,7 +283,7 @@ def _listed(label: str, value: Any, owner: str) -> list[Any]:
 def _expression(where: str, given: Any, rename: Mapping[Any, Any], equation: bool) -> Any:
     """Return a user's expression in SymPy, real and without derivatives other than the velocities.
 
-    For an `equation` the result is the left side less the right side, which is to vanish.
+    For an `equation` the result is the left side minus the right side, which is to vanish.
     """
     try:
         expr = sp.sympify(given)
@@ -332,7 +332,7 @@ def _force_list(forces: Sequence[Any] | Mapping[Any, Any] | None, q: list[Any], 
 
 
 def _check_names(q: Sequence[Any], v: Sequence[Any], parameters: Sequence[str], time: Any, owner: str) -> None:
-    """Check that every printed name has one role: expressions are read by name."""
+    """Check that every printed name has one role, because symbols are identified by their names."""
     groups = {"coordinate": q, "velocity": v, "parameter": parameters, "time": [time]}
     plural = {"coordinate": "coordinates", "velocity": "velocities"}
     roles: dict[str, str] = {}
@@ -353,7 +353,7 @@ def _replace(expr: Any, rename: Mapping[Any, Any]) -> Any:
     """Replace by name, so that a user's assumptions on symbols (positive, real) do not matter."""
     whole = {k: r for k, r in rename.items() if not isinstance(k, sp.Symbol)}
     by_name = {str(k): r for k, r in rename.items() if isinstance(k, sp.Symbol)}
-    # Simultaneously: a name of ours may be another name of the user's.
+    # All at once, because one of our names may be the user's name of another symbol.
     return expr.xreplace(whole | {s: by_name[str(s)] for s in expr.free_symbols if str(s) in by_name})
 
 

@@ -1,4 +1,4 @@
-"""Mistakes in the symbols of a system given by energies that yield valid equations of another mechanism."""
+"""Mistakes in the symbols of a system given by energies that lead to valid equations, but of another mechanism."""
 
 from __future__ import annotations
 

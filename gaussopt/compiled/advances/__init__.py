@@ -1,1 +1,1 @@
-"""Ways of advancing a motion as machine code."""
+"""Advances of a motion by machine code; see `gaussopt.integration.advance`."""

@@ -1,4 +1,4 @@
-"""The loop of a motion by an adaptive method as generated code."""
+"""Motions by an adaptive method in generated code."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ LEAP = 1000
 """Number of accepted steps between two reports of progress."""
 
 LOOKS = 8
-"""Number of parts of a step at whose ends the rows are looked at."""
+"""Number of parts of a step at whose ends the independence of the rows is computed."""
 
 CLOSER = 128
-"""Number of parts of a step that comes near a singular position."""
+"""The same number for a step that comes near a singular position."""
 
 
 class GeneratedAdaptiveSteps(GeneratedAdvance):
-    """Steps whose length the method chooses; the first length is SciPy's choice.
+    """Advances a motion by steps whose length the method chooses; SciPy chooses the first length.
 
-    With a recording interval, a recorded state is the end of a shorter extra step from the state before.
+    With a recording interval, a recorded state is the end of a shorter extra step from the state before it.
     """
 
     adaptive = True
@@ -92,7 +92,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return done, trace[: width * count].reshape(count, width)
 
     def _watch(self, states: Matrix) -> None:
-        """Watch the independence of rows at ends of steps and on the cubics between, densely near singular ones."""
+        """Watch the independence of rows at ends of steps and on cubics between, densely near singular positions."""
         begin, steps = perf_counter(), len(states) - 1
         if steps < 1 or not self.equations.m or self.motion.singular.idle:
             return
@@ -117,7 +117,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return np.vstack([np.hstack((before[:, :1] + x * h, *within_step(h, ends[0], ends[1], x))) for x in parts])
 
     def _rows_of(self, states: Matrix) -> tuple[Vector, Vector, Matrix] | None:
-        """Return instants, independence and closeness of rows at states by the certificate, None if there is none."""
+        """Return instants, reciprocal squares of the independence, and closeness of the rows; None if not generated."""
         table = self._table(states[:, 0], states[:, 1:])
         return None if table is None else (states[:, 0], table[:, 9], table[:, ROW + len(self.q) + self.equations.m :])
 
@@ -171,7 +171,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return np.array([t, *q, *v])
 
     def _interpret(self) -> None:
-        """Take one accepted step by the interpreted motion."""
+        """Take one accepted step with interpreted stages."""
         clock, t, q, v = self._clock, self.t, self.q, self.v
         before = np.array([t, *q, *v])
         integration = self._start(t, q, v, float(clock[1]))

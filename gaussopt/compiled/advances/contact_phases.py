@@ -1,7 +1,7 @@
 """The steps of a phase without events, taken by one compiled loop.
 
-The event loop asks for a segment wherever a step begins on the grid. It gets as many steps as are regular and without
-an event, each of them certified, and takes the next step itself.
+The event loop requests a segment wherever a step begins on the time grid. The segment holds as many certified steps as
+are regular and without an event; the event loop takes the next step itself.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ FIRST = 16
 """Largest number of steps in the first segment of a phase."""
 
 PATIENCE = 31
-"""Largest number of steps left to the event loop after empty segments, each of which costs as much as a step there."""
+"""Largest number of steps left to the event loop after an empty segment, which costs as much as one of these steps."""
 
 
 class PhaseMarcher:
-    """Takes the segments of one motion.
+    """Computes the segments of one motion.
 
     Parameters
     ----------
@@ -88,13 +88,13 @@ class PhaseMarcher:
     def _enter(self, phase: ContactModes) -> None:
         self._phase, self._most, self._rest, self._pause = phase, FIRST, 0, 0
         self._space = kernel.space(self._n, self._m, self._stages, phase)
-        # More rows than coordinates: forces are never unique, and confirming modes takes too many singular systems.
+        # With more rows than coordinates, forces are never unique, and confirming modes takes many singular systems.
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Take steps from a state in the present phase; None if the first is not regular or may have an event.
+        """Take steps from a state in the present phase; None if the first is not regular or may contain an event.
 
-        After None the marcher pauses: a phase that is not regular, as with redundant sliding contacts, mostly stays so.
+        After None no segment is tried for some steps: an irregular phase (redundant sliding contacts) mostly stays so.
 
         `origin` is the instant from which steps are counted in multiples of dt.
         """
@@ -136,7 +136,7 @@ class PhaseMarcher:
         return self._read(instants[1 : done + 1], rows[:done])
 
     def memory(self) -> dict[str, Any]:
-        """Return the number of steps for which the marcher pauses; empty where the phase is new."""
+        """Return the number of steps for which no segment is tried; empty where the phase is new."""
         return {"rest": self._rest, "pause": self._pause} if self._motion.phase is self._phase else {}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -157,7 +157,7 @@ class PhaseMarcher:
         self._rest = self._pause
 
     def _seen(self, t: Vector, q: Vector, v: Vector, rows: Matrix) -> int:
-        """Return the number of steps, from (q, v) at t[0], before one in which an angle turns by more than `TURN`."""
+        """Return how many steps, from (q, v) at t[0], precede the first in which an angle turns by more than `TURN`."""
         n = self._n
         states = np.vstack((np.concatenate((q, v)), rows[:, : 2 * n]))
         far = turns(self._turning, t, states[:, :n], states[:, n:]) > TURN

@@ -1,4 +1,4 @@
-"""The loop of a motion by a method of constant step as generated code."""
+"""Motions by a method of constant step in generated code."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from gaussopt.integration.loop import MotionLoop
 from gaussopt.integration.time_grid import TimeGrid
 
 FIRST = 1000
-"""Number of steps before the first report."""
+"""Number of steps before the first report of progress."""
 
 AGAIN = 3
-"""Number of steps that are interpreted where a motion fails: the one that fails, and its neighbours."""
+"""Number of steps that are interpreted where a motion fails: the step that fails, and its neighbours."""
 
 
 class _Unrecorded(InterpretedSteps):
@@ -35,7 +35,7 @@ class _Unrecorded(InterpretedSteps):
 
 
 class GeneratedFixedSteps(GeneratedAdvance):
-    """Steps of constant length.
+    """Advances a motion by generated steps of constant length.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         self._known = self.t, self.q, self.v
 
     def take(self) -> End | None:
-        """Take the steps between two reports, with all recorded states finite and certified; the last step alone."""
+        """Take the steps between two reports, with all recorded states finite and certified, or the last step alone."""
         begin = perf_counter()
         count = min(self._count, max(1, self._total - self.steps - 1))
         if self._some_steps(count) < count:
@@ -80,7 +80,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         Generated code repeats the motion from the last recorded state, step by step, and the interpreted motion takes
         the last steps, to report the error.
 
-        Raises the error of the interpreted motion; nothing if that does not fail.
+        Raises the error of the interpreted motion, or nothing if that motion does not fail.
         """
         t, q, v = self._known
         dt, end = self.control.dt, self.control.t_end
@@ -122,11 +122,11 @@ class GeneratedFixedSteps(GeneratedAdvance):
 
     @property
     def _each(self) -> int:
-        """Number of steps between two states that generated code hands over."""
+        """Number of steps between two states that generated code returns."""
         return self.every if self.looks is None else 1
 
     def _room(self, width: int) -> int:
-        """Return the largest number of steps whose states are handed over together."""
+        """Return the largest number of steps whose states are returned together."""
         return self._total if self.looks is None else max(1, BLOCK // width)
 
     def _one_step(self, number: int, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
@@ -138,7 +138,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return (state[:n], state[n:]) if np.isfinite(state).all() else None
 
     def _some_steps(self, count: int) -> int:
-        """Take steps of generated code, as many as succeed; record what is due and go to the state reached."""
+        """Take up to `count` generated steps until one fails, record due states, and return the number of steps."""
         n, y, worst = len(self.q), self._packed(self.q, self.v), np.zeros(2)
         reached, room, total, motion = 0, self._room(len(y)), self._total, self.motion
         each = self._each
@@ -182,7 +182,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return float(self._grid.at(np.array([self.steps]))[0])
 
     def _interpret(self) -> None:
-        """Take one step by the interpreted motion."""
+        """Take one step with interpreted stages."""
         motion, t, total = self.motion, self.t, self._total
         control = replace(self.control, origin=self.origin)
         integration = self.method.start(motion, t, self.q, motion.state_of(t, self.q, self.v), control)

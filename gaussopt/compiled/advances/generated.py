@@ -1,7 +1,7 @@
-"""The loop of a motion whose steps run as generated code, certified at recorded states.
+"""Motions whose steps run as generated code, certified at recorded states.
 
-Generated code hands over what it cannot do: a step with a vanishing pivot, and a recorded state whose certificate does
-not pass, go through the same formulation, solver and certificate as in an interpreted motion.
+A step with a vanishing pivot, and a recorded state whose certificate does not pass, are left to the formulation, the
+solver and the certificate of an interpreted motion.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: f
     numbers: Any = found
     error, _, residual, force, floor, a, _, gamma = numbers
     tolerance = min(tolerance, DEFAULT_TOLERANCE)
-    # Errors larger than the scale of the step itself are left to the certificate, which knows that scale.
+    # Errors that are small only relative to the natural scale of the step are left to the full certificate.
     good = accepts(tolerance, NEGLIGIBLE, error, force, 0.0, EPS * floor, residual, math.nan, 0.0, a, gamma)
     return np.asarray((table[..., 0] == 1.0) & good & np.isfinite(table).all(axis=-1))
 
 
 class GeneratedAdvance(Advance):
-    """An integration from start to end by generated code: the parts common to all methods.
+    """An advance by generated code: the parts common to all methods.
 
-    `motion` is the same motion interpreted, for steps handed over; it counts evaluations and worst certificates.
+    `motion` is interpreted: it takes the steps that generated code cannot take, and keeps counts and certificates.
 
     Class attributes
     ----------------
     solver : the solver that the generated code replaces, with the formulation gauss
     adaptive : whether the methods choose their steps
-    methods, form : names of the steppers with generated code, and a name for the code that other steppers lack
+    methods, form : names of the steppers with generated code, and the name of such code in messages
     """
 
     engine = "compiled"
@@ -91,7 +91,7 @@ class GeneratedAdvance(Advance):
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Accept motions without contacts by a method of this kind, except linkages, which have their own kernels."""
+        """Accept motions without contacts by methods of this kind, except linkages, which have separate kernels."""
         plain = not system.contact_names and not method.loop and not isinstance(system, LinkageSystem)
         return plain and method.adaptive == cls.adaptive
 
@@ -161,7 +161,7 @@ class GeneratedAdvance(Advance):
         return table[0, ROW : ROW + self.equations.n]
 
     def about(self) -> dict[str, Any]:
-        """Return engine, steps, number of interpreted steps, and the largest relative residuals of the others."""
+        """Return engine, steps, number of interpreted steps, and the largest relative residuals of generated steps."""
         constraint, force = self.residuals
         return {
             **super().about(), "handed_over": self.handed_over, "record_every": self.every,
@@ -184,8 +184,8 @@ class GeneratedAdvance(Advance):
     def _write_down(self, times: Vector, states: Matrix) -> None:
         """Certify and record states.
 
-        Raises Rejected at the first state whose certificate passes neither here nor interpreted; states before it are
-        kept. Raises BadInput if the motion is no longer finite.
+        Raises Rejected at the first state whose certificate passes neither in generated code nor in the interpreted
+        motion; states before it are kept. Raises BadInput if the motion is no longer finite.
         """
         n, count = self.equations.n, len(times)
         begin = perf_counter()

@@ -1,8 +1,8 @@
-"""The loop of a linkage whose pins form a row, by compiled kernels that are driven by tables.
+"""Motions of a linkage whose pins form a row, by compiled kernels that read the linkage from tables.
 
-Unrolled code takes a millisecond of compiling per line; here the lines are those of one body, compiled once for all
-linkages. Steps with a vanishing pivot or a residual beyond the limit, and recorded states whose certificate does not
-pass, go through the interpreted motion, as in `gaussopt.compiled.advances.generated`.
+Compiling unrolled code takes a millisecond per line; here the code is that of one body, compiled once for all linkages.
+Steps with a vanishing pivot or a residual beyond the limit, and recorded states whose certificate does not pass, are
+left to the interpreted motion, as in `gaussopt.compiled.advances.generated`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ METHODS = ("semi-implicit", "rk4")
 """Names of the steppers with kernels."""
 
 MEMORY = 2**23
-"""Largest count of numbers that recorded states may occupy before they are certified."""
+"""Largest number of floats in the recorded states that are collected before they are certified."""
 
 SMALL = 30
-"""Number of bodies of a linkage that may take as many steps without a report as a small system."""
+"""Number of bodies of a linkage that takes as many steps between two reports of progress as a small system."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ class PinRow:
 
 
 class LinkageKernels:
-    """Kernels with the tables and the space of one linkage, for one of `METHODS`.
+    """Kernels with the tables and the work space of one linkage, for one of `METHODS`.
 
     Raises NotCompiled if the pins do not form a row.
     """
@@ -158,7 +158,7 @@ class LinkageKernels:
         Parameters
         ----------
         clock : start, step and end, s
-        number : the first step, their number, and the interval between recorded ones
+        number : the first step, the number of steps, and the number of steps between two recorded states
         trace, worst, limit, sharp : see `gaussopt.compiled.linkage_kernels.march`
         """
         done: int = self._compiled["march"](
@@ -177,7 +177,7 @@ class LinkageKernels:
 
 
 class LinkageSteps(GeneratedFixedSteps):
-    """Steps of constant length of a row of bodies."""
+    """Advances a row of bodies by steps of constant length."""
 
     solver = "sparse-kkt"
     methods = METHODS

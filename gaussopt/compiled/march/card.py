@@ -1,9 +1,9 @@
-"""Motions on a graphics processor, each in a thread of its own; compiled by numba-cuda.
+"""Kernels for motions on a GPU, with one thread for each motion; compiled by numba-cuda.
 
 All kernels take the same arguments. `memory` holds entry e of member i at e N + i, so that neighbouring threads read
 neighbouring numbers; fresh members have only states and parameters. Steps first, ..., first + count - 1 are
-taken, and states whose number is a multiple of `every` are recorded, as are those at the start and after the last of
-`steps`; `states` holds `instants` states of each member, one member after the other. Where a step fails its number,
+taken, and states whose number is a multiple of `every` are recorded, as are the states at the start and after the last
+of `steps`; `states` holds `instants` states of each member, one member after the other. If a step fails, its number,
 counted from 1, is noted in `memory`, and the states after it are undefined.
 """
 
@@ -44,7 +44,7 @@ def march(
     every: int, steps: int, limit: float, sharp: float, rtol: float, atol: float, times: Vector, states: Vector,
     instants: int,
 ) -> None:  # fmt: skip
-    """Take steps by the functions of motions side by side, with a block of a single lane.
+    """Take steps by the functions for blocks of motions, with a block of a single lane.
 
     The block stays in registers: every index into it must be a constant after unrolling, or the compiler moves the
     whole block to slow memory.
@@ -101,7 +101,7 @@ def march_controlled(
     every: int, steps: int, limit: float, sharp: float, rtol: float, atol: float, times: Vector, states: Vector,
     instants: int,
 ) -> None:  # fmt: skip
-    """Take steps whose length each member chooses by itself; `first` and `count` number recorded states.
+    """Take steps whose length each member chooses by itself; `first` and `count` refer to recorded states.
 
     The first step tried is as long as `dt`.
     """
@@ -134,7 +134,7 @@ def march_controlled(
 
 
 def started(begin: float, y: Vector, p: Vector, sharp: float, work: Vector) -> bool:
-    """Project the start if every step ends with a projection; tell whether that settled."""
+    """Project the start if every step ends with a projection; tell whether the projection settled."""
     prepare(p, work)
     if PROJECTED:
         return on_constraints(begin, y, work, sharp, work[ONCE + SIZE :])

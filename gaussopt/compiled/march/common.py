@@ -1,4 +1,4 @@
-"""Functions that the loops of kernels share: copies, sizes, and the projection onto the constraints."""
+"""Functions that the kernels share: copies, sizes, and the projection onto the constraints."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def largest(x: Vector, count: int) -> float:
 
 
 def on_constraints(t: float, y: Vector, once: Vector, sharp: float, space: Vector) -> bool:
-    """Solve phi(q) = 0 by Newton's method, then take a linear step on the velocity constraints; tell if settled.
+    """Solve phi(q) = 0 by Newton's method, then correct the velocities linearly; tell whether the iteration settled.
 
     As in `gaussopt.integration.stabilisation.Projection`; `sharp` is its tolerance, `space` has M_H + SIZE entries.
     """

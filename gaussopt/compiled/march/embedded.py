@@ -1,4 +1,4 @@
-"""Steps of an embedded Runge-Kutta method with error control: the methods of SciPy, with its controller."""
+"""Steps of an embedded Runge-Kutta method with error control: the methods of SciPy, with SciPy's step size control."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CLOSE = 2.3e-15
 
 
 def stage_state(stage: int, h: float, before: Vector, slopes: Vector, y: Vector) -> None:
-    """Compute the state of a stage; coefficients come from a table, as unrolled code of all stages would be long."""
+    """Compute the state of a stage; the coefficients are in a table, because unrolled code would be long."""
     copied(before, y, SIZE)
     for j in range(stage):
         weight = h * A[(STAGES - 1) * stage + j]
@@ -65,7 +65,7 @@ def tried(
     t0: float, h: float, known: int, y: Vector, before: Vector, once: Vector, slopes: Vector, limit: float,
     worst: Vector,
 ) -> bool:  # fmt: skip
-    """Take a trial step; the slope of the first stage may be known. Residuals are checked at the end of the step."""
+    """Take a trial step; `known` is 1 if the first slope is known. Residuals are checked at the end of the step."""
     good = True
     for stage in range(known, STAGES):
         if stage > 0:

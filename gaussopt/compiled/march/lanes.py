@@ -1,9 +1,9 @@
-"""Many motions side by side: Runge-Kutta steps as SIMD code over the lanes of a block, blocks shared between cores.
+"""Many motions together: Runge-Kutta steps as SIMD code over the lanes of a block, with blocks shared between cores.
 
-All data of a block of W lanes lie in one flat array, entry i of lane l at i W + l, so that a compiler sees at once
-that no two entries overlap. Lanes never branch: a lane that fails is marked and goes on with numbers that are not read.
-The functions alternate the lines of lane l and of lane l + W / 2: the elimination of one hides the latency of the
-other's. On a graphics processor each thread has a block of a single lane.
+All data of a block of W lanes lie in one flat array, entry i of lane l at i W + l, so that the compiler sees at once
+that no two entries overlap. Lanes never branch: a lane that fails is marked, and its further results are not used.
+The generated functions alternate the lines for lane l and for lane l + W / 2, so that the elimination of one lane hides
+the latency of the other. On a GPU each thread has a block of a single lane.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
 
 WIDTH = 16
-"""Number of motions in a block of a processor: two of the widest vectors."""
+"""Number of motions in a block on the CPU: two vectors of the largest width."""
 
 
 def all_on_constraints(memory: Vector, t: float, sharp: float, number: float) -> None:

@@ -1,4 +1,4 @@
-"""A step of the stepper rattle: two halves, each with its iteration; see `gaussopt.integration.steppers.rattle`."""
+"""A step of the stepper rattle: two halves, each with an iteration; see `gaussopt.integration.steppers.rattle`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorded values of states: accelerations, multipliers, the certificate's numbers, energies, drifts."""
+"""The recorded values at states: accelerations, multipliers, the numbers of the certificate, energies, drifts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     )
 
 ROW = 15
-"""Count of numbers in a recorded row before acceleration, multipliers, and reciprocal squares of distances of rows."""
+"""Number of entries of a recorded row before acceleration, multipliers, and reciprocal squares of row distances."""
 
 
 def rows(count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:
     """Write one row of `table` for each of `count` states (q, v) in y.
 
     A row holds whether the step and its certificate are regular, the certificate's numbers (9), energies and power (3),
-    drifts (2), a (N), lam (M), and reciprocal squares of the distances of rows from those before them (M).
+    drifts (2), a (N), lam (M), and reciprocal squares of the distances of rows of J from the rows before them (M).
     """
     s, c, a, lam = zeros(FLAT), zeros(CERTIFIED), zeros(N), zeros(M)
     e, phi, rate = zeros(3), zeros(M_H), zeros(M)

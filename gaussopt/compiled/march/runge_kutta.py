@@ -32,7 +32,7 @@ def advance(
     start: float, stop: float, h: float, y: Vector, before: Vector, once: Vector, slopes: Vector, limit: float,
     worst: Vector,
 ) -> bool:  # fmt: skip
-    """Take one step; the residuals of the first stage are those of the state before it."""
+    """Take one step; residuals are checked at the first stage, which is the state before the step."""
     good = True
     for stage in range(STAGES):
         good = slope(start + C[stage] * h, y, once, slopes[SIZE * stage :], stage == 0, limit, worst) & good

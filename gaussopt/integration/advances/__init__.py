@@ -1,1 +1,1 @@
-"""Ways of taking a motion forward by interpreted steps, one file for each."""
+"""Advances of a motion by interpreted steps, one file for each; see `gaussopt.integration.advance`."""

@@ -2,9 +2,9 @@
 
 Between two events every contact keeps its mode: open, sliding in one direction, or sticking. The contact laws are
 solved and certified at every stage; a phase ends where a watched function falls through zero (see
-`gaussopt.integration.events.functions`). The solved forces are continuous across such a change, so that a trial step
-beyond it is harmless. The instant is found by repeating the step with other lengths: it is as accurate as the
-integration.
+`gaussopt.integration.events.functions`). The solved forces are continuous across such a zero, so that a trial step
+beyond it is harmless. Its instant is found by repeating the step with other lengths and is therefore as accurate as
+the integration.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class FastForward(Protocol):
     """Takes many steps in which no event occurs; see `gaussopt.compiled.advances.contact_phases`."""
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Take steps from a state of the present phase; None if the first may have an event."""
+        """Take steps from a state of the present phase; None if an event may occur in the first step."""
 
     def memory(self) -> dict[str, Any]:
         """Return the data on which later segments depend."""
@@ -80,11 +80,11 @@ class FastForward(Protocol):
         """Take note that only the first `steps` steps of the latest segment were used."""
 
     def record(self, segment: PhaseSegment) -> None:
-        """Write down every step of a segment."""
+        """Record every step of a segment."""
 
 
 class EventPhases(Advance):
-    """The loop over phases; dt is the recording interval of an adaptive method.
+    """Advances a motion from event to event; with an adaptive method, dt is the recording interval.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ class EventPhases(Advance):
         looked_at = np.flatnonzero(segment.undecided | (power > TOLERANCES.fed * (1.0 + extent)))
         begin = 0
         for i in looked_at.tolist():
-            # A state with something to confirm or to report is treated like one that the loop itself has reached.
+            # A state with forces to confirm or friction power to report is treated as if the loop had reached it.
             self.fast_forward.record(segment[begin + np.flatnonzero(due[begin:i])])
             self.t, self.q, self.v = segment.state(i)
             self._record(bool(due[i]))
@@ -244,7 +244,7 @@ class EventPhases(Advance):
         return unmoved(np.array([self._functions.side(j) * event.values(t, q, v) for j, event in events]))
 
     def _turn(self) -> None:
-        """Let the directions of friction follow the slip, in space."""
+        """Align the directions of friction with the slip, for contacts in space."""
         phase = self.motion.phase
         if phase.sigma.shape[1] > 1 and phase.sigma.any():
             slip = self.motion.whole(self.t, self.q, self.v).v_T
@@ -263,7 +263,7 @@ class EventPhases(Advance):
         return round(steps) if abs(steps - round(steps)) < 1e-9 * max(1.0, steps) else None
 
     def _record(self, due: bool = True) -> None:
-        """Check the present state, and record it where it is due."""
+        """Check the present state, and record it if it is due."""
         answer = self.motion.answer(self.t, self.q, self.v)
         if undecided(answer):
             self.motion.confirm(self.motion.step(self.t, self.q, self.v), self.motion.solvers.main)
@@ -279,7 +279,7 @@ class EventPhases(Advance):
     # -- failures ----------------------------------------------------------------------------------------------
 
     def _ended_by(self, error: Rejected | BadInput) -> End:
-        """Say how a motion ends where the contact operator loses its definiteness; re-raise errors of other causes."""
+        """Return the end of a motion whose contact operator becomes indefinite; re-raise errors of other causes."""
         if isinstance(error, Rejected):
             left = self._approach_failure()
             if error.answer.status is not Status.INACCURATE or left > TOLERANCES.lost:
@@ -295,7 +295,7 @@ class EventPhases(Advance):
         )
 
     def _approach_failure(self) -> float:
-        """Approach a failure of a step by indefiniteness; return the least eigenvalue there, inf if not watched."""
+        """Bisect the failed step for the last valid state; return the watched eigenvalue there, inf if not watched."""
         before = self._before
         if not any(w.kind is Watched.DEFINITE for w in self._watches):
             return math.inf
@@ -314,7 +314,7 @@ class EventPhases(Advance):
         return left
 
     def _definite(self, sample: Sample) -> float:
-        """Return the watched eigenvalue; infinite if it is not watched."""
+        """Return the watched smallest eigenvalue of the contact operator; infinite if it is not watched."""
         values = zip(self._watches, sample.values, strict=True)
         return next((float(x) for w, x in values if w.kind is Watched.DEFINITE), math.inf)
 

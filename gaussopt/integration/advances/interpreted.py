@@ -1,4 +1,4 @@
-"""The loop of a motion without contacts: advance, stabilise, watch, record."""
+"""Interpreted steps of a motion without contacts: advance, stabilise, look for events, record."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ DIVERGED = "the motion diverged and is no longer finite; use a smaller step or a
 
 
 class InterpretedSteps(Advance):
-    """Interpreted steps of a motion without contacts.
+    """Advances a motion without contacts by interpreted steps.
 
-    An adaptive method chooses its steps regardless of recorded instants: a recorded state within a step is the end of a
-    shorter step from the same start; with an implicit method it is interpolated between the ends of the step.
+    An adaptive method chooses its steps regardless of recorded instants. A recorded state within a step is the end of a
+    shorter step from the same start or, with an implicit method, interpolated between the ends of the step.
     """
 
     diverged = DIVERGED
@@ -94,7 +94,7 @@ class InterpretedSteps(Advance):
             q, v = corrected
             u = motion.state_of(t, q, v)
             integration.replace(q, u)
-        answer = motion.answer(t, q, v)  # also the answer at the next step's start: always certified
+        answer = motion.answer(t, q, v)  # computed even if it is not recorded: the next step starts with it
         motion.passed(t, q, u, short=not self.method.adaptive)
         crossings = []
         if self._watched is not None:

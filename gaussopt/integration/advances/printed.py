@@ -1,9 +1,9 @@
-"""The six steps of Yao, Liu & Yang 2020 as printed, which check no gaps, impacts, zero slips or events.
+"""The six steps of Yao, Liu & Yang 2020 as printed, which do not check gaps, impacts, zero slips or events.
 
 (1) start; (2) M, Q, J_N, zeta_N, J_T and the signs of the slips; (3) delassus and bias; (4) the normal forces, in the
 paper by Newton's method on the optimality conditions of its quadratic program; (5) the acceleration; (6) advance by dt.
-All contacts are taken as closed whatever their gaps, and the sign of a vanishing slip is zero, which makes that contact
-frictionless. The stepper serves to study the printed method, not to compute motions.
+All contacts count as closed whatever their gaps, and the sign of a vanishing slip is zero, which makes that contact
+frictionless. The stepper is meant for studies of the printed method, not for computing motions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gaussopt.integration.events.modes import ContactModes
 
 
 class AllClosed(ContactModes):
-    """Every contact closed, friction by the sign of the present slip."""
+    """Contact modes with every contact closed, and friction by the sign of the present slip."""
 
     def shape(self, step: StepData) -> StepData:
         """Return the step with all contacts; those whose slip is zero lose their friction."""
@@ -33,7 +33,7 @@ class AllClosed(ContactModes):
 
 
 class PrintedSteps(InterpretedSteps):
-    """The printed loop: no event, no stabilisation."""
+    """Advances a motion as printed: without events and stabilisation."""
 
     motion: ContactAccelerations
     diverged = Advance.diverged

@@ -1,6 +1,6 @@
 """Moreau-Jean steps of systems that state the contact problem of a step themselves (`gaussopt.core.time_step`).
 
-Each step is one problem of contacts with friction cones, judged by Coulomb's law; contacts may come and go.
+Each step is one cone complementarity problem, certified by Coulomb's law; contacts may appear and disappear.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import rows_of, velocity_size
 
 MISSED = 1e-8
-"""Rate of equality rows, relative to 1 + the largest velocity, above which the rows contradict each other."""
+"""Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
 
 STICKING = 1e-9
-"""Slip, relative to the size of the velocities of a problem, below which a contact that pushes sticks."""
+"""Slip, relative to the size of the velocities of a problem, up to which a contact that pushes counts as sticking."""
 
 INDEPENDENT = 1e-10
 """Smallest eigenvalue of W, relative to the sum of all eigenvalues, above which forces count as determined."""
@@ -41,11 +41,11 @@ INDEPENDENT = 1e-10
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
 
 OPEN, SLIDING, STUCK = 0.0, 1.0, 2.0
-"""Modes of a contact as trajectories hold them."""
+"""Modes of a contact in `Trajectory.mode`."""
 
 
 class _Taken(NamedTuple):
-    """A step taken: its contacts and which of them open, rates before, the end, the length, problem and impulses."""
+    """A step taken: its contacts, `TimeStep.opens`, v before, the state after, the length, problem and impulses."""
 
     names: Sequence[str]
     opens: NDArray[np.bool_]
@@ -57,7 +57,7 @@ class _Taken(NamedTuple):
 
 
 class ContactRecorder(Recorder):
-    """Rows of a motion whose contacts come and go: the gap of an absent contact is NaN, its other entries are zero.
+    """Records a motion whose contacts appear and disappear: an absent contact has a gap of NaN and zeros elsewhere.
 
     `names` maps the name of every contact so far to its number, in order of appearance.
     """
@@ -69,7 +69,7 @@ class ContactRecorder(Recorder):
         self._contacts: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []
 
     def put(self, plain: tuple[Any, ...], names: Any, values: NDArray[np.float64]) -> None:
-        """Add an instant: the entries of `COLUMNS`; lam_N, gap, mode, lam_T and slip of the contacts there, (k, 7)."""
+        """Add an instant: t and `COLUMNS`; names and lam_N, gap, mode, lam_T, slip of the present contacts, (k, 7)."""
         known = self.names
         self._plain.append(plain)
         self._contacts.append((np.array([known.setdefault(x, len(known)) for x in names], dtype=np.intp), values))
@@ -78,7 +78,7 @@ class ContactRecorder(Recorder):
         return len(self._plain)
 
     def arrays(self, n: int) -> dict[str, Any]:
-        """Return the arrays of every recorder, and those of all contacts, whose number is known only at the end."""
+        """Return the columns of `Trajectory`; the number of contacts is known only at the end."""
         found = {name: np.array(column, dtype=np.float64)
                  for name, column in zip(("t", *COLUMNS), zip(*self._plain, strict=True), strict=True)}  # fmt: skip
         table = np.zeros((len(self), len(self.names), 7))
@@ -90,7 +90,7 @@ class ContactRecorder(Recorder):
 
 
 class StatedSteps(MoreauJeanSteps):
-    """The loop of systems that state their own steps; their contacts have no restitution."""
+    """Advances systems that state their own steps; their contacts have no restitution."""
 
     system: SteppedSystem
     recorder: ContactRecorder
@@ -102,7 +102,7 @@ class StatedSteps(MoreauJeanSteps):
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Accept only velocity-level steps, and stabilisations that the system knows."""
+        """Accept only velocity-level steps, and the stabilisations none and projection."""
         if method.loop != "time-stepping":
             return "the system states its own time steps; choose stepper='moreau-jean'"
         if motion.stabiliser.name not in ("none", "projection"):
@@ -122,7 +122,7 @@ class StatedSteps(MoreauJeanSteps):
         self._start(self.t, self.q, self.v)
 
     def memory(self) -> dict[str, Any]:
-        """Return the number of steps without a normal force, by contact, and the sides of the user's events."""
+        """Return the number of steps without a normal force, by contact, and the latest values of the user's events."""
         return {"idle": [(name, -count) for name, count in self._pushed.items()], "sides": list(self._sides)}
 
     def _start(self, t: float, q: Vector, v: Vector) -> None:
@@ -162,7 +162,7 @@ class StatedSteps(MoreauJeanSteps):
         return ended
 
     def _impulses(self, problem: ConeComplementarity) -> tuple[Vector, End | None]:
-        """Return the judged impulses of a step, and how the motion ends where they are not accepted."""
+        """Return the certified impulses of a step, and how the motion ends if they are not accepted."""
         motion, solver = self.motion, self.motion.solver
         if not problem.k:
             return np.zeros(0), None
@@ -212,7 +212,7 @@ class StatedSteps(MoreauJeanSteps):
     def _unique(of: _Taken, pushes: NDArray[np.float64]) -> bool:
         """Tell whether W of the pushing contacts is regular, so that each velocity has a unique set of forces."""
         rows = np.repeat(pushes[:, 0] > 0, ROWS) & (of.problem.W.diagonal() > 0)
-        rows[::ROWS] &= of.opens  # normal impulses that are given
+        rows[::ROWS] &= of.opens  # without normal impulses that are given
         W = of.problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
         try:
@@ -246,7 +246,7 @@ class StatedSteps(MoreauJeanSteps):
         self._pushed |= dict.fromkeys(pushing, 0)
 
     def about(self) -> dict[str, Any]:
-        """Return the entries of every loop, and the contacts that occurred."""
+        """Return the entries of every advance, the contacts that occurred, and the entries of the system."""
         return {**super().about(), "contacts": list(self.recorder.names), **self.system.about()}
 
     def reached(self) -> str:

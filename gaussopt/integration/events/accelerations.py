@@ -29,10 +29,10 @@ from gaussopt.solving.answer import Answer
 from gaussopt.solving.step_solver import StepSolver
 
 MECHANICS = frozenset({"lcp", "stick-slip"})
-"""Formulations that consist of the contact laws themselves."""
+"""Formulations that are the contact laws themselves, not a minimum principle."""
 
 PIVOTING = frozenset({"lemke", "principal-pivoting"})
-"""Solvers by complementary pivots: the stage kernel replaces them where the active set of their warm start is right."""
+"""Solvers by complementary pivots; the stage kernel replaces them where the active set of their warm start is right."""
 
 NOT_PROVED = (
     "Where contacts in space have no slip, that the accelerations are the only ones that Coulomb's law allows is not "
@@ -43,7 +43,7 @@ NOT_PROVED = (
 class ContactSolvers:
     """Step solvers of a motion with contacts.
 
-    The requested solver is `main`; its stand-ins are made when they are needed.
+    The requested solver is `main`; the solvers that replace it where it does not apply are made when they are needed.
     """
 
     def __init__(
@@ -55,15 +55,15 @@ class ContactSolvers:
 
     @cached_property
     def stick(self) -> StepSolver:
-        """Solver of contacts without slip where `main` needs slips: the solver of `main` if it accepts LCPs."""
+        """Step solver of contacts without slip, by the requested solver if it accepts LCPs; `main` may need slips."""
         solver, options = self._given if LCP in self.main.sequence.solver.accepts else ("lemke", None)
         return StepSolver("stick-slip", solver, options, self._tolerance, self._warm)
 
     @cached_property
     def cones(self) -> StepSolver:
-        """Solver of contacts in space without slip: the solver of `main` if it accepts friction cones.
+        """Step solver of contacts in space without slip, by the requested solver if it accepts friction cones.
 
-        Searching for a second velocity makes sense in a single problem, not at every stage of a motion.
+        The search for a second solution is switched off: it is worthwhile for a single problem, not at every stage.
         """
         takes = ConeComplementarity in self.main.sequence.solver.accepts
         solver, options = self._given if takes else ("hybrid", {"searched": 0})
@@ -71,12 +71,12 @@ class ContactSolvers:
 
     @cached_property
     def flight(self) -> StepSolver:
-        """Solver of steps without closed contacts where `main` is for contacts."""
+        """Step solver of steps without closed contacts, where `main` is for contacts only."""
         return StepSolver("gauss", "kkt", None, self._tolerance, self._warm)
 
     @cached_property
     def any_contact(self) -> StepSolver:
-        """Solver of velocity jumps, and of steps that the other solvers refuse; not of contacts in space."""
+        """Step solver of velocity jumps, and of steps that others refuse, except for resting contacts in space."""
         return StepSolver("stick-slip", "lemke", None, self._tolerance, self._warm)
 
     @property
@@ -94,7 +94,7 @@ class ContactSolvers:
         return self.cones if step.rests_in_space else self.stick
 
     def why_interpreted(self) -> str | None:
-        """Tell why the kernel cannot replace formulation and solver, None if it can.
+        """Say why the kernel cannot replace formulation and solver; None if it can.
 
         The kernel solves the contact laws themselves, by pivots from the active set of the previous stage.
         """
@@ -107,12 +107,12 @@ class ContactSolvers:
 
 
 def undecided(answer: Answer) -> bool:
-    """Tell whether the quick proofs that belong to an answer left its uniqueness open."""
+    """Tell whether quick proofs did not decide whether an answer is unique."""
     return answer.contact is not None and not answer.contact.decided
 
 
 class ContactAccelerations(CertifiedAccelerations):
-    """Accelerations in the present phase of a motion; a kernel of compiled code answers regular stages."""
+    """Accelerations in the present phase of a motion; a compiled kernel solves regular stages."""
 
     def __init__(
         self, system: AbstractSystem, solvers: ContactSolvers, stabiliser: Stabilisation, phase: ContactModes,
@@ -124,11 +124,11 @@ class ContactAccelerations(CertifiedAccelerations):
 
     @property
     def stand_ins(self) -> list[str]:
-        """The stand-ins among `solvers`, in words."""
+        """Pairs of formulation and solver that replaced the requested pair."""
         return self.solvers.stand_ins
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """Answer by the kernel where the stage is regular, otherwise by formulation and solver."""
+        """Solve by the kernel if the stage is regular, otherwise by formulation and solver."""
         found = self._regular(t, q, v)
         if found is not None:
             return found.answer()
@@ -138,7 +138,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return answer
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return the acceleration du/dt; at a regular stage all else is computed only on demand."""
+        """Return the acceleration du/dt; at a regular stage, the rest of the answer is computed only on demand."""
         known = self._last
         if known is None or known[0] != t or known[1] != q.tobytes() + u.tobytes():
             found = self._regular(t, q, u)
@@ -147,7 +147,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return super().rate(t, q, u)
 
     def _regular(self, t: float, q: Vector, v: Vector) -> CertifiedStage | None:
-        """Return the kernel's result at a state, kept if just found; None where the stage is not regular."""
+        """Return the kernel's result at a state, computed once per state; None where the stage is not regular."""
         kernel = self.kernel
         if kernel is None:
             return None
@@ -176,7 +176,7 @@ class ContactAccelerations(CertifiedAccelerations):
 
     @cached_property
     def rotations(self) -> Rotations:
-        """Angular velocities in place of the rates of unit quaternions; known once a state was evaluated."""
+        """The map from angular velocities to rates of quaternions; available after the first evaluation."""
         assert self._whole is not None
         step = self._whole[2]
         return Rotations(self.system.quaternions, step.n, step.m)
@@ -202,7 +202,7 @@ class ContactAccelerations(CertifiedAccelerations):
         self._phase, self._last, self._latest = phase, None, None
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Return the step of the closed contacts."""
+        """Return the step data with the closed contacts only."""
         return self.phase.shape(self._stabilised(t, q, v))
 
     def _stabilised(self, t: float, q: Vector, v: Vector) -> StepData:
@@ -234,9 +234,9 @@ class ContactAccelerations(CertifiedAccelerations):
         return super().solve(step, self.solvers.any_contact)
 
     def confirm(self, step: StepData, solver: StepSolver) -> None:
-        """Check that the solution of sticking contacts is unique, where the check is quick.
+        """Check that the solution of sticking contacts is unique, if the check is quick.
 
-        Redundant contacts, whose modes make many singular systems, are checked where a phase begins.
+        Redundant contacts, whose modes lead to many singular systems, are checked only at the start of a phase.
 
         Raises Rejected if the solution is not unique.
         """
@@ -248,7 +248,7 @@ class ContactAccelerations(CertifiedAccelerations):
             return
         laws = ContactOperator.of(step).complementarity
         if laws.quick and laws.uniqueness().status is not Status.SOLVED:
-            self._solve(step, True, solver)  # fails with the reason
+            self._solve(step, True, solver)  # raises Rejected with the reason
 
     def solve_impact(self, step: StepData) -> Answer:
         """Return the velocity jump of an impact if it is unique; raises Rejected otherwise."""
@@ -259,7 +259,7 @@ class ContactAccelerations(CertifiedAccelerations):
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
         """Tell whether the forces of the answer at a state are unique, given its acceleration.
 
-        Where quick proofs do not decide, independent columns do: each acceleration then has a unique set of forces.
+        Where quick proofs do not decide, they are unique if the columns of J^T, J_N^T and J_T^T are independent.
         """
         if answer.forces_unique:
             return True
@@ -290,7 +290,7 @@ class ContactAccelerations(CertifiedAccelerations):
         closed = list(phase.closed)
         if not closed or step.g_N is None or step.gdot_N is None:
             return drift
-        # A comparison with NaN, the residual without joints, is false.
+        # Without joints the residual is NaN; max keeps its first argument, because a comparison with NaN is false.
         position, velocity = largest(step.g_N[closed]), largest(step.gdot_N[closed])
         if phase.sticking:
             velocity = max(velocity, largest(step.v_T[list(phase.sticking)]))

@@ -1,4 +1,4 @@
-"""Search within one step of a motion with contacts: every gap and every user's function between its ends."""
+"""Search within one step of a motion with contacts for zeros of every gap and of every user's function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, tur
 from gaussopt.integration.looks import Looks
 
 OFTEN = 4
-"""Least number of pieces of an adaptive method's step in which a user's function is searched, each by its midpoint."""
+"""Least number of pieces in which a user's function is searched in an adaptive step, from their ends and midpoints."""
 
 NEIGHBOURS = 1e-5
 """Distance, relative to the step, of the instants from which the rate of a user's function is estimated."""
@@ -25,7 +25,7 @@ FIRST = 1e-12
 """Time after the beginning of a step, relative to its length, that counts as its beginning."""
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
-"""The golden ratio less 1: the fractional parts of its multiples are evenly spread and never midpoints."""
+"""The golden ratio minus 1; the fractional parts of its multiples are evenly spread and never midpoints."""
 
 State = Callable[[float], tuple[Vector, Vector]]
 Dense = Callable[[], Callable[[float], Vector] | None]
@@ -45,7 +45,7 @@ class QuinticPath:
         self._v = np.arange(1, 6)[:, None] * self._q[1:] / h
 
     def __call__(self, s: float) -> tuple[Vector, Vector]:
-        """Return q and v a time s after the beginning."""
+        """Return q and v at a time s after the beginning of the step."""
         u = s / self._h
         powers = np.array((1.0, u, u**2, u**3, u**4, u**5))
         return powers @ self._q, powers[:5] @ self._v
@@ -65,8 +65,8 @@ class StepInterior:
 
     Parameters
     ----------
-    turning, angles : arguments of the functions that bend its gaps, and their values at both ends
-    dense : the step as a function of time, (q, v) in one array; where it is None, a quintic is used
+    turning, angles : the angles on which its gaps depend nonlinearly, and their values at both ends
+    dense : a function that returns the interpolant of the method, t -> (q, v) in one array, or None for a quintic
     adaptive : whether the method chooses the length of the step
 
     Attributes
@@ -95,7 +95,7 @@ class StepInterior:
         self.size = SHALLOW * (1.0 + float(max(np.abs(before.q).max(), np.abs(after.q).max())))
 
     def state(self, s: float) -> tuple[Vector, Vector]:
-        """Return q and v a time s after the beginning."""
+        """Return q and v at a time s after the beginning of the step."""
         if self._path is None:
             dense = self._dense()
             self._path = QuinticPath(self.before, self.after) if dense is None else self._halves(dense)
@@ -111,7 +111,7 @@ class StepInterior:
         return path
 
     def gaps(self, s: float) -> tuple[list[float], list[float]]:
-        """Return gaps and their rates a time s after the beginning."""
+        """Return gaps and their rates at a time s after the beginning of the step."""
         if s not in self._seen:
             q, v = self.state(s)
             t = self.before.t + s
@@ -121,7 +121,7 @@ class StepInterior:
     # -- gaps ------------------------------------------------------------------------------------------------------
 
     def open(self, j: int) -> bool:
-        """Tell whether gap watch j stays above zero, judged by its values, rates and curvature at the ends."""
+        """Tell whether watched function j, a gap, stays positive, by its values, rates and curvature at the ends."""
         before, after = self.before, self.after
         if self.number > 1:
             return False
@@ -136,9 +136,9 @@ class StepInterior:
         )
 
     def closing(self, j: int, i: int, at: At) -> tuple[float, float] | None:
-        """Return an interval in which gap i, watch j, first falls through zero, or None.
+        """Return an interval in which gap i, watched function j, first falls through zero, or None.
 
-        Raises MotionStopped if the gap is too rough to tell.
+        Raises MotionStopped if the gap is too rough for the search.
         """
         if self.open(j):
             return None
@@ -155,7 +155,7 @@ class StepInterior:
             return None
         low, high = found
         if low == 0.0 and begin.value <= noise and begin.rate > 0:
-            # The gap starts at zero and rises: its highest point is a lower bound of the first crossing.
+            # The gap starts at zero and rises: it cannot cross zero before its peak.
             low = min(self.before.culmination(j, self.h), 0.5 * high)
         while low > FIRST * self.h and at(low).values[j] <= 0:
             low *= 0.5
@@ -165,29 +165,29 @@ class StepInterior:
         self, j: int, function: Function, begin: HermitePoint, end: HermitePoint, number: int,
         small: tuple[float, float], name: str, at: At,
     ) -> tuple[float, float] | None:  # fmt: skip
-        """Return the first fall of watch j that `at`, a step of the method, confirms; `function` is its interpolation.
+        """Return the first interval in which `function` falls, the interpolated watch j, and the method confirms it.
 
-        `begin`, `end`, `number` and `small` = (depth, noise) are those of `CrossingSearch`.
+        `at` is a step of the method; `begin`, `end`, `number` and `small` = (depth, noise) are as in `CrossingSearch`.
         """
         depth, noise = small
         fallen, above = end.value < -noise, 0.0
         while True:
             found = CrossingSearch(function, self.h, max(depth, noise), noise, name).first(begin, end, number)
             if found is None:
-                # The end is a state of the method itself, however good the path is.
+                # The end is a state of the method itself, so that a fall there needs no interpolation.
                 return (above, self.h) if fallen else None
             if found[1] >= self.h:
                 return found
             own = float(at(found[1]).values[j])
             if own < 0:
                 return found
-            # The method's own step stays above zero there: the difference is the error of the interpolation.
+            # The step of the method stays above zero there: the difference is the error of the interpolation.
             noise, above = 2.0 * (own - function(found[1])[0]), found[1]
 
     def pierced(self, fraction: float, watches: list[tuple[int, int]], at: At) -> tuple[int, float, float] | None:
-        """Find a contact inside its obstacle at this fraction of the step, an instant that no search has chosen.
+        """Find a contact inside its obstacle at this fraction of the step, an instant independent of the searches.
 
-        `watches` are (watch, contact) of open contacts; returns contact, time after the beginning and gap, or None.
+        `watches` are pairs (watched function, contact) of open contacts; returns contact, time s and gap, or None.
         """
         near = [(j, i) for j, i in watches if not self.open(j)]
         if not near:
@@ -202,7 +202,7 @@ class StepInterior:
     # -- a user's functions ----------------------------------------------------------------------------------------
 
     def happening(self, j: int, value: Value, live: bool, name: str, at: At) -> tuple[float, float] | None:
-        """Return an interval in which a user's function, watch j, first falls through zero, or None.
+        """Return an interval in which a user's function, watched function j, first falls through zero, or None.
 
         `live` tells whether the function is above zero at the beginning; if not, it must rise first.
         """

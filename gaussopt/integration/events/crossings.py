@@ -30,7 +30,7 @@ class Crossings:
         self._known: tuple[Sample, Angles] | None = None
 
     def repeat(self, before: Sample, s: float, least_tolerance: float = 0.0) -> tuple[float, Vector, Vector]:
-        """Return the state a time s after `before`, by the same method."""
+        """Return the state at a time s after `before`, computed by the same method."""
         end = before.t + s
         rtol, atol = (max(x, least_tolerance) for x in (self._control.rtol, self._control.atol))
         control = Control(end, None if self._method.adaptive else s, rtol, atol, first_step=s)
@@ -51,13 +51,13 @@ class Crossings:
         watches, live : the functions, and which of them may fall through zero right from the beginning
         before, after : the ends of the step
         integration : Integration, which made the step
-        steps : number of the step, which determines one more instant to check
+        steps : number of the step, which determines an additional instant at which gaps are checked
 
         Returns
         -------
         hits : numbers of the functions that fall through zero first
         reached : the state there; `after` if there are no hits
-        pierced : message where a contact was inside its obstacle undetected, else None
+        pierced : message if a contact was inside its obstacle and the search missed it, otherwise None
         """
         h = after.t - before.t
         known: dict[float, Sample] = {0.0: before, h: after}
@@ -99,7 +99,7 @@ class Crossings:
         )
 
     def _inner(self, watches: Sequence[EventFunction], step: StepInterior) -> list[Sample]:
-        """Return samples at the ends of a step, or of its pieces if more than gaps and users' functions are watched."""
+        """Return samples at the ends of a step, or of its pieces if forces, slips or definiteness are watched."""
         if step.number == 1 or all(watch.kind in (Watched.GAP, Watched.USER) for watch in watches):
             return [step.before, step.after]
         instants = (i / step.number * step.h for i in range(1, step.number))
@@ -109,7 +109,7 @@ class Crossings:
     def _interval(
         self, j: int, watch: EventFunction, live: bool, step: StepInterior, inner: list[Sample], at: At
     ) -> tuple[float, float] | None:
-        """Return the interval within a step in which watch j first falls through zero, or None."""
+        """Return the interval within a step in which watched function j first falls through zero, or None."""
         if watch.kind is Watched.GAP:
             return step.closing(j, watch.index, at)
         if watch.kind is Watched.USER:
@@ -133,32 +133,32 @@ class Crossings:
         self, j: int, watches: Sequence[EventFunction], interval: tuple[float, float], before: Sample, after: Sample,
         at: At,
     ) -> float:  # fmt: skip
-        """Return the instant at which watch j falls through zero, as a time after `before`."""
+        """Return the instant at which watched function j falls through zero, as a time after `before`."""
         low, high = interval
         value, level = float(at(low).values[j]), 0.0
         noise = max(before.noise[j], after.noise[j])
         sticking = sum(watch.kind is Watched.STICK for watch in watches)
         shared = watches[j].kind is Watched.STICK and sticking > 1
         if shared and -noise <= value <= noise and after.values[j] < -2.0 * noise:
-            # Where redundant contacts share friction arbitrarily, one of them may be at its limit long before it
-            # slips: the event is where it leaves the limit, which it may do at once.
+            # Where redundant contacts share friction arbitrarily, a contact may be at its limit long before it slips:
+            # the event is where it exceeds the limit, which may happen at the beginning of the step.
             level = -2.0 * noise
         if value <= level:
             return low
         if float(at(high).values[j]) >= level:
-            # The function has fallen by less than `level`, or has not yet fallen in a step of that length.
+            # The function has not fallen below `level` at all, or not in a step of that length.
             if after.values[j] >= level:
                 return high
             high = after.t - before.t
         accuracy = TOLERANCES.instant * (1.0 + abs(before.t))
-        from scipy.optimize import brentq  # takes a third of a second: not imported without events
+        from scipy.optimize import brentq  # imported only if there are events, because it takes a third of a second
 
         root = brentq(lambda s: float(at(s).values[j]) - level, low, high, xtol=accuracy, rtol=8.9e-16)
         at_once = level < 0.0 and at(0.5 * (low + root)).values[j] < TOLERANCES.leaving * level
         return low if at_once else float(root)
 
     def _pierced(self, watches: Sequence[EventFunction], step: StepInterior, steps: int, at: At) -> str | None:
-        """Return the message for a contact that was inside its obstacle within the step about to be taken, or None."""
+        """Return a message if a contact is inside its obstacle within the step without a detected event, or None."""
         gaps = [(j, watch.index) for j, watch in enumerate(watches) if watch.kind is Watched.GAP]
         found = step.pierced(steps * GOLDEN % 1.0, gaps, at)
         if found is None:
@@ -175,9 +175,9 @@ class Crossings:
 def bracket(
     before: Sample, after: Sample, j: int, h: float, at: Callable[[float], Sample]
 ) -> tuple[float, float] | None:
-    """Return an interval of the step in which the watched function falls through zero, or None.
+    """Return an interval of the step in which watched function j falls through zero, or None.
 
-    Where its rates are known the function is replaced by its cubic, so that a dip between the ends is seen and the
+    If its rates are known, the function is interpolated by a cubic, so that a dip between the ends is detected and the
     first of several crossings is found.
     """
     y0, y1, r0, r1 = before.values[j], after.values[j], before.rates[j], after.rates[j]
@@ -187,7 +187,7 @@ def bracket(
     start = max(y0, 0.0)
     low = 0.0
     if start <= noise and r0 > 0:
-        # The function starts at zero and rises: its highest point is a lower bound of the first crossing.
+        # The function starts at zero and rises: it cannot cross zero before its peak.
         low = before.culmination(j, h)
     if y1 >= -noise and not (r0 < 0 < r1):
         return None
@@ -203,7 +203,7 @@ def bracket(
 
 
 def _first_fall(y0: float, r0: float, y1: float, r1: float, beyond: float) -> float | None:
-    """Return the middle of the first interval in (beyond, 1] where the cubic of these values and rates is negative."""
+    """Return the middle of the first interval in (beyond, 1] where the cubic with these end values is negative."""
     cubic = np.polynomial.Polynomial((y0, r0, 3 * (y1 - y0) - 2 * r0 - r1, 2 * (y0 - y1) + r0 + r1))
     roots = cubic.roots()
     real = np.sort(roots.real[np.abs(roots.imag) < 1e-9])

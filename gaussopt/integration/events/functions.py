@@ -75,7 +75,7 @@ Value = tuple[float, float, float, float]
 
 
 class PhaseFunctions:
-    """The watched functions of a motion; `events` are the user's."""
+    """The watched functions of a motion; `events` are those that the user defined."""
 
     def __init__(self, motion: ContactAccelerations, events: Sequence[Event]) -> None:
         self.motion, self.events = motion, events
@@ -83,17 +83,17 @@ class PhaseFunctions:
         self._just: set[int] = set()
 
     def begin(self, t: float, q: Vector, v: Vector) -> None:
-        """Start a motion: every user event is watched from its present side."""
+        """Start a motion: every user event waits for a change of the present sign of its function."""
         self._sides = [math.copysign(1.0, event.value(t, q, v)) for event in self.events]
 
     def passed(self, indices: Sequence[int]) -> None:
-        """Watch these user events, which have just passed, from the other side; their functions must rise first."""
+        """Reverse the signs of user events that have just occurred; their functions must become positive first."""
         self._just = set(indices)
         for i in indices:
             self._sides[i] = -self._sides[i]
 
     def memory(self) -> dict[str, Any]:
-        """Return the sides of the user's events, and the numbers of those that have just passed."""
+        """Return the signs of the user's events, and the numbers of those that have just occurred."""
         return {"sides": list(self._sides), "just": set(self._just)}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -101,11 +101,11 @@ class PhaseFunctions:
         self._sides, self._just = list(memory["sides"]), set(memory["just"])
 
     def side(self, i: int) -> float:
-        """Return the sign that makes a user event positive on the side from which it is watched."""
+        """Return the factor, 1 or -1, that makes the function of a user event positive before the event."""
         return -self.events[i].direction or self._sides[i]
 
     def user_value(self, i: int, t: float, q: Vector, v: Vector) -> float:
-        """Return the value of a user event, positive on the side from which it is watched."""
+        """Return the function of a user event times `side`, which falls through zero at the event."""
         return self.side(i) * self.events[i].value(t, q, v)
 
     def of_phase(self, t: float, q: Vector, v: Vector) -> list[EventFunction]:
@@ -128,8 +128,8 @@ class PhaseFunctions:
     def live(self, watches: Sequence[EventFunction], start: Sample) -> NDArray[np.bool_]:
         """Mark the functions that may fall through zero right from the start of a phase.
 
-        A function that starts at zero counts as positive there: a contact just opened, a slip just begun. Definiteness
-        and users' functions must first be positive, and so must a user's function that has just passed zero.
+        A function that starts at zero counts as positive there: a contact has just opened, a slip has just begun. But
+        definiteness and users' functions have to be positive, or rise first, as do users' functions just past zero.
         """
         live = np.array([w.kind not in (Watched.DEFINITE, Watched.USER) for w in watches]) | (start.values > 0)
         live &= np.array([w.kind is not Watched.USER or w.index not in self._just for w in watches])
@@ -137,7 +137,7 @@ class PhaseFunctions:
         return live
 
     def sample(self, watches: Sequence[EventFunction], t: float, q: Vector, v: Vector) -> Sample:
-        """Return all functions at a state; costs a solved step."""
+        """Return the watched functions at a state, which costs a solved step."""
         motion = self.motion
         step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
         assert answer.a is not None
@@ -161,7 +161,7 @@ class PhaseFunctions:
             return self._of_forces(watch, at)
         sigma = self.motion.phase.sigma[i]
         if step.v_T.shape[1] > 1:
-            # In space the direction turns with the motion; sigma is that of the last step taken.
+            # In space the direction turns with the motion; sigma is the direction after the last step taken.
             return float(-sigma @ step.v_T[i]), math.nan, math.nan, 0.0
         return float(-sigma @ step.v_T[i]), float(-sigma @ at.s[i]), math.nan, at.slip_noise
 
@@ -169,7 +169,7 @@ class PhaseFunctions:
         """Return the normal margin of a closed contact, or the friction margin of a sticking contact."""
         i, step, answer, phase = watch.index, at.step, at.answer, self.motion.phase
         place = phase.closed.index(i)
-        # Where forces are shared arbitrarily (redundant contacts), a contact without a share must not seem to open.
+        # Redundant contacts share forces arbitrarily: a contact whose share is zero must not seem to open.
         noise = TOLERANCES.unshared * float(np.abs(answer.lam_N).max())
         if watch.kind is Watched.NORMAL:
             pull = phase.wall[i] * at.w[i] / (step.J_N[i] ** 2 @ at.inverse)

@@ -35,11 +35,11 @@ SAME = 1e-8
 """Difference of two velocity jumps, relative to their size, that counts as zero."""
 
 DEPENDENT = 1e-8
-"""Part of a guide's direction left free by joints and other guides, relative to its length, below which it is zero."""
+"""Part of a guide's direction that joints and other guides leave free, relative to its length, that counts as zero."""
 
 
 def without_restitution(step: StepData, guides: NDArray[np.bool_]) -> StepData:
-    """Return the step before a jump with e_N = 0 at its guides: restitution would only multiply rounding errors."""
+    """Return the step with e_N = 0 at its guides, for a jump: restitution would only multiply rounding errors."""
     if step.e_N is None or not step.e_N[guides].any():
         return step
     return replace(step, e_N=np.where(guides, 0.0, step.e_N))
@@ -52,13 +52,13 @@ def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[Ste
     ----------
     jump : StepData, made by `jump_step` or `restitution_step`; its guides have no restitution
     guides : (k,) bool
-    solve : callable that solves a step whose contacts are one-sided, or raises
+    solve : callable that solves a step whose contacts are one-sided, or raises Rejected
 
     Returns
     -------
     Answer
-        Impulses of guides are negative where they bear on the other wall; the certificate is that of the step in which
-        guides are equality constraints.
+        Impulses of guides are negative where they bear on the other wall. The certificate belongs to the step in which
+        guides without friction are equality constraints.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def with_equalities(step: StepData, held: NDArray[np.intp], others: NDArray[np.i
     if not len(held):
         return step
     J, gamma = np.vstack((step.J, step.J_N[held])), np.concatenate((step.gamma, -step.zeta_N[held]))
-    # The added rows are exact up to rounding errors of their own size.
+    # The added rows are exact up to rounding errors relative to their own size.
     J_terms = None if step.J_terms is None else np.vstack((step.J_terms, np.zeros((len(held), step.n))))
     gamma_terms = None if step.gamma_terms is None else np.concatenate((step.gamma_terms, np.zeros(len(held))))
     return replace(step.select(others), J=J, gamma=gamma, arithmetic=None, J_terms=J_terms, gamma_terms=gamma_terms)
@@ -126,7 +126,7 @@ def _same(step: StepData, one: Answer, other: Answer) -> bool:
 
 
 def _undetermined(answer: Answer, solutions: int) -> Answer:
-    """Return the refusal of a jump that the laws allow on no wall, or on several walls with different velocities."""
+    """Return an answer that refuses a jump: the laws hold for no set of walls, or for several velocities."""
     if not solutions:
         words = "Whichever walls the guides with friction bear on, no impulses obey the contact and friction laws."
         return replace(answer, a=None, status=Status.NO_SOLUTION, message=words)
@@ -155,8 +155,8 @@ def refuse_open_compression(jump: StepData, guides: NDArray[np.bool_], e_N: Vect
 def refuse_start(system: AbstractSystem, step: StepData, allowed: float | None = None) -> None:
     """Check that no contact starts deep inside its obstacle, and that a law determines the friction of guides.
 
-    Raises BadInput as `refuse_penetration` does, and for too many guides with friction, or guides with friction whose
-    direction joints or other guides also hold.
+    Raises BadInput as `refuse_penetration` does, for too many guides with friction, and for guides with friction whose
+    direction is also constrained by joints or other guides.
     """
     refuse_penetration(system, step, allowed)
     guides = np.array(system.two_sided, dtype=bool)
@@ -173,7 +173,7 @@ def refuse_start(system: AbstractSystem, step: StepData, allowed: float | None =
     try:
         root: Matrix = eliminate_joints(with_equalities(step, held, rough)).root
     except NotAccepted:
-        return  # the first step says what is wrong with the joints
+        return  # the first step reports what is wrong with the joints
     length = np.linalg.norm(step.J_N[rough] * coordinate_scale(step.M, step.J), axis=1)
     rows = (step.J_N[rough] @ root) / length[:, None]
     for i in range(len(rows)):

@@ -42,7 +42,7 @@ class ContactModes:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> ContactModes:
-        """Return the modes that plain data describe."""
+        """Return the modes from plain data, as JSON restores them."""
         sigma, wall = (np.array(data[x], dtype=np.float64) for x in ("sigma", "wall"))
         return cls(tuple(data["closed"]), frozenset(data["sticking"]), sigma.reshape(len(wall), -1), wall)
 
@@ -57,7 +57,7 @@ class ContactModes:
             return part
         slip = -self.sigma[index]
         if part.v_T.shape[1] > 1:
-            # If slip vanishes within a trial step the old direction stays, as in the plane: rounding errors give none.
+            # Where slip vanishes within a trial step, the old direction is kept: rounding errors have no direction.
             moving = (np.einsum("kd,kd->k", slip, part.v_T) > 0) & (part.speed > RESTING)
             slip = np.where(moving[:, None], part.v_T, slip)
         wall = self.wall[index]

@@ -1,9 +1,9 @@
-"""Stages of a motion with contacts, answered by the kernel of `gaussopt.contact.stage_kernel`.
+"""Stages of a motion with contacts, solved by the kernel of `gaussopt.contact.stage_kernel`.
 
 Most stages of a motion are regular: the modes are those of the previous stage, everything is well-conditioned, and
-formulation and solver would spend a millisecond in NumPy on a few hundred multiplications. This module hands such a
-stage to the kernel and makes an `Answer` of it with the same certificate. Stages that the kernel does not take or that
-do not pass are left to formulation and solver, the general path.
+formulation and solver would spend a millisecond in NumPy on a few hundred multiplications. This module solves such a
+stage by the kernel and turns the result into an `Answer` with the same certificate. Stages that the kernel does not
+accept, or whose certificate does not pass, are left to formulation and solver, the general path.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gaussopt.lcp.pivoting import SOLVED
 from gaussopt.solving.answer import Answer
 
 PLAIN = 12
-"""Number of coordinates and closed contacts together up to which the uncompiled kernel is faster than NumPy."""
+"""Largest sum of coordinates and closed contacts for which the uncompiled kernel is faster than NumPy."""
 
 SHARE = 1e-12
 """Force, relative to the largest normal force, that counts as zero."""
@@ -71,7 +71,7 @@ class CertifiedStage(NamedTuple):
 
     @property
     def worst(self) -> tuple[float, float, float, float, float]:
-        """The values of which trajectories keep the largest: error bound, relative error, residuals, rounding floor."""
+        """Numbers whose largest values a trajectory keeps: error bound, relative error, residuals, rounding floor."""
         bound, _, missed, reported, floor, norm_a, *_ = self.numbers
         return bound, bound / (1.0 + norm_a), missed, reported, floor
 
@@ -97,7 +97,7 @@ class CertifiedStage(NamedTuple):
         )  # fmt: skip
 
     def answer(self) -> Answer:
-        """Return the stage as an answer of the general path."""
+        """Return the stage in the form that the general path returns."""
         (m, c, d), certificate = self.shape, self.certificate
         at = len(self.a) + m
         return Answer(
@@ -107,12 +107,12 @@ class CertifiedStage(NamedTuple):
 
 
 class StageKernel:
-    """The stages of a motion, each starting from the active set of the previous one.
+    """Solves the stages of a motion by the kernel, each from the active set of the previous stage.
 
     Attributes
     ----------
     tolerance : of the certificate, as for `StepSolver`
-    compiling : s, time in which the kernel was loaded or compiled; None before
+    compiling : time that loading or compiling the kernel took, s; None before that
     """
 
     def __init__(self, tolerance: float) -> None:
@@ -121,7 +121,7 @@ class StageKernel:
         self._phase: ContactModes | None = None
 
     def _enter(self, phase: ContactModes, n: int, m: int) -> None:
-        """Prepare the arrays of a new phase, in which all closed contacts push, and those without slip stick."""
+        """Prepare the arrays of a new phase; at first all closed contacts push, and those without slip stick."""
         self._phase = phase
         c, (k, d) = len(phase.closed), phase.sigma.shape
         resting = len(phase.sticking)
@@ -148,7 +148,7 @@ class StageKernel:
     def learn(self, answer: Answer, step: StepData, phase: ContactModes) -> None:
         """Start the next stage from the active set of an answer of the general path.
 
-        Where contacts share forces in many ways (a box that sticks with two feet) few active sets solve the problem.
+        Where contacts share forces in many ways (a box that sticks with two feet), few active sets solve the problem.
         """
         if phase is not self._phase or answer.a is None:
             return
@@ -164,7 +164,7 @@ class StageKernel:
             self._active[c + len(phase.sticking) + place] = push >= 2.0 * bound - least and bound > least
 
     def solve(self, step: StepData, phase: ContactModes) -> CertifiedStage | None:
-        """Return the kernel's certified result at a step of all contacts in a phase; None where it does not apply."""
+        """Return the kernel's certified result for the step data of all contacts; None where it does not apply."""
         n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
         if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
@@ -173,7 +173,7 @@ class StageKernel:
         if phase is not self._phase:
             self._enter(phase, n, m)
         if self.compiling is None:
-            # The first phase includes loading the kernel, or compiling it where no process has done so before.
+            # So far the kernel was loaded, or compiled where no process had done so before.
             now = perf_counter()
             self.compiling, begin = now - begin, now
         np.concatenate((

@@ -1,9 +1,9 @@
 """Search for the instant within a step at which a function first falls below zero, however often it does so.
 
 Value and rate of the function are known at any instant of the step. On a piece between two instants the function equals
-its cubic interpolant up to a defect, bounded by one evaluation in the middle. A half of the piece is decided if its
-cubic stays above zero by more than the defect, or falls steadily through zero; other halves are bisected again. The
-defect of a smooth function is sixteen times smaller in each half, so that of the whole piece is a safe bound.
+its cubic interpolant up to a defect, whose bound takes one evaluation in the middle. A half of the piece is decided if
+its cubic stays above zero by more than the defect, or falls steadily through zero; other halves are bisected again. The
+defect of a smooth function is sixteen times smaller in each half, so that the bound of the whole piece is safe there.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ LOOKS = 4000
 """Largest number of evaluations of one function within a step."""
 
 FINEST = 1e-12
-"""Length of a piece, relative to that of the step, at which it is no longer bisected."""
+"""Length of a piece, relative to the length of the step, at which it is no longer bisected."""
 
 CURVED = 4.0
-"""Largest assumed ratio of the curvature inside a piece, where the function is not evaluated, to that at its ends."""
+"""Largest assumed ratio of the curvature inside a piece, where it is not evaluated, to the curvature at the ends."""
 
 Function = Callable[[float], tuple[float, float]]
 """A function that returns value and rate at a time after the beginning of the step."""
@@ -53,9 +53,9 @@ class CrossingSearch:
         self._finest, self._left = FINEST * span, LOOKS
 
     def first(self, begin: HermitePoint, end: HermitePoint, number: int) -> tuple[float, float] | None:
-        """Return the interval in which the function first falls through zero, in the step or a part of it, or None.
+        """Return the interval between `begin` and `end` in which the function first falls through zero, or None.
 
-        `number` pieces are searched one by one; raises MotionStopped if the function is too rough to tell.
+        `number` equal pieces are searched in order; raises MotionStopped if the function is too rough for the search.
         """
         left = begin
         for i in range(1, number + 1):
@@ -93,14 +93,14 @@ class CrossingSearch:
 
 
 def above(a: HermitePoint, b: HermitePoint, curvature: float) -> bool:
-    """Tell whether a function stays above zero in a piece, by its largest second derivative at the ends."""
+    """Tell whether a function stays above zero in a piece; `curvature` is its largest second derivative at the ends."""
     h = b.s - a.s
     curvature = max(curvature, abs(b.rate - a.rate) / h)
     return _lowest(a, b) > CURVED * curvature * h**2 / 8.0
 
 
 def unmoved(values: Matrix) -> int:
-    """Return the number of steps, from the first, in which no function passes through zero or comes near it.
+    """Return the number of leading steps in which no function passes through zero or comes near it.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def _falls(a: HermitePoint, b: HermitePoint, defect: float) -> bool:
 def _defect(a: HermitePoint, middle: HermitePoint, b: HermitePoint) -> float:
     """Return a bound of the distance of a function from the cubic of a piece.
 
-    The error s^2 (h - s)^2 is largest in the middle; s^2 (h - s)^2 (s - h/2), which vanishes there, is at most 0.144 h
-    times the error of the rate there. The bound is twice the sum of both.
+    The leading term of the error, s^2 (h - s)^2, is largest in the middle. The next, s^2 (h - s)^2 (s - h/2), vanishes
+    there and is at most 0.144 h times the error of the rate there. The bound is twice the sum of both.
     """
     h = b.s - a.s
     value = 0.5 * (a.value + b.value) + h / 8.0 * (a.rate - b.rate)

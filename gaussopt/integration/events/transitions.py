@@ -25,7 +25,7 @@ from gaussopt.linalg.dense import coordinate_scale
 from gaussopt.solving.answer import Answer
 
 SHORT = 1e-6
-"""Time between two impacts, s relative to 1 + t, below which a geometric sequence is not followed further."""
+"""Time between two impacts, relative to 1 s + t, below which a geometric sequence of them is not computed further."""
 
 STEADY = 0.05
 """Relative change of the ratio of successive intervals up to which the sequence counts as geometric."""
@@ -41,7 +41,7 @@ class ImpactAccumulation:
 
 
 def accumulates(contact: int, instants: Sequence[float]) -> ImpactAccumulation | None:
-    """Return the accumulation of impacts at these instants, judged by the last four; None if they do not accumulate.
+    """Return the accumulation of impacts that the last four instants indicate; None if they do not accumulate.
 
     With intervals D, r D, r^2 D, ... the remaining time after an interval D is D r / (1 - r).
     """
@@ -69,8 +69,8 @@ class Transitions:
 
     Parameters
     ----------
-    loop : Advance, whose state is moved onto the constraints and jumps in impacts; it notes the events
-    motion : ContactAccelerations, that of the loop; its phase is replaced
+    loop : Advance, whose state is moved onto the constraints and jumps in impacts, and which notes the events
+    motion : ContactAccelerations of the loop, whose phase is replaced
     """
 
     def __init__(self, loop: Advance, motion: ContactAccelerations) -> None:
@@ -99,7 +99,7 @@ class Transitions:
         start to slip. Raises BadInput if the modes do not settle.
         """
         self._loose = loose
-        # Drift during the phase is neither a separation nor an impact.
+        # Drift during the phase must not be taken for a separation or an impact.
         self.project(self.motion.phase.closed, frozenset())
         for _ in range(TOLERANCES.changes):
             phase = self.motion.phase
@@ -124,10 +124,10 @@ class Transitions:
         )
 
     def _impact(self, touching: list[int], rate: float) -> ImpactAccumulation | None:
-        """Jump to the velocity after the impact."""
+        """Jump to the velocity after the impact; return an accumulation of impacts that ends the motion, or None."""
         guides, loop = np.array(self.system.two_sided, dtype=bool)[touching], self.loop
         if guides.any():
-            # The positions have been moved onto the contacts that close, which rotates the rows of the guides.
+            # Moving the positions onto the contacts that close has changed the rows of the guides.
             held = ContactSurface(self.system, self.motion.whole, tuple(np.array(touching)[guides].tolist()))
             loop.v = Projection().velocities(held, loop.t, loop.q, loop.v)
         step = without_restitution(self._whole.select(touching), guides)
@@ -146,8 +146,8 @@ class Transitions:
             step, found = replace(step, e_N=e_N), None
 
         def solve(jump: StepData) -> Answer:
-            # The rate that projection leaves of a guide is a rounding error, by which redundant guides would
-            # contradict each other.
+            # The rate of a guide after projection is a rounding error, which would make redundant guides contradict
+            # each other.
             jump = replace(jump, zeta_N=np.where(guides, 0.0, jump.zeta_N))
             answer = solve_guided(jump, guides, self.motion.solve_impact)
             if loop.rules.impact is poisson and jump.least_N is None and step.e_N is not None:
@@ -190,7 +190,7 @@ class Transitions:
             speed = float(np.linalg.norm(step.v_T[i]))
             if step.mu[i] == 0:
                 continue
-            # In space a slip may pass zero sideways, and the contacts of a body stop at once up to rounding errors.
+            # In space a slip may pass zero sideways, and the contacts of a body stop together up to rounding errors.
             follows = in_space and (speed > rate or stops)
             if old.sigma[i].any() and hints.get(i) not in (Hint.STOPS, Hint.BREAKS) and not follows:
                 sigma[i] = old.sigma[i]
@@ -220,7 +220,7 @@ class Transitions:
         again = False
         for place, i in enumerate(phase.closed):
             w = wall[i] * float(step.J_N[i] @ a + step.zeta_N[i])
-            # Terms that may have cancelled in w are as large as the whole acceleration.
+            # The terms that cancel in w may be as large as the whole acceleration.
             size = float(np.linalg.norm(step.J_N[i] * d) * np.linalg.norm(a / d) + np.abs(step.zeta_N[i]))
             mass = 1.0 / float(step.J_N[i] ** 2 @ inverse)
             if answer.lam_N[place] - mass * w < -TOLERANCES.vanishing * (mass * size + float(answer.lam_N.max())):
@@ -260,7 +260,7 @@ class Transitions:
     def project(self, closed: tuple[int, ...], sticking: frozenset[int], positions_only: bool = False) -> None:
         """Move the state onto joints, closed gaps and sticking contacts; the correction must be small.
 
-        A slip that no force can change (at a dead centre) is not corrected: that would change everything else.
+        A slip that no force can change (at a dead centre) is not corrected: a correction would change everything else.
         """
         loop, held = self.loop, tuple(i for i in sorted(sticking) if self._mobile(i))
         surface = ContactSurface(self.system, self.motion.whole, closed, held)

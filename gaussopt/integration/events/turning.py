@@ -1,9 +1,9 @@
-"""Fineness of the search for crossings within a step, from the functions that bend its gaps.
+"""Number of pieces in which a step is searched for zeros of gaps, from the nonlinear functions in the gaps.
 
 A gap depends on the coordinates through functions: cos(theta) of a rotating bar, sin(w t) of a moving floor. An
 integrator resolves the coordinates and does not know these functions, so that a gap may rise and fall many times
-within one of its steps. The arguments of the functions, here called angles, tell how often: between two looks no angle
-changes by more than `TURN`.
+within one of its steps. The arguments of the functions, here called angles, tell how often: the step is divided into
+pieces in which no angle changes by more than `TURN`.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from gaussopt.modelling.modified import ModifiedSystem
 from gaussopt.symbolic.gap_angles import gap_angles
 
 TURN = 0.5
-"""Largest change of an angle between two looks at the gaps, rad."""
+"""Largest change of an angle within a piece of a step, rad."""
 
 FEW = 4
-"""Least number of looks at a step of a system of plain functions, whose angles are not known."""
+"""Least number of pieces of a step of a system of plain functions, whose angles are not known."""
 
 MOST = 4096
-"""Largest number of looks at one step; a step that needs more is refused as too long."""
+"""Largest number of pieces of one step; a step that needs more is refused as too long."""
 
 SHIFTS = (0.1, 0.7, 1.9)
-"""Shifts of a coordinate that show whether it bends a gap."""
+"""Shifts of a coordinate, relative to 1 + its size, that show whether a gap depends on it nonlinearly."""
 
 CAPPED = 32.0
-"""Largest turn in a step, rad, that is counted for a function that has no period and levels off far away."""
+"""Largest change of an angle in a step, rad, that is counted where its function is not periodic and levels off."""
 
 Angles = tuple[list[float], list[float]]
 
@@ -44,8 +44,8 @@ class Turning(Protocol):
 
     Attributes
     ----------
-    least : least number of looks at a step
-    periodic : number of periodic angles, which come first; turns of the other angles are capped at `CAPPED`
+    least : least number of pieces of a step
+    periodic : number of periodic angles, which come first; changes of the other angles are capped at `CAPPED`
     """
 
     least: int
@@ -81,7 +81,7 @@ class _OfEnergies:
 
 
 class _OfCoordinates:
-    """Angles of a system of plain functions: every coordinate on which the normal rows depend, in its own unit."""
+    """Angles of a system of plain functions: every coordinate on which J_N depends, in its own unit."""
 
     least = FEW
     periodic = 0
@@ -105,7 +105,7 @@ def turning_of(system: AbstractSystem, t: float, q: Vector) -> Turning:
 
 
 def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
-    """Return the turn of the angles, with reversals added up, in each of the N - 1 steps between N states.
+    """Return the total variation of the angles in each of the N - 1 steps between N states.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
     Returns
     -------
     turns : (N - 1,)
-        Turn of the angle that turns most: the length of the control polygon of the cubic with the angle's values and
-        rates at the ends, an upper bound of the turn along that cubic.
+        Total variation of the angle that varies most: the length of the control polygon of the cubic with the angle's
+        values and rates at the ends, an upper bound of the variation along that cubic.
     """
     with np.errstate(all="ignore"):
         psi, rate = turning.angles(t, q, v)
@@ -144,7 +144,7 @@ def turn(turning: Turning, h: float, begin: Angles, end: Angles) -> float:
 
 
 def _bends(system: AbstractSystem, t: float, q: Vector, j: int) -> bool:
-    """Tell whether the normal rows of a plain system depend on coordinate j; assumed where they cannot be evaluated."""
+    """Tell whether J_N of a system of plain functions depends on q_j; True where it cannot be evaluated."""
     still = np.zeros(len(q))
     rows = system.evaluate(t, q, still).J_N
     for shift in SHIFTS:

@@ -1,6 +1,6 @@
-"""Parts common to the methods that keep constraints at the end of a step rather than in its accelerations.
+"""Common parts of the methods that impose constraints on the end of a step rather than on accelerations.
 
-Their equations are those of a Gauss step with another right-hand side: with the acceleration a of
+They solve the equations of a Gauss step with another right-hand side: with the acceleration a of
 
     M a + h = Q + J^T lam,   J a = (b - J v) / dt   the velocity v + dt a satisfies   J (v + dt a) = b
 
@@ -20,15 +20,15 @@ from gaussopt.integration.steppers.base import FixedStep
 
 
 class ConstrainedStep(FixedStep):
-    """A method of constant step that keeps constraints itself; for motions without contacts."""
+    """A method of constant step, for motions without contacts, that satisfies the constraints by itself."""
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-        """Refuse contacts, quasi-velocities, and a feedback of constraint errors into accelerations."""
+        """Refuse contacts, quasi-velocities, and Baumgarte's feedback, which acts on accelerations."""
         return without_contacts(system, state, stabiliser)
 
 
 def without_contacts(system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-    """Say why a method that keeps constraints itself cannot integrate a motion; None if it can."""
+    """Say why a method that satisfies the constraints by itself cannot integrate a motion; None if it can."""
     if system.contact_names:
         return f"{system.name!r} has contacts; use moreau-jean, or rk4 from event to event"
     if state != "velocity":

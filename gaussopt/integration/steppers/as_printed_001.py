@@ -1,7 +1,7 @@
 """The fixed-step loop of Yao, Liu & Yang 2020, without tests of gaps, slips or forces.
 
-Velocities first, then coordinates, like the other fixed-step loops of the papers; the paper does not specify this.
-Formulation and solver are the paper's, `normal-force-qp` by `newton`, unless others are named.
+It advances velocities first, then coordinates, like the other fixed-step loops of the papers; the paper does not
+specify the order. Formulation and solver are those of the paper, `normal-force-qp` by `newton`, if none are named.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from gaussopt.integration.steppers.semi_implicit import SemiImplicit
 
 
 class AsPrinted001(SemiImplicit):
-    """Semi-implicit Euler with all contacts taken as closed."""
+    """Semi-implicit Euler in which all contacts count as closed."""
 
     name = "as-printed-001"
     title = "The loop of 001 as printed (no events)"

@@ -49,7 +49,7 @@ class _Fixed(Integration):
 
 
 class Unwatched:
-    """A motion that ignores accepted states: for extra steps that do not belong to the motion."""
+    """The differential equation of a motion for extra steps, whose accepted states the motion does not monitor."""
 
     def __init__(self, motion: Motion) -> None:
         self.system, self.velocity, self.rate = motion.system, motion.velocity, motion.rate
@@ -60,7 +60,7 @@ class Unwatched:
 
 
 def beside(method: Stepper, motion: Motion, control: Control, start: State, t: float) -> tuple[Vector, Vector]:
-    """Return q and v at an instant, by an extra, shorter step from the state before, not reported to the motion."""
+    """Return q and v at an instant by an extra, shorter step from `start`, which the motion does not monitor."""
     reached, q, u = start
     shorter = Control(t, None, control.rtol, control.atol, first_step=t - reached)
     integration = method.start(Unwatched(motion), reached, q, u, shorter)
@@ -83,7 +83,7 @@ class Adaptive(Stepper):
         return getattr(integrate, cls.method)
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> ScipyIntegration:
-        """Start the integration; with a recording interval the method lands on its multiples."""
+        """Start the integration; with a recording interval, steps end at its multiples."""
         return ScipyIntegration(self.scipy_class(), motion, t, q, u, control, self.order)
 
 
@@ -93,7 +93,7 @@ def gave_up(t: float, reason: str) -> str:
 
 
 class ScipyIntegration(Integration):
-    """The run of a method of SciPy."""
+    """An integration by a method of SciPy."""
 
     def __init__(
         self, method: Any, motion: Motion, t: float, q: Vector, u: Vector, control: Control, order: int

@@ -17,7 +17,7 @@ class MoreauJeanStepper(Stepper):
     loop = "time-stepping"
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
-        """Refuse: the method steps velocities and does not integrate accelerations."""
+        """Raise BadInput: the method computes velocities and does not integrate accelerations."""
         raise BadInput(f"The stepper {self.name!r} has a loop of its own and cannot integrate accelerations.")
 
 

@@ -2,13 +2,13 @@
 
     a_i = a(t + c_i h, q_i, v_i),   v_i = v + h sum_j A_ij a_j,   q_i = q + h sum_j A_ij v_j,   i = 1, 2, 3
 
-with the collocation points of Radau, the last of which is the end of the step. Every a_i is the answer to a step of
-Gauss's principle, so that the constraints hold in it for any formulation and solver. The accelerations of the stages
-are found by Newton's method. The derivatives of a that it needs follow from differences of the residuals
-M a + h - Q - J^T lam and J a - gamma at fixed a and lam, and one saddle-point system: they decide how fast Newton's
-method converges, not where it ends. The error estimate compares with a formula of order 3 that has the acceleration at
-the start as a further stage; it is filtered by (I - gamma_0 h df/dy)^-1, so that stiff components do not spoil it.
-Every accepted state is moved to the nearest one on the constraints.
+with the collocation points of Radau, the last of which is the end of the step. Every a_i is the certified answer to a
+step of Gauss's principle and satisfies the constraints, whatever the formulation and solver. The accelerations of the
+stages are found by Newton's method. The derivatives of a that it needs follow from differences of the residuals
+M a + h - Q - J^T lam and J a - gamma at fixed a and lam, by one saddle-point system; they affect how fast Newton's
+method converges, not its result. The error is estimated by comparison with a formula of order 3 that has the
+acceleration at the start as a further stage, filtered by (I - gamma_0 h df/dy)^-1, so that stiff components do not
+spoil it. Every accepted state is moved to the nearest state on the constraints.
 
 References: U. M. Ascher, L. R. Petzold, SIAM J. Numer. Anal. 28, 1991 (projected implicit Runge-Kutta methods);
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, sections IV.8 and VII.2.
@@ -37,7 +37,7 @@ STAGES = 3
 ITERATIONS = 8
 """Largest number of Newton iterations; if more are needed, the derivatives are too old or the step is too long."""
 SAFETY, LEAST, MOST = 0.9, 0.2, 8.0
-"""Safety factor, least and largest ratio of a step to the previous one."""
+"""Safety factor of the step size control, and smallest and largest ratio of a step to the previous one."""
 SLOW = 0.05
 """Rate of convergence of Newton's method above which the derivatives are computed anew."""
 NEWTON = 0.03
@@ -45,9 +45,9 @@ NEWTON = 0.03
 
 
 def collocation() -> tuple[Vector, Matrix, float, Vector]:
-    """Return points c (3,), weights A (3, 3), gamma_0, and weights of the error estimate added to gamma_0 a(t), (3,).
+    """Return points c (3,), weights A (3, 3), gamma_0, and the weights of the stages in the error estimate, (3,).
 
-    A integrates polynomials of degree 2 through the points; gamma_0 is its real eigenvalue.
+    A integrates polynomials of degree 2 through the points; gamma_0 is its real eigenvalue, and the weight of a(t).
     """
     c = np.append((roots_jacobi(STAGES - 1, 1.0, 0.0)[0] + 1.0) / 2.0, 1.0)
     powers = np.arange(STAGES)
@@ -62,7 +62,7 @@ C, A, GAMMA, ESTIMATE = collocation()
 
 
 class RadauProjected(Stepper):
-    """Three stages, Newton's method, error control, projection."""
+    """Radau IIA with three stages, Newton's method, error control and projection."""
 
     name = "radau-projected"
     title = "Radau IIA, order 5, implicit, adaptive, on the constraints (for stiff mechanisms)"
@@ -70,16 +70,16 @@ class RadauProjected(Stepper):
     order, stages, adaptive, implicit = 5, STAGES, True, True
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-        """Refuse contacts, quasi-velocities, and a feedback of constraint errors into accelerations."""
+        """Refuse contacts, quasi-velocities, and Baumgarte's feedback, which acts on accelerations."""
         return without_contacts(system, state, stabiliser)
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
-        """Start the integration; with a recording interval the method lands on its multiples."""
+        """Start the integration; with a recording interval, steps end at its multiples."""
         return _Radau(motion, t, q, u, control)
 
 
 class _Radau(Integration):
-    """The run of the method.
+    """An integration by the method.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class _Radau(Integration):
         self._h = max(grown, self._h) if h < self._h else grown
 
     def _factor(self, norm: float, h: float, iterations: int) -> float:
-        """Return the ratio of the next step to this one, by the error, or by the trend of errors where that is less."""
+        """Return the ratio of the next step to this one, by the error, or by the trend of errors if that is less."""
         if norm == 0.0:
             return MOST
         safety = SAFETY * (2 * ITERATIONS + 1) / (2 * ITERATIONS + iterations)

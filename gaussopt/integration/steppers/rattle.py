@@ -5,12 +5,12 @@
 
 t' = t + dt. Where M is constant and the forces depend on positions alone this is RATTLE: symplectic, and without
 constraints the leapfrog. Elsewhere the first half is explicit in the velocity and the second implicit, which keeps the
-step its own adjoint, so that it is of even order. Both halves are iterated: the multipliers of the first by a Newton
-method with the matrix at the start (J M^-1 J^T), the velocity of the second as a fixed point, which converges where
+step self-adjoint and therefore of even order. Both halves are iterated: the multipliers of the first half by Newton's
+method with the matrix J M^-1 J^T of the start, the velocity of the second by fixed-point iteration, which converges if
 dt/2 ||M^-1 d(Q - h)/dv|| < 1. Every iterate is a certified Gauss step whose J a is prescribed.
 
 Nonholonomic rows have no position constraint: the first half imposes their J a = gamma, as Gauss's principle does, the
-second f(t', q', v') = 0. The step is still of second order, but no longer its own adjoint.
+second f(t', q', v') = 0. The step is still of second order, but no longer self-adjoint.
 
 References: H. C. Andersen, J. Comput. Phys. 52, 1983; B. Leimkuhler & S. Reich, "Simulating Hamiltonian dynamics",
 Cambridge 2004, chapter 7; L. O. Jay, SIAM J. Numer. Anal. 33, 1996 (general M).
@@ -45,7 +45,7 @@ class Rattle(ConstrainedStep):
         return q, self._velocities(motion, t + dt, q, half, u + dt * first.a, dt, first.forces_unique)
 
     def _positions(self, motion: Motion, t: float, q: Vector, v: Vector, dt: float) -> CertifiedAnswer:
-        """Solve the first half: the acceleration whose drift ends on the constraints."""
+        """Solve the first half: return the answer whose acceleration leads to positions on the constraints."""
         system, answer = motion.system, motion.answer(t, q, v)
         step: StepData | None = None
         gamma, settling = np.zeros(0), Settling(SHARP)
@@ -69,7 +69,7 @@ class Rattle(ConstrainedStep):
     def _velocities(
         self, motion: Motion, t: float, q: Vector, half: Vector, v: Vector, dt: float, unique: bool
     ) -> Vector:
-        """Solve the second half: the velocity at the end of the step, (n,), from that at half the step and a guess."""
+        """Solve the second half: return the velocity at its end, (n,), from the velocity `half` and the guess v."""
         system, settling = motion.system, Settling(SHARP)
         before: StepData | None = None
         for _ in range(MOST_ITERATIONS):

@@ -1,4 +1,4 @@
-"""Semi-implicit (symplectic) Euler: v <- v + dt a, q <- q + dt v; order 1. The scheme of the papers."""
+"""Semi-implicit (symplectic) Euler: v <- v + dt a, q <- q + dt v; order 1. The papers use this scheme."""
 
 from __future__ import annotations
 

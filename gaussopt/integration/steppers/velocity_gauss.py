@@ -4,9 +4,9 @@
     subject to   phi(t + dt, q) + dt J v' = 0,   f(t + dt, q, v) + J (v' - v) = 0;        q' = q + dt v'
 
 M, Q, h, J at (t, q, v). The holonomic rows are the position constraints at the end of the step, linearised at its
-start: the residual of phi is of order dt^2 after every step and does not add up (with the rows J v' + phi_t = 0 it
-would, to order dt). Without constraints the method is semi-implicit Euler; with contacts it is the step of Anitescu and
-Hart. Multipliers are impulses over dt.
+start: the residual of phi is of order dt^2 after every step and does not accumulate (with the rows J v' + phi_t = 0 it
+would accumulate to order dt). Without constraints the method is semi-implicit Euler; with contacts it would be the step
+of Anitescu and Hart. Multipliers are impulses divided by dt.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gaussopt.integration.steppers._constrained import ConstrainedStep, prescrib
 
 
 class VelocityGauss(ConstrainedStep):
-    """One solved step for the change of velocity."""
+    """Solves one Gauss step for the change of velocity."""
 
     name = "velocity-gauss"
     title = "Velocity-level Gauss step, order 1"
