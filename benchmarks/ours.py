@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rivals.interface import AdaptiveRival, Rival, Run, per_mark
 
 import gaussopt as go
-from gaussopt.codegen.job import Orders
+from gaussopt.codegen.job import LoopJob, Orders
 from gaussopt.compiled import modules
 from gaussopt.core import registry
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
@@ -44,7 +44,7 @@ def prepare_loop(mechanism: Mechanism, dt: float, steps: int, marks: int) -> Run
     system = problem.system
     assert isinstance(system, LagrangianSystem)
     orders = Orders.of(system.model, system.constant_entries, system.evaluate(0.0, problem.q0, problem.v0))
-    code = modules.march(system.model, registry.load("stepper", "rk4"), orders, False)
+    code = modules.compiled(LoopJob(system.model, registry.load("stepper", "rk4"), orders, False))
     begin, p = np.concatenate((problem.q0, problem.v0)), np.array(list(system.parameters.values()))
     work, worst, trace = np.zeros(code.work), np.zeros(2), np.zeros((marks, len(begin)))
 

@@ -15,8 +15,8 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stepper
 from gaussopt.symbolic.model import SymbolicModel
 
-MOST_LINES = 3000
-"""Number of lines of a step above which unrolled code takes too long to compile."""
+QUICK_LINES, MOST_LINES = 3000, 8000
+"""Numbers of lines of a step up to which unrolled code compiles in seconds, and in less than a minute."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,15 @@ def _elimination(M: bytes, J: bytes, fixed: bytes, fixed_rows: bytes, n: int) ->
 class LoopJob:
     """A stepping method for a model.
 
-    `projected` tells whether every step ends with a projection onto the constraints.
+    `projected` tells whether every step ends with a projection onto the constraints; `most` is the number of lines of
+    a step above which it is not worth compiling.
     """
 
     model: SymbolicModel
     method: Stepper
     orders: Orders
     projected: bool
+    most: int = QUICK_LINES
 
     @property
     def label(self) -> str:
@@ -68,7 +70,7 @@ class LoopJob:
     def acceleration(self) -> tuple[source.Lines, source.Lines, source.Lines | None]:
         """Return lines of accelerations, of their check, and of a projection if any; raises NotCompiled if too long."""
         step, check = source.acceleration(self.model, self.orders.step, True)
-        return within_limit(step), check, self.correction()
+        return within_limit(step, self.most), check, self.correction()
 
     def correction(self) -> source.Lines | None:
         """Return the lines of a projection, None if there is none."""
@@ -76,10 +78,11 @@ class LoopJob:
         return source.projection(self.model, orders, True) if self.projected else None
 
 
-def within_limit(lines: source.Lines) -> source.Lines:
-    """Return the lines, if they are not too many; raises NotCompiled."""
-    if (length := len(lines.once) + len(lines.body)) > MOST_LINES:
+def within_limit(lines: source.Lines, most: int = QUICK_LINES) -> source.Lines:
+    """Return the lines, if they are not more than `most`; raises NotCompiled."""
+    if (length := len(lines.once) + len(lines.body)) > most:
+        longer = f"; the engine 'compiled', and longer motions, take up to {MOST_LINES}" if most < MOST_LINES else ""
         raise NotCompiled(
-            f"its step has {length} generated lines, more than {MOST_LINES} (joint coordinates often have fewer)"
+            f"its step has {length} generated lines, more than {most} (joint coordinates often have fewer{longer})"
         )
     return lines

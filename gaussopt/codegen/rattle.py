@@ -10,7 +10,7 @@ from gaussopt.codegen.job import LoopJob, within_limit
 def write(job: LoopJob) -> Written:
     """Return the functions of the stepper rattle."""
     model = job.model
-    before, within = map(within_limit, constrained_step.half_step(model, job.orders.step))
+    before, within = (within_limit(x, job.most) for x in constrained_step.half_step(model, job.orders.step))
     ends, check = constrained_step.end_residuals(model), constrained_step.half_residuals(model)
     correct = job.correction()
     functions = StraightFunctions(model, [x for x in (before, check, within, ends, correct) if x])

@@ -9,7 +9,7 @@ from gaussopt.codegen.job import LoopJob, within_limit
 
 def write(job: LoopJob) -> Written:
     """Return the functions of the stepper velocity-gauss."""
-    step = within_limit(constrained_step.velocity_step(job.model, job.orders.step))
+    step = within_limit(constrained_step.velocity_step(job.model, job.orders.step), job.most)
     check, correct = constrained_step.velocity_residuals(job.model), job.correction()
     functions = StraightFunctions(job.model, [x for x in (step, check, correct) if x])
     known = [f"{name}_{i} = {value(x)}" for name in ("a", "lam") for i, x in enumerate(step.results[name])]

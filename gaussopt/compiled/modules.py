@@ -28,7 +28,6 @@ from gaussopt.compiled.march import (
 )
 from gaussopt.core import generated_modules
 from gaussopt.core.errors import NotCompiled
-from gaussopt.core.stepper import Stepper
 from gaussopt.jit.kernel import COMPILED, functions
 from gaussopt.symbolic.model import SymbolicModel
 
@@ -76,11 +75,6 @@ class Compiled(NamedTuple):
     def work(self) -> int:
         """Number of entries in the work space of a loop over one motion."""
         return int(self.numbers["WORK"])
-
-
-def march(model: SymbolicModel, method: Stepper, orders: Orders, projected: bool) -> Compiled:
-    """Return the loop of a method for a model; raises as `loop_of`."""
-    return compiled(LoopJob(model, method, orders, projected))
 
 
 def compiled(job: LoopJob) -> Compiled:

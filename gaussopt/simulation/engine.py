@@ -84,7 +84,7 @@ def choose_engine(settings: RunSettings, progress: Progress | None, long: bool =
             raise NotAccepted(f"The stepper {s.method.name!r} does not fit: {unfit}.")
         advance = kind(motion, s.method, s.control, recorder, s.record_every, s.rules)
         try:
-            advance.prepare(s.first, _evaluations(s))
+            advance.prepare(s.first, math.inf if s.engine == "compiled" else _evaluations(s))
         except NotCompiled as obstacle:
             slow = reason = str(obstacle)
             continue

@@ -416,11 +416,33 @@ def test_a_top_by_quaternion_is_compiled() -> None:
 
 def test_a_long_motion_that_cannot_be_compiled_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "MANY", 100)  # accelerations of a long motion
+    monkeypatch.setattr(engine, "SLOW", 100)
     motion = go.simulate(
         go.System([[1.0]], [-9.81]), q0=[0.0], v0=[0.0], dt=1e-3, t_end=0.05, error_estimate=False
     )  # fmt: skip
     assert motion.meta["why_interpreted"] == "the system is not given by energies (System.from_lagrangian)"
     assert motion.warnings == (f"Every step was interpreted, which is slow, because {motion.meta['why_interpreted']}.",)
+
+
+def test_long_code_is_compiled_where_it_is_asked_for_and_for_long_motions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generated, "QUICK_LINES", 3)
+    monkeypatch.setattr(generated, "LONG", 400)  # accelerations that are worth the compilation
+    monkeypatch.setattr(engine, "MANY", 100)
+    x, v, k = sp.symbols("x v k")
+
+    def run(letter: str, t_end: float, chosen: str) -> go.Trajectory:  # stored code is used whatever its length
+        system = go.System.from_lagrangian(
+            [x], [v], kinetic=v**2 / 2, potential=k * sp.cos(x) ** 3, parameters={k: 2.0}, name=f"long-code-{letter}"
+        )
+        return go.simulate(system, q0=[0.3], v0=[0.0], dt=1e-3, t_end=t_end, engine=chosen, error_estimate=False)
+
+    short, asked, long = run("a", 0.05, "auto"), run("b", 0.05, "compiled"), run("c", 0.1, "auto")
+    assert [m.meta["engine"] for m in (short, asked, long)] == ["interpreted", "compiled", "compiled"]
+    assert relative(short.q, asked.q) < 1e-13
+    assert (
+        "generated lines, more than 3 (joint coordinates often have fewer; the engine"
+        in run("d", 0.05, "auto").meta["why_interpreted"]
+    )
 
 
 def test_constant_pivots_come_first() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.bodies.tables import TableSystem
-from gaussopt.codegen.job import Orders
+from gaussopt.codegen.job import MOST_LINES, QUICK_LINES, LoopJob, Orders
 from gaussopt.compiled import modules
 from gaussopt.compiled.march.recording import ROW
 from gaussopt.core.acceptance import NEGLIGIBLE, accepts
@@ -34,6 +34,9 @@ from gaussopt.linalg.dense import EPS
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.linkage import LinkageSystem
 from gaussopt.solving.answer import Answer
+
+LONG = 5000
+"""Number of accelerations from which a motion is worth half a minute of compilation."""
 
 CHUNK = 0.2
 """Approximate time between two reports of progress, s; Ctrl-C takes effect in between."""
@@ -137,7 +140,8 @@ class GeneratedAdvance(Advance):
         self.t = self.origin = first.t
         system, projected = self.equations, isinstance(self.motion.stabiliser, Projection)
         orders = Orders.of(system.model, system.constant_entries, first)
-        self._march = modules.march(system.model, self.method, orders, projected)
+        most = MOST_LINES if evaluations >= LONG else QUICK_LINES
+        self._march = modules.compiled(LoopJob(system.model, self.method, orders, projected, most))
         self._p = np.array(list(system.parameters.values()))
         self._work = np.zeros(self._march.work)
         # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
