@@ -77,7 +77,7 @@ class Neighbours(MetaPathFinder):
 
     @contextmanager
     def at_hand(self) -> Iterator[None]:
-        """Within this context imports find the modules of this folder, and none of the same name from another folder."""
+        """Within this context, imports find the modules of this folder first, not their namesakes from elsewhere."""
         others = {name: module for name, module in sys.modules.items() if name in self._loaded}
         for name in others:
             del sys.modules[name]
