@@ -64,7 +64,7 @@ class ContactSequence:
         return self.ask(problem)()
 
     def ask(self, problem: ConeComplementarity) -> Callable[[], Solution]:
-        """Solve, and return a function that verifies the answer, so that only solves are timed in a sequence."""
+        """Solve, and return a function that verifies the answer, so that a sequence of solves can be timed."""
         self.programs, self.latest = 0, None
         spent: list[Timing] = []
         words: list[RawSolution] = []
