@@ -1,7 +1,7 @@
 """Extragradient method with Khobotov's step size for contacts with friction cones.
 
-In scaled variables, the predictor is p = P_K(r - rho u~(r)) and the corrector P_K(r - rho u~(p)). rho is reduced until
-rho |u~(r) - u~(p)| <= 0.9 |r - p|, and increased if the left side is far smaller. Convergence is linear at best.
+The predictor is p = P_K(r - rho u~(r)), the corrector P_K(r - rho u~(p)), in scaled variables. The step rho falls until
+rho |u~(r) - u~(p)| <= 0.9 |r - p|, and grows if the left side is far smaller. Convergence is linear at best.
 References: G. M. Korpelevich, Matecon 12, 1976; E. N. Khobotov, USSR Comput. Math. Math. Phys. 27, 1987.
 """
 

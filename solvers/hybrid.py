@@ -140,7 +140,7 @@ class Hybrid(Kept[HybridOptions]):
             if not doubled and (found := self._followed(sweeps.r)) is not None:
                 return found
             if now > 0.5 * before:
-                # Impulses of redundant contacts may drift, with no other effect, until a contact slips: go there.
+                # Impulses of redundant contacts may drift without effect until a contact slips: extrapolate to that.
                 drift = sweeps.r - old
                 far = way_inside(self.program.mu, sweeps.r, drift)
                 if 1.0 < far < np.inf:

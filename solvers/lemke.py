@@ -127,7 +127,7 @@ def _visit(lcp: LCP, found: RawSolution) -> RawSolution:
 
 
 def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, most: int) -> RawSolution:
-    """Follow the path of the problem with rows scaled by R and columns by C; `pivots` have been made, `most` may be."""
+    """Follow the path of the problem with rows scaled by R and columns by C, up to `most` pivots after `pivots`."""
     n = lcp.n
     M, q = R[:, None] * lcp.M * C, R * lcp.q
     q = q / np.abs(q).max()

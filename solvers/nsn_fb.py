@@ -25,7 +25,7 @@ SMOOTH = 1e-12
 
 @dataclass(frozen=True)
 class FischerBurmeisterOptions(ConeOptions):
-    """The square root loses digits, so that smaller tolerances are not reached."""
+    """Smaller tolerances than the default are not reached, because the square root loses digits."""
 
     tolerance: float = 1e-8
 

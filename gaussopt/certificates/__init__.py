@@ -15,7 +15,7 @@ from gaussopt.core.errors import NotAccepted
 from gaussopt.core.step_data import StepData
 
 ENTRIES = 250_000
-"""If a sparse certificate fails, a dense one is computed for matrices of up to this number of entries."""
+"""If a sparse certificate fails, a dense certificate is computed for matrices of up to this number of entries."""
 
 SINGULAR_ENTRIES = 10_000
 """The same limit if it passes but M is singular, as sparse scaling treats coordinates without mass only roughly."""

@@ -68,7 +68,7 @@ def certify_dense(step: StepData, a: Vector | None, lam: Vector | None) -> Certi
 
 
 def about_rows(step: StepData) -> Certificate:
-    """Return a certificate of a dense step for its properties of the rows; the candidate is a = 0."""
+    """Return the certificate of a dense step for the candidate a = 0, which is used for its properties of the rows."""
     a = np.zeros(step.n)
     found = None if step.arithmetic is None else certify_generated(step, a, None)
     return found or _regular(step, a, None) or _careful(step, a, None)

@@ -91,7 +91,7 @@ class ConeLaws:
         return norm(np.concatenate((missed.ravel(), sliding)))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Return forces for an acceleration: the solution in the modes of the least-squares forces, or else these."""
+        """Return forces that explain a: the solution in the modes of the least-squares forces, or these forces."""
         op, problem = self.cones.op, self.cones.problem
         w = op.step.J_N @ a + op.step.zeta_N
         closed = w <= CLOSED * (norm(op.bias) + norm(w))
@@ -106,7 +106,7 @@ class ConeLaws:
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Return the distance to the solution in the modes of x, or a bound, in mass norm and 2-norm, and a floor."""
+        """Return the distance to the solution in the modes of x, or a bound, in mass norm and 2-norm, and rounding."""
         op, scale = self.cones.op, float(self.cones.op.scale.max())
         true, floor = self._complete(x)
         if true is not None:

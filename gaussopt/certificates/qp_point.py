@@ -154,7 +154,7 @@ class CandidatePoint(JudgedPoint):
     def sizes(self, y: Vector, force: Vector) -> Sizes:
         qp = self.qp
         x, forces = self._placed(y), np.zeros(qp.m)
-        if (pushing := y != 0).any() and np.isfinite(force).all():  # the duals of least norm contain no cancelling ones
+        if (pushing := y != 0).any() and np.isfinite(force).all():  # in duals of least norm no forces cancel
             forces[pushing] = least_norm(qp.A[pushing].T, force)
         diagonal = qp.P.diagonal()
         total = self.absolute_P @ np.abs(x) + np.abs(qp.q)

@@ -25,8 +25,8 @@ MOST_NAMES = 12
 
 
 def all_finite(x: Vector) -> bool:
-    """Tell whether all numbers of a vector are finite, (n,)."""
-    # The square overflows only far beyond any physical number; then the entries themselves are tested.
+    """Return whether all entries of a vector, (n,), are finite."""
+    # The square may overflow although the entries are finite, so then the entries themselves are tested.
     return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
 
 

@@ -156,7 +156,7 @@ class GlobalContacts:
     M : (n, n), kg; its symmetric part positive semidefinite, definite where G^T v = 0
     H : (n, 3 k), directions of the contact impulses r
     f : (n,), momentum without contact impulses
-    w : (3 k,), relative velocities where v = 0, m/s
+    w : (3 k,), relative velocities at v = 0, m/s
     mu : (k,), friction coefficients
     G : (n, p), b : (p,), bilateral rows, with impulses l
 

@@ -17,7 +17,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.sparse_arrays import LARGEST_BLOCK, Pattern, block_layout, check_sparse_mass, read_sparse
 
 ROWS = 3
-"""Rows of a contact: N, T1, T2."""
+"""Number of rows of a contact: N, T1 and T2."""
 
 SMALL = 300
 """Number of rows up to which an operator is always stored dense."""
@@ -47,7 +47,7 @@ class DelassusProduct:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(3 k, 3 k)."""
+        """The shape of W, (3 k, 3 k)."""
         return (int(self.H.shape[1]), int(self.H.shape[1]))
 
     @property
@@ -93,7 +93,7 @@ def is_blocks(W: Any) -> bool:
 
 
 def formed(W: Any) -> Any:
-    """Return a dense operator unchanged, any other as blocks."""
+    """Return a dense operator unchanged, any other operator as 3 x 3 blocks."""
     return as_blocks(W.tocsr()) if isinstance(W, DelassusProduct) else W
 
 

@@ -86,7 +86,7 @@ class MissingBackend(GaussoptError, ImportError):
 
 
 class NotAccepted(GaussoptError, ValueError):
-    """A formulation does not fit the step, or a solver does not take the program."""
+    """A formulation does not fit the step, or a solver does not accept the program."""
 
 
 class MotionStopped(BadInput):

@@ -67,7 +67,7 @@ class Event:
         return number
 
     def values(self, t: Vector, q: Matrix, v: Matrix) -> Vector:
-        """Return the values, (N,), at N states t (N,), q and v (N, n), faster than N calls of `value` would.
+        """Return the values, (N,), at N states t, (N,), q and v, (N, n), in less time than N calls of `value`.
 
         Raises BadInput as `value` does, naming the first instant at which the function fails.
         """

@@ -82,7 +82,7 @@ def inside(folder: Path, name: Any) -> Path:
         place = (folder / name).resolve()
         if not place.is_relative_to(folder.resolve()):
             raise BadInput(f"{folder / name} leads out of the folder, to {place}; put the file itself there.")
-    except (OSError, RuntimeError):  # links in a circle
+    except (OSError, RuntimeError):  # circular links
         raise BadInput(f"Cannot read {folder / name}: its links lead nowhere.") from None
     return place
 
@@ -114,7 +114,7 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the JSON object in the contents of a file; the path only serves messages.
+    """Return the JSON object in the contents of a file; the path is only used in messages.
 
     Raises BadInput if the contents are not JSON, repeat an entry, or are anything but an object.
     """

@@ -25,7 +25,7 @@ from gaussopt.core.sparse_arrays import Sparse, check_sparse_mass, read_sparse, 
 
 
 class StepCertifier(Protocol):
-    """The generated certificate of a system, straight-line code; see `gaussopt.codegen.certificate`."""
+    """The interface of the generated certificate of a system; see `gaussopt.codegen.certificate`."""
 
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int

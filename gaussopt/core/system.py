@@ -128,7 +128,7 @@ class AbstractSystem(ABC):
         return None
 
     def of_motion(self, rows: int) -> AbstractSystem:
-        """Return a copy of the system for use in one motion, whose number of equality rows is always `rows`."""
+        """Return the system, or a copy, for use in a single motion with a constant number `rows` of equality rows."""
         return self
 
     def prepare(self, evaluations: float) -> None:

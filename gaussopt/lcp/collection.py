@@ -99,7 +99,7 @@ def _drawn() -> Iterator[KnownLCP]:
 
 
 def _posed(name: str, M: Matrix, rng: np.random.Generator, idle: float = 0.0, push: float = 0.5) -> KnownLCP:
-    """Return a problem with a random solution: z = w = 0 in a share `idle` of pairs, z > 0 in a share `push`."""
+    """Return a problem with a random solution: z = w = 0 in a share `idle` of pairs, z > 0 in `push` of the rest."""
     n = len(M)
     size, pushing = rng.integers(1, 10, size=n) * (rng.random(n) >= idle), rng.random(n) < push
     pushing[rng.integers(n)] = True

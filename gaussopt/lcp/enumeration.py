@@ -12,7 +12,7 @@ Tolerances are relative and independent of the scaling of rows and columns:
 - B_S is singular if a relative change of `SINGULAR` in one entry makes it singular; for entry b_ij the smallest such
   change is 1 / |b_ij (B^-1)_ji|.
 - x_i counts as zero below `FEASIBLE` f_i (`FLAT` f_i on polyhedra) with f = |B^-1| (|B| |x| + |q|), because relative
-  changes of M and q by 1 change x_i by about f_i.
+  changes of M and q by eps change x_i by up to eps f_i.
 - Two accelerations count as equal if they agree to `OBSERVED` times the size of their terms.
 
 References: R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 1.3, 3.1;
@@ -178,7 +178,7 @@ def regular_bases(
     Returns
     -------
     x : (..., 2^n, n), z_i for i in the subset, w_i for the others
-    f : (..., 2^n, n), |B^-1| (|B| |x| + size), plus EPS times its largest entry that B couples to this entry
+    f : (..., 2^n, n), |B^-1| (|B| |x| + size), plus EPS times the largest f of an unknown that B couples to this one
     regular : (..., 2^n), mask of the bases that are regular, so that x is valid
     """
     n = M.shape[-1]
@@ -206,7 +206,7 @@ def regular_bases(
 
 
 def _tied(absolute: Matrix) -> Mask:
-    """Return a mask, from |B|, of the pairs of unknowns that B couples, directly or not, so that rounding spreads."""
+    """Return a mask, from |B|, of the pairs of unknowns that B couples, directly or through other unknowns."""
     n = absolute.shape[-1]
     tied = np.minimum(absolute + absolute.swapaxes(-1, -2), 1.0) > 0.0
     for _ in range(max(n - 1, 1).bit_length()):

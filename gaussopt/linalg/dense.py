@@ -314,7 +314,7 @@ def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None
 
 
 def nearest(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
-    """Return the x, (n,), of least mass norm x^T M x with J x = r, also if M is singular or rows are dependent.
+    """Return the x, (n,), with J x = r and the least x^T M x, also if M is singular or rows are dependent.
 
     The second value is the smallest nonzero singular value of the scaled J, relative to the largest.
 

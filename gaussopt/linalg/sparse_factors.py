@@ -96,5 +96,5 @@ def factorise(upper: Any, before: Factor | None = None, threshold: float = 0.0) 
     try:
         fixed = not threshold and importlib.util.find_spec("qdldl")
         return Qdldl(upper, before) if fixed else SuperLU(upper, threshold)
-    except RuntimeError:  # both backends report a vanishing pivot so
+    except RuntimeError:  # raised by both backends if a pivot vanishes
         return None

@@ -13,7 +13,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation
 
 
 class CoulombCCP(ContactFormulation):
-    """One convex program."""
+    """A single convex cone program."""
 
     name = "coulomb-ccp"
     title = "Convex cone program without shift (lifts what slides)"
