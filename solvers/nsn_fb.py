@@ -77,7 +77,7 @@ class FischerBurmeister:
 
 
 def _root(z: Matrix) -> Matrix:
-    """Return the square roots, (k, 3), of points z of the cone in its Jordan algebra, with positive eigenvalues."""
+    """Return the square roots, (k, 3), of points z of the cone in its Jordan algebra; eigenvalues are made positive."""
     length = np.hypot(z[:, 1], z[:, 2])
     high = np.sqrt(z[:, 0] + length)
     low = np.maximum(np.sqrt(np.maximum(z[:, 0] - length, 0.0)), SMOOTH * np.maximum(high, 1e-150))

@@ -91,7 +91,7 @@ class ConeLaws:
         return norm(np.concatenate((missed.ravel(), sliding)))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Return forces that explain a: the solution in the modes of the least-squares forces, or these forces."""
+        """Return forces that explain a: the solution in the modes of the least-squares forces, or else the latter."""
         op, problem = self.cones.op, self.cones.problem
         w = op.step.J_N @ a + op.step.zeta_N
         closed = w <= CLOSED * (norm(op.bias) + norm(w))

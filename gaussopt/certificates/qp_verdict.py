@@ -71,7 +71,7 @@ def flat_directions(P: Matrix) -> Matrix:
     """Return an orthonormal basis of the directions without curvature, (n, k); P has a diagonal near 1 or 0."""
     massed = P.diagonal() > 0
     values, V = np.linalg.eigh(P[np.ix_(massed, massed)])
-    # Entries at rounding level become zero, because a large force on their coordinate would make them a slope.
+    # Entries at rounding level become zero, because a large force on their coordinate would cause a spurious slope.
     V, flat = np.where(np.abs(V) > rounding(len(V)), V, 0.0), values <= 64 * len(P) * EPS
     if massed.all():
         return V[:, flat]

@@ -1,4 +1,4 @@
-"""A decorator that speeds up the construction of frozen dataclasses, for objects that every time step makes."""
+"""A decorator that speeds up the construction of frozen dataclasses, for classes used in every time step."""
 
 from __future__ import annotations
 
