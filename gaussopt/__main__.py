@@ -1,4 +1,4 @@
-"""The command line, also as `python -m gaussopt`."""
+"""Entry point of the command line, also for `python -m gaussopt`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 def main() -> int:
     """Run the command line and return the exit code."""
-    # The matrices are small: threads inside BLAS cost more time than they save, and they disturb timings.
+    # The matrices are small, so threads inside BLAS cost more time than they save, and disturb measured times.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
         os.environ.setdefault(variable, "1")
     from gaussopt.cli.main import run

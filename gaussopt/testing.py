@@ -1,4 +1,4 @@
-"""Checks that every solver, formulation and stepper must pass, for their authors to call from pytest.
+"""Checks that every solver, formulation and stepper must pass; their authors can call them from pytest.
 
     import pytest
     from gaussopt import register, testing
@@ -22,9 +22,9 @@
     def test_stepper():
         testing.check_stepper("my-stepper")
 
-Each check raises AssertionError with a sentence. The project's own tests call them for every registered entry.
-A solver may give up, so the first two checks say nothing about a solver that always does: the third counts what it
-solves. In the same way a formulation may refuse steps, and a stepper may refuse motions.
+Each check raises AssertionError with a clear message. The project's own tests call them for every registered entry.
+A solver may report that it has no answer, so a solver that never has one passes the first two checks; the third counts
+what it solves. In the same way a formulation may refuse steps, and a stepper may refuse motions.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.verification import verified
 
 NEAR = 1e-4
-"""Distance from the solution, relative to 1 + its size, beyond which an answer counts as a different one."""
+"""Distance from the solution, relative to 1 + its size, beyond which an answer is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownProgram:
-    """A program with its solution x, (n,), which is None if not unique; `solvable` says whether there is a solution."""
+    """A program and its solution x, (n,), None if it is not unique; `solvable` says whether there is a solution."""
 
     name: str
     program: QP | LCP
@@ -72,7 +72,7 @@ class KnownProgram:
 def programs(solver: str, most: int = 30) -> list[KnownProgram]:
     """Return the programs with known solutions, of at most `most` unknowns, that a solver accepts.
 
-    They are the convex programs and LCPs of `gaussopt compare`. Raises UnknownName, MissingBackend.
+    They are the convex programs and LCPs of `gaussopt compare`. Raises UnknownName or MissingBackend.
     """
     convex = [KnownProgram(k, QP.from_mapping(c), np.array(c["x"])) for k, c in convex_set().items()]
     paired = [
@@ -84,9 +84,9 @@ def programs(solver: str, most: int = 30) -> list[KnownProgram]:
 
 
 def check_answer(solver: str, case: KnownProgram, tolerance: float = DEFAULT_TOLERANCE) -> None:
-    """Check that a program reported as solved is solved correctly; a solver may also report that it gives up.
+    """Check that a solver's answer is right if it claims `solved`; a solver may also claim that it has no answer.
 
-    `tolerance` is that of the certificate.
+    `tolerance` is the tolerance of the certificate.
     """
     found = solve(case.program, solver, tolerance=tolerance)
     assert found.status is not Status.CRASHED, f"{solver} does not end {case.name}: {found.message}"
@@ -103,14 +103,14 @@ def check_answer(solver: str, case: KnownProgram, tolerance: float = DEFAULT_TOL
 
 
 def share_solved(solver: str, most: int = 30, tolerance: float = DEFAULT_TOLERANCE) -> float:
-    """Return the verified fraction of the solvable programs from `programs` that a solver solves; NaN if none."""
+    """Return the fraction of the solvable programs of `programs` that a solver verifiably solves; NaN without any."""
     cases = [case.program for case in programs(solver, most) if case.solvable]
     solved = [solve(program, solver, tolerance=tolerance).status is Status.SOLVED for program in cases]
     return sum(solved) / len(solved) if solved else float("nan")
 
 
 def check_manners(solver: str) -> None:
-    """Check that a solver changes no program or earlier answer, and solves a sequence as it solves single programs."""
+    """Check that a solver changes neither programs nor earlier answers, and solves sequences like single programs."""
     for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
         doubled = replace(case.program, q=2.0 * case.program.q)
         given = [
@@ -144,7 +144,7 @@ def _answer(one: Any, solver: str, name: str) -> RawSolution:
 
 
 def _locked(values: Any) -> Any:
-    """Return a read-only copy."""
+    """Return a read-only copy of an array."""
     copy = np.array(values)
     copy.setflags(write=False)
     return copy
@@ -155,7 +155,7 @@ def _locked(values: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class KnownStep:
-    """A step with its known acceleration, (n,)."""
+    """A step and its known acceleration a, (n,)."""
 
     name: str
     step: StepData
@@ -163,9 +163,9 @@ class KnownStep:
 
 
 def steps(seed: int = 0) -> list[KnownStep]:
-    """Return steps with known accelerations: from a basis of the null space of J, or from closed forms for contacts.
+    """Return steps with known accelerations, from a basis of the null space of J, or with contacts from closed forms.
 
-    They cover no constraints, constraints, redundant rows, a singular mass matrix, and a sliding or sticking block.
+    They are a free system, constraints, redundant rows, a singular mass matrix, and a sliding and a sticking block.
     """
     rng = np.random.default_rng(seed)
     root, J, h, Q = rng.normal(size=(5, 5)), rng.normal(size=(2, 5)), rng.normal(size=5), rng.normal(size=5)
@@ -188,9 +188,9 @@ def steps(seed: int = 0) -> list[KnownStep]:
 
 
 def check_formulation(formulation: str, case: KnownStep) -> None:
-    """Check that a formulation gives the acceleration of a step, or refuses the step and says why.
+    """Check that a formulation gives the known acceleration of a step, or refuses the step with a reason.
 
-    A formulation that is not `exact` may give another acceleration if the status is not solved. The step is read-only.
+    A formulation that is not `exact` may give another acceleration if the status is not solved. Arrays are read-only.
     """
     step = replace(case.step, **{
         f.name: _locked(x) for f in fields(case.step) if isinstance(x := getattr(case.step, f.name), np.ndarray)
@@ -210,7 +210,7 @@ def check_formulation(formulation: str, case: KnownStep) -> None:
 
 
 def check_stepper(stepper: str) -> None:
-    """Check the convergence order or the tolerance, the instants, and the continuation of a stepper on an oscillator.
+    """Check the convergence order or the accuracy, the instants, and the continuation of motions by a stepper.
 
     x'' = -x' - e^-t + 6 t + 3 t^2, x(0) = 0, x'(0) = 1 has the solution x = t^3 + t e^-t. A stepper may refuse it.
     """

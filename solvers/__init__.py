@@ -1,1 +1,1 @@
-"""Solvers, one file each; see `gaussopt.core.solver` for the interface."""
+"""The solvers, each in its own file; see `gaussopt.core.solver` for their interface."""

@@ -1,4 +1,4 @@
-"""Parts common to iterations for contacts with friction cones: options, start, and the claim by the natural map."""
+"""Base classes of iterations for contacts with friction cones: options, start, and a claim from the natural map."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gaussopt.solvers._kept import Kept
 
 @dataclass(frozen=True)
 class ConeOptions(Options):
-    """`max_iter`: iterations; `tolerance`: on the natural map, relative to |q|."""
+    """`max_iter`: maximum number of iterations; `tolerance`: largest natural map, relative to |q|, at a solution."""
 
     max_iter: int = 200
     tolerance: float = 1e-13
@@ -30,7 +30,7 @@ C = TypeVar("C", bound=ConeOptions)
 
 
 class ConeSolver(Solver[C]):
-    """A solver with a tolerance on the natural map; W may be of any form."""
+    """A solver that ends by the natural map; it accepts every form of W."""
 
     accepts = (ConeComplementarity,)
     sparse = True
@@ -38,11 +38,11 @@ class ConeSolver(Solver[C]):
 
 
 class ConeIteration(ConeSolver[C], Kept[C]):
-    """An iteration from r = 0, or from the start, that ends where the natural map is small."""
+    """An iteration from r = 0, or from the start, that ends when the natural map is small."""
 
     @abstractmethod
     def iterate(self, problem: ConeComplementarity, r: Vector) -> tuple[Vector, int]:
-        """Return the best point found from r, and the number of iterations."""
+        """Iterate from r, (3 k,); return the best point found and the number of iterations."""
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         first = np.zeros(self.program.n) if start is None else start[0]

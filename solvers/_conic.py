@@ -1,4 +1,4 @@
-"""Quadratic programs and cone programs of contacts in the form that solvers of cone programs take."""
+"""Conversion of quadratic programs and cone programs of contacts to the standard form of conic solvers."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ CLAIMS = {
 
 
 def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 1e-12) -> Vector | None:
-    """Return impulses after `programs` cone programs with s = mu |u_T| frozen, s = 0 in the first.
+    """Return the impulses after a number of cone programs with fixed shift s = mu |u_T|, which is 0 in the first.
 
-    It ends early if a program has no answer; None if it is the first. Reference: V. Acary et al., ZAMM 91, 2011.
+    If a program has no answer, return the previous impulses, or None. Reference: V. Acary et al., ZAMM 91, 2011.
     """
     own, scale = scaled(problem)
     found, s, factors = None, np.zeros(own.k), isinstance(own.W, DelassusProduct)
@@ -58,9 +58,9 @@ def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 
 
 
 def program_in_velocities(program: ConeProgram, settings: Mapping[str, Any]) -> Vector | None:
-    """Return Clarabel's answer to a program with P in factors: min 1/2 v^T M v, H^T v + q in K*, sparse in v.
+    """Solve a program whose P is a `DelassusProduct` in the velocities v, by Clarabel; return the impulses, or None.
 
-    The impulses are its multipliers; None if it has no answer.
+    It is min 1/2 v^T M v subject to H^T v + q in K*, with sparse matrices; the impulses are its multipliers.
     """
     W: Any = program.P
     d = np.sqrt(W.A.diagonal())
@@ -77,7 +77,7 @@ def program_in_velocities(program: ConeProgram, settings: Mapping[str, Any]) -> 
 
 
 def settings_of(given: Mapping[str, Any]) -> Any:
-    """Return Clarabel's settings: silent, on one thread, with those given by name."""
+    """Return Clarabel's settings: no output, one thread, and the settings given by name."""
     chosen = clarabel.DefaultSettings()
     chosen.verbose, chosen.max_threads = False, 1
     for name, value in given.items():
@@ -86,9 +86,9 @@ def settings_of(given: Mapping[str, Any]) -> Any:
 
 
 class ConicForm(NamedTuple):
-    """min 1/2 x^T P x + c^T x; the rows b - A x lie in `pushing` half-lines, then in k second-order cones.
+    """The standard form: minimise 1/2 x^T P x + c^T x, where b - A x lies in a product of cones.
 
-    The impulses are scale x; P holds its upper half.
+    These are `pushing` half-lines, then k second-order cones. The impulses are scale * x; P is its upper triangle.
     """
 
     P: Any
@@ -100,10 +100,10 @@ class ConicForm(NamedTuple):
 
 
 def conic_form(program: ConeProgram) -> ConicForm:
-    """Return the program without units, for solvers of cone programs in their usual form."""
+    """Return the standard form of a cone program of contacts, scaled to be dimensionless."""
     n, k = program.n, program.k
     s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)
-    size = float(np.abs(s * program.q).max(initial=0.0)) or 1.0  # both units are taken from the program
+    size = float(np.abs(s * program.q).max(initial=0.0)) or 1.0  # s and size are the units of the program
     P = sparse.triu(scaled_operator(program.P, s), format="csc")
     normal = np.zeros(n)
     normal[::ROWS] = 1.0
@@ -115,14 +115,14 @@ def conic_form(program: ConeProgram) -> ConicForm:
         b[::ROWS] = program.radius / (size * s[::ROWS])
     pushing = 0
     if program.radius is not None or not program.mu.all():
-        # Here the cones do not imply that the normal impulses push.
+        # Here the cones do not imply that normal impulses are non-negative.
         rows.insert(0, -sparse.eye(n, format="csr")[::ROWS])
         pushing, b = k, np.append(np.zeros(k), b)
     return ConicForm(P, s * program.q / size, sparse.vstack(rows, format="csc"), b, pushing, size * s)
 
 
 def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSolution:
-    """Return Clarabel's answer for settings given by name; impulses in the units of the program."""
+    """Solve a cone program by Clarabel, with settings given by name; return impulses in the units of the program."""
     if not program.k:
         return RawSolution(np.zeros(0), None, Status.SOLVED)
     form = conic_form(program)
@@ -136,7 +136,7 @@ def cone_program(program: ConeProgram, settings: Mapping[str, Any]) -> RawSoluti
 
 
 def impulses(form: ConicForm, x: Any, claim: Status, iterations: int, seconds: float, words: str) -> RawSolution:
-    """Return the answer of a solver of cone programs, with impulses where it has any."""
+    """Return the answer of a conic solver, with the impulses scale * x if it has found a point."""
     r = form.scale * np.array(x)
     if claim in (Status.INFEASIBLE, Status.UNBOUNDED) or not np.isfinite(r).all():
         return RawSolution(None, None, claim, iterations, seconds, words)
@@ -144,9 +144,9 @@ def impulses(form: ConicForm, x: Any, claim: Status, iterations: int, seconds: f
 
 
 class Conic(InColumns[O]):
-    """A backend for min 1/2 x^T P x + q^T x, b - A x in a cone: zero for equalities, else not negative.
+    """A backend for min 1/2 x^T P x + q^T x with b - A x in a cone: zero for equalities, non-negative for other rows.
 
-    A row of a quadratic program with two bounds becomes two rows of A, and their multipliers are added to one force.
+    A row of a quadratic program with two bounds becomes two rows of A, whose multipliers are combined to one force.
     """
 
     accepts: ClassVar[tuple[type, ...]] = (QP, LeastSquares, ConeProgram)
@@ -155,14 +155,14 @@ class Conic(InColumns[O]):
 
     @abstractmethod
     def cones(self, program: ConeProgram) -> RawSolution:
-        """Return the answer to a cone program of contacts."""
+        """Solve a cone program of contacts and return the answer."""
 
     @abstractmethod
     def answer(self) -> RawSolution:
-        """Return the backend's answer, y being its multipliers of the rows of A."""
+        """Solve the quadratic program and return the backend's answer; y are its multipliers of the rows of A."""
 
     def check(self, program: Program) -> None:
-        if not isinstance(program, ConeProgram):  # whose P may be sparse
+        if not isinstance(program, ConeProgram):  # every ConeProgram is accepted, dense or sparse
             super().check(program)
 
     def setup(self, program: Program) -> None:
@@ -177,7 +177,7 @@ class Conic(InColumns[O]):
             super().update(program)
 
     def data(self, qp: QP) -> dict[str, Any]:
-        """Return P, q, A and b; `equalities` is the number of the first rows of A that are equalities."""
+        """Return P, q, A and b, and set `equalities`, the number of equality rows, which come first in A."""
         self._rows = found = OneSided.of(qp)
         self.equalities, sign = found.equal, -found.sign
         sign[: found.equal] = 1.0
@@ -187,12 +187,12 @@ class Conic(InColumns[O]):
             A.data *= np.repeat(sign, np.diff(A.indptr))
         else:
             A *= sign[:, None]
-        if not len(b):  # no backend takes a program without rows: 0 x <= 1
+        if not len(b):  # no backend accepts a program without rows, so 0 x <= 1 is added
             A, b = np.zeros((1, qp.n)), np.ones(1)
         return {"P": qp.P, "q": qp.q, "A": A, "b": b}
 
     def renew(self, data: dict[str, Any]) -> None:
-        """Raise NotImplementedError; only backends with `updates` define it."""
+        """Raise NotImplementedError; backends with `updates` override this method."""
         raise NotImplementedError
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:

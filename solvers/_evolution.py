@@ -1,13 +1,13 @@
-"""Parts common to the evolutionary solvers: DEAP's types, a separate random state, the record, and their claims.
+"""Base class of the evolutionary solvers: DEAP's types, a separate random state, the history, and the claims.
 
 The population is evaluated in one NumPy call, through the toolbox's `map`. A run is divided into rounds: between two
-rounds the reference of the costs (see `_search`) moves to the best point so far, and the run may end.
+rounds the reference point of the costs (see `_search`) moves to the best point so far, and the run may end.
 
-A search proves nothing. It claims `solved` where it came to rest (by the criterion of each solver) at a point that
-satisfies the inequality rows, and the equations to the core's default tolerance, 1e-7 of their terms (of an LCP, the
-complementarity). It claims `iteration_limit` if its generations ran out before or the cost falls without end, and
-`inaccurate` if it rests at a point that violates a row, as it must in full coordinates, where violations only add to
-the cost. Rest may be premature, especially at a corner of inequality rows: the certificate decides.
+A search proves nothing. It claims `solved` if it has converged (by the criterion of each solver) to a point that
+satisfies the inequality rows, and the equations (or the complementarity of an LCP) to 1e-7 of their terms, the default
+tolerance. It claims `iteration_limit` if its generations ran out before, or if the cost falls without end. It claims
+`inaccurate` if it has converged to a point that violates a row, as always happens in full coordinates, where violations
+only add to the cost. Convergence may be premature, especially at a corner of inequality rows.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ ROUND = 10
 """Number of generations in a round."""
 
 RUNAWAY = 1e8
-"""Multiple of the expected distance beyond which a search is taken to follow a cost without minimum."""
+"""Multiple of the expected distance beyond which the cost is assumed to have no minimum."""
 
 
 @dataclass(frozen=True)
 class EvolutionOptions(Options):
     """Options of every evolution.
 
-    `generations`: the most that are tried; `spread`: width of the first population relative to the expected distance
-    of the answer; `coordinates`: "null-space" (equality rows hold exactly) or "full" (squared violations cost
-    `penalty`, in units of the objective); `tolerance`: the changes, relative to the size of the answer, at which the
-    search is at rest; `seed`: of the random numbers.
+    `generations`: maximum number of generations; `spread`: width of the first population relative to the expected
+    distance of the answer; `coordinates`: "null-space" (equality rows hold exactly) or "full" (squared violations times
+    `penalty`, in units of the objective, are added to the cost); `tolerance`: changes, relative to the size of the
+    answer, at which the search has converged; `seed`: seed of the random numbers.
     """
 
     generations: int = 40
@@ -61,9 +61,9 @@ class EvolutionOptions(Options):
 
 @dataclass(slots=True)
 class Run:
-    """The state of a search: the best point (d,), and whether it came to rest, or diverged.
+    """The state of a search: the best point, (d,), and whether the search has converged (`rests`) or diverged.
 
-    The history holds the cost of the best point after each generation, infinite until one is feasible.
+    The history holds the cost of the best point after each generation, infinite until a point is feasible.
     """
 
     best: Vector
@@ -74,13 +74,13 @@ class Run:
 
 
 Algorithm = Callable[[int, Any, Any], tuple[list[Any], Any]]
-"""Map generations, hall of fame and statistics to last population and logbook."""
+"""A function of the number of generations, the hall of fame and the statistics: it returns population and logbook."""
 
 E = TypeVar("E", bound=EvolutionOptions)
 
 
 class Evolution(Solver[E]):
-    """A stochastic search for any program; the module docstring explains its claims."""
+    """A stochastic search for the solution of any program; the module docstring explains its claims."""
 
     accepts = (QP, LeastSquares, LinearSystem, LCP)
     requires = ("deap",)
@@ -90,16 +90,16 @@ class Evolution(Solver[E]):
 
     def __init__(self, variant: str | None, options: E) -> None:
         super().__init__(variant, options)
-        # DEAP draws from the global generators; each solver keeps its own state of them.
+        # DEAP draws from the global random generators, so each solver keeps its own state of them.
         self._random = random.Random(options.seed).getstate()
         self._numpy = np.random.RandomState(options.seed).get_state()
 
     def setup(self, program: Program) -> None:
-        """Choose coordinates and the unit of the search."""
+        """Make the search: its coordinates and the expected size of the answer."""
         self._search = search_of(program, self.options.coordinates, self.options.penalty)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Search from the start, or from the middle of the coordinates; the result is never worse than the start."""
+        """Search from the start, or from the origin of the coordinates; the result is never worse than the start."""
         search = self._search
         origin = np.zeros(search.dimension) if start is None else search.encode(start[0])
         run = Run(origin, rests=True)
@@ -127,7 +127,7 @@ class Evolution(Solver[E]):
 
     @contextmanager
     def _own_generators(self) -> Iterator[None]:
-        """Swap in the solver's own state of `random` and `numpy.random`; the user's state is restored afterwards."""
+        """Use the solver's own states of `random` and `numpy.random` in this context, then restore the user's."""
         saved_random, saved_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
         random.setstate(self._random)
         np.random.set_state(self._numpy)  # noqa: NPY002
@@ -142,7 +142,7 @@ class Evolution(Solver[E]):
         """Return a toolbox that makes individuals and evaluates populations."""
         creator, base = backend("deap.creator"), backend("deap.base")
         if not hasattr(creator, "GaussoptIndividual"):
-            # Lexicographic: first the violation, then the cost.
+            # Fitness is compared lexicographically: first the violation, then the cost.
             creator.create("GaussoptFitness", base.Fitness, weights=(-1.0, -1.0))
             creator.create("GaussoptIndividual", list, fitness=creator.GaussoptFitness)
         toolbox = base.Toolbox()
@@ -152,13 +152,13 @@ class Evolution(Solver[E]):
         return toolbox
 
     def _round(self, search: Search, run: Run, toolbox: Any, algorithm: Algorithm) -> list[Any]:
-        """Run one round of one of DEAP's algorithms, from and around the best point; return its last population."""
+        """Run one round of one of DEAP's algorithms from the best point; return its last population."""
         tools = backend("deap.tools")
         reference = search.refer(run.best)
         champion = toolbox.individual(run.best.tolist())
         champion.fitness.values = tuple(search.evaluate(run.best[None])[0].tolist())
         elite = Elite([champion])
-        # Weighted values, which are the negative ones: DEAP divides by the weights at every access to the others.
+        # The weighted values are the negative values; DEAP computes the unweighted values anew at every access.
         statistics = tools.Statistics(lambda individual: individual.fitness.wvalues)
         statistics.register("best", max)
         length = min(ROUND, self.options.generations - len(run.history))
@@ -167,7 +167,7 @@ class Evolution(Solver[E]):
         for record in log[-length:]:
             best = max(best, record["best"])
             cost = reference - best[1] if best[0] == 0.0 else np.inf
-            # A moved reference may add rounding errors, nothing more.
+            # The best cost cannot rise, apart from rounding errors of the new reference.
             run.history.append(min(cost, run.history[-1]) if run.history else cost)
         run.evaluations += sum(log.select("nevals"))
         run.best = np.array(elite[0])
@@ -175,17 +175,17 @@ class Evolution(Solver[E]):
 
 
 class Elite(list[Any]):
-    """The best individual ever seen, as DEAP's hall of fame of one keeps it, without its cost."""
+    """The best individual so far; it replaces DEAP's hall of fame of size one, which is slow."""
 
     def update(self, population: list[Any]) -> None:
-        """Keep an individual that is better than the best so far."""
+        """Replace the best individual so far by a better individual of the population, if any."""
         for individual in population:
             if individual.fitness.wvalues > self[0].fitness.wvalues and individual != self[0]:
                 self[0] = clone(individual)
 
 
 def clone(individual: Any) -> Any:
-    """Copy an individual, past the constructors made by DEAP, which take most of the time of a generation."""
+    """Copy an individual without calling DEAP's constructors, which would take most of the time of a generation."""
     kind: Any = type(individual)
     judged: Any = type(individual.fitness)
     copy = kind.__new__(kind)
@@ -196,7 +196,7 @@ def clone(individual: Any) -> Any:
 
 
 def _together(evaluate: Callable[[Matrix], Matrix], individuals: list[Any]) -> list[tuple[float, float]]:
-    """Return the values of a whole population in one call; NaN counts as the worst value."""
+    """Return violation and cost of every individual by one call of `evaluate`; NaN becomes infinite."""
     points = np.array(list(individuals))
     if not len(points):
         return []

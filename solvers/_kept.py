@@ -1,4 +1,4 @@
-"""Base of solvers that keep their program as it is and do all of their work when they solve it."""
+"""Base of solvers whose set-up only stores the program; all work is done by `solve`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gaussopt.core.solver import O, Solver
 
 
 class Kept(Solver[O]):
-    """A solver without a set-up; `program` is the program to solve."""
+    """A solver whose set-up only stores the program to solve, as `program`."""
 
     program: Any
 

@@ -1,7 +1,7 @@
-"""Matrices of a sequence of programs as compressed columns, for backends that are set up once for a sparsity pattern.
+"""Matrices of a sequence of programs in compressed columns, for backends that are set up once for a sparsity pattern.
 
-A dense matrix has its non-zeros as entries, a sparse one its stored entries. The places of a sequence are the union
-over all its programs, so that an entry that vanishes for an instant costs no set-up when it returns.
+The entries of a dense matrix are its non-zeros, those of a sparse matrix its stored entries. The pattern is the union
+over all programs of a sequence so far, so that an entry that is zero for a while requires no new set-up afterwards.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from gaussopt.core.solver import O, Solver
 from gaussopt.core.sparse_arrays import Pattern, Sparse
 
 LARGE = 100
-"""Number of unknowns and rows together above which a backend with two interfaces may use the sparse one."""
+"""Number of unknowns plus rows from which a backend with two interfaces may use its sparse interface."""
 
 FEW = 3
-"""Largest average number of non-zeros per row of P and A for the sparse interface; with more, factors often fill up."""
+"""Largest average number of non-zeros per row of P and A for the sparse interface; with more, factors often fill in."""
 
 
 def pays_sparse(qp: QP) -> bool:
-    """Tell whether a backend with a dense and a sparse interface should use the sparse one, by size and density."""
+    """Return whether a backend with two interfaces should use its sparse one for a program of this size and density."""
     if qp.sparse or qp.n + qp.m < LARGE:
         return qp.sparse
     return bool(np.count_nonzero(qp.P) + np.count_nonzero(qp.A) <= FEW * (qp.n + qp.m))
 
 
 class Places:
-    """Places of the entries that matrices of one shape have had so far, and their values there.
+    """The union of the patterns that the matrices of a sequence have had so far, and the values in this pattern.
 
-    Of a symmetric matrix with `triangle` only the entries on and above the diagonal are handed on.
+    With `triangle`, the matrices are symmetric, and only entries on and above the diagonal are returned.
     """
 
     def __init__(self, A: Any, triangle: bool = False) -> None:
@@ -52,7 +52,7 @@ class Places:
         self._known = Pattern.of(rows), at
 
     def _take(self, keys: NDArray[np.int64]) -> None:
-        """Set the places by keys, column times number of rows plus row, in ascending order."""
+        """Set the pattern, given by ascending keys: (column number) * (number of rows) + (row number)."""
         self._keys = keys
         columns, rows = np.divmod(keys, max(self.shape[0], 1))
         self._flat = rows * self.shape[1] + columns
@@ -63,7 +63,7 @@ class Places:
         self._known = None
 
     def values(self, A: Matrix) -> Vector | None:
-        """Return the entries of A at all places handed on, by columns; None if A has an entry elsewhere."""
+        """Return the entries of A in the pattern, by columns; None if A has an entry outside the pattern."""
         if not is_sparse(A):
             found: Vector = A.take(self._flat)
             return np.asarray(found[self._kept]) if np.count_nonzero(found) == np.count_nonzero(A) else None
@@ -79,17 +79,17 @@ class Places:
         return np.asarray(found[self._kept])
 
     def matrix(self, values: Vector) -> Any:
-        """Return compressed columns with 32-bit indices, as all backends take them; the same object with new values."""
+        """Return the same matrix object with new values, in compressed columns with the 32-bit indices of backends."""
         self._made.data = values
         return self._made
 
     def grow(self, A: Matrix) -> None:
-        """Add the places of the entries of another matrix."""
+        """Add the entries of another matrix to the pattern."""
         self._take(np.union1d(self._keys, _keys(A)))
 
 
 def _keys(A: Any) -> NDArray[np.int64]:
-    """Return places of the entries, in the order in which a sparse matrix stores them."""
+    """Return the keys of the entries, see `Places._take`, in the order in which a sparse matrix stores its entries."""
     if not is_sparse(A):
         return np.flatnonzero(A.T)
     A = as_rows(A)
@@ -97,27 +97,27 @@ def _keys(A: Any) -> NDArray[np.int64]:
 
 
 def as_rows(A: Any) -> Sparse:
-    """Return a sparse matrix in compressed rows, itself if it already has them."""
+    """Return a sparse matrix in compressed rows; the matrix itself if it has this form."""
     return A if isinstance(A, sparse.csr_array) else sparse.csr_array(A)
 
 
 class Columns:
-    """The matrices of a sequence of programs, by name, as compressed columns with the places of all of them.
+    """The matrices of a sequence of programs, by name, in compressed columns with the union of their patterns.
 
     Parameters
     ----------
-    triangles : names of symmetric matrices of which the backend takes the upper triangle
+    triangles : names of the symmetric matrices of which the backend needs only the upper triangle
 
     Attributes
     ----------
-    fresh : whether the matrices handed on last had a new place, so that the backend must be set up anew
+    fresh : whether the last matrices extended a pattern, so that the backend must be set up anew
     """
 
     def __init__(self, *triangles: str) -> None:
         self._triangles, self._places, self.fresh = triangles, dict[str, Places](), False
 
     def matrices(self, given: dict[str, Matrix]) -> dict[str, Any]:
-        """Return the matrices in compressed columns."""
+        """Return the given matrices in compressed columns, and set `fresh`."""
         self.fresh, found = False, {}
         for name, A in given.items():
             place = self._places.get(name)
@@ -136,14 +136,14 @@ class Columns:
 
 
 class OneSided(NamedTuple):
-    """The rows of a program as one row for each finite bound: equalities, then lower bounds, then upper bounds.
+    """The rows of a program with one row for each finite bound: equalities, then lower bounds, then upper bounds.
 
     Attributes
     ----------
-    rows : (r,), numbers of the rows in the program
-    sign : (r,), -1 for an upper bound, so that sign (A x - bound) >= 0, and 1 otherwise
+    rows : (r,), indices of the rows in the program
+    sign : (r,), -1 for an upper bound and 1 otherwise, so that sign (A x - bound) >= 0
     bound : (r,)
-    equal : number of the equalities, where the row is zero
+    equal : number of equalities
     total : number of rows of the program
     """
 
@@ -155,7 +155,7 @@ class OneSided(NamedTuple):
 
     @classmethod
     def of(cls, qp: QP) -> OneSided:
-        """Return the rows of a program; those without a bound are left out."""
+        """Return the one-sided rows of a program; rows without a finite bound are left out."""
         eq = qp.equality
         equal, lower, upper = (np.flatnonzero(r) for r in (eq, ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)))
         sign = np.ones(len(equal) + len(lower) + len(upper))
@@ -164,19 +164,19 @@ class OneSided(NamedTuple):
         return cls(np.concatenate((equal, lower, upper)), sign, bound, len(equal), qp.m)
 
     def forces(self, z: Vector) -> Vector:
-        """Return the forces of the rows, (m,), given z: z >= 0 pushes along sign A; z of equalities has either sign."""
+        """Return the forces y of the rows, (m,), from multipliers z, (r,), where A^T y = sum of z_i sign_i A_i."""
         y = np.zeros(self.total)
         np.add.at(y, self.rows, self.sign * z)
         return y
 
 
 class InColumns(Solver[O]):
-    """A backend for quadratic programs that is set up once for a sparsity pattern and given new numbers there.
+    """A backend for quadratic programs that is set up once for a sparsity pattern and then updated with new numbers.
 
     Attributes
     ----------
-    triangles : names of the matrices of which the backend takes the upper triangle
-    as_columns : whether matrices are handed on as compressed columns, or unchanged
+    triangles : names of the matrices of which the backend needs only the upper triangle
+    as_columns : whether matrices are passed to the backend in compressed columns; otherwise unchanged
     """
 
     updates: ClassVar[bool] = True
@@ -185,15 +185,15 @@ class InColumns(Solver[O]):
 
     @abstractmethod
     def data(self, qp: QP) -> dict[str, Any]:
-        """Return matrices and vectors by the backend's names for them."""
+        """Return the matrices and vectors of a program by the backend's names for them."""
 
     @abstractmethod
     def begin(self, qp: QP, data: dict[str, Any]) -> None:
-        """Set the backend up."""
+        """Set up the backend."""
 
     @abstractmethod
     def renew(self, data: dict[str, Any]) -> None:
-        """Give the backend new numbers at the same places."""
+        """Update the backend with new numbers in the same pattern."""
 
     def setup(self, program: Program) -> None:
         qp = as_qp(program)
@@ -201,7 +201,7 @@ class InColumns(Solver[O]):
         self.begin(qp, self._given(qp))
 
     def update(self, program: Program) -> None:
-        """Take new numbers; a new place makes a set-up necessary, unless the matrices are dense."""
+        """Update the backend with new numbers, or set it up anew if the pattern of sparse matrices has grown."""
         qp = as_qp(program)
         data = self._given(qp)
         if self._columns.fresh:
@@ -217,7 +217,7 @@ class InColumns(Solver[O]):
 
 
 class TwoInterfaces(InColumns[O]):
-    """A backend with a dense and a sparse interface: chosen by variants of these names, or by size and density."""
+    """A backend with a dense and a sparse interface, chosen by the variant, or by size and density of the program."""
 
     sparse: ClassVar[bool] = True
 

@@ -1,28 +1,28 @@
-"""Programs as searches: coordinates y without constraints other than inequality rows, and the cost of a point.
+"""Programs as search problems: coordinates y, constrained by inequality rows only, and the cost of a point.
 
 Every y has two numbers, compared in this order (Deb's feasibility rules): the violation of inequality rows, and the
-cost. Feasible beats infeasible, the less violating of two infeasible wins, the cheaper of two feasible.
+cost. A feasible point is better than an infeasible point; of two infeasible points the smaller violation is better, and
+of two feasible points the smaller cost.
 
 QP, null-space coordinates
     x = x_p + Z y satisfies equality rows exactly; the cost is the objective.
 QP, full coordinates
-    The cost is the objective plus `penalty` times the squared violations of equality rows. Its minimiser violates them
-    by lam / (2 penalty), however good the search.
+    The cost is the objective plus `penalty` times the squared violations of equality rows. Its exact minimiser violates
+    them by lam / (2 penalty).
 LeastSquares
     Treated as the quadratic program with the same minimiser; the square is never multiplied out.
 LinearSystem
-    The cost is 1/2 ||R (K x - b)||^2 with R scaling rows to unit size. For a singular K only the row space is searched,
-    so that the shortest of several solutions is found.
+    The cost is 1/2 ||R (K x - b)||^2, where R scales rows to unit size. If K is singular, only the row space is
+    searched, so that the solution of least norm is found.
 LCP
-    The cost is the merit function 1/2 ||phi(z, w)||^2 of Fischer and Burmeister in equilibrated variables. Rules of
-    feasibility would leave hardly any feasible points to search at a corner of 0 <= z, 0 <= w, and z . w under
-    such rules has local minima that solve nothing unless M is row sufficient. The merit function is defined for all z,
-    differentiable, quadratic near a strictly complementary solution and zero at solutions only, whatever the matrix:
-    its value tells a search whether it has found a solution.
+    The cost is the merit function 1/2 ||phi(z, w)||^2 of Fischer and Burmeister in equilibrated variables. Feasibility
+    rules for z >= 0 and w >= 0 are not used: near a corner hardly any points would be feasible, and the cost z . w
+    would have local minima that are not solutions unless M is row sufficient. The merit function is defined for all z,
+    differentiable, quadratic near a strictly complementary solution, and zero only at solutions, for every matrix.
 
-Quadratic costs have unit curvature along each coordinate, which in mechanics is a scaling by mass; nothing else of
-their structure is used. They are evaluated as differences from a reference point: an objective resolves a point to the
-square root of rounding errors, its difference from a nearby point resolves it to rounding errors.
+Coordinates are scaled such that quadratic costs have unit curvature along each, in mechanics a scaling by mass. Costs
+are evaluated as differences from a reference point: an objective determines its minimiser only to the square root of
+rounding errors, but its difference from the value at a nearby point determines it to rounding errors.
 References: K. Deb, "An efficient constraint handling method for genetic algorithms", Comput. Methods Appl. Mech. Eng.
 186, 2000; C. Kanzow, N. Yamashita, M. Fukushima, "New NCP-functions and their properties", J. Optim. Theory Appl. 94,
 1997; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, section 3.5.
@@ -43,15 +43,15 @@ from gaussopt.linalg.dense import largest, row_space
 from gaussopt.solvers._semismooth import fischer_burmeister
 
 FEASIBLE = 1e-9
-"""Violations of inequality rows, relative to the size of the answer, that count as zero."""
+"""Violation of an inequality row, relative to the size of the answer, up to which it counts as zero."""
 
 MET = DEFAULT_TOLERANCE
-"""Residuals of equations relative to their terms, and of an LCP relative to its data, that a solution may have."""
+"""Largest residual of a solution, for equations relative to their terms, for an LCP relative to its data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quadratic:
-    """1/2 x^T P x + q^T x + weight ||R x - s||^2; with `equations`, R x = s must hold, not only approximately."""
+    """The cost 1/2 x^T P x + q^T x + weight ||R x - s||^2; with `equations`, a solution must satisfy R x = s."""
 
     P: Matrix
     q: Vector
@@ -62,9 +62,9 @@ class Quadratic:
 
 
 class QuadraticSearch:
-    """A quadratic cost subject to l <= A x <= u, in the coordinates x = c + T y, T scaled to unit curvature.
+    """A quadratic cost subject to l <= A x <= u, in the coordinates x = c + T y, where T is scaled to unit curvature.
 
-    `unit` is the expected size of the answer seen from the origin, in the units of y.
+    `unit` is the expected distance of the answer from the origin, in the units of y.
     """
 
     unit = 1.0
@@ -75,7 +75,7 @@ class QuadraticSearch:
         curvature = np.einsum("ij,ij->j", T, (cost.P + square) @ T)
         terms = np.einsum("ij,ij->j", np.abs(T), (np.abs(cost.P) + np.abs(square)) @ np.abs(T))
         curved = curvature > 1e-13 * terms
-        # A direction without curvature has no scale of its own: it gets the largest one.
+        # A direction without curvature has no scale of its own, and gets the largest scale of the others.
         curvature[~curved] = curvature[curved].min() if curved.any() else 1.0
         self.dimension = T.shape[1]
         self._c, self._T = c, T / np.sqrt(curvature)
@@ -83,7 +83,7 @@ class QuadraticSearch:
         self._P, self._R = self._T.T @ cost.P @ self._T, cost.R @ self._T
         self._A, self._l, self._u = A @ self._T, l - A @ c, u - A @ c
         size, length = np.linalg.norm(A, axis=1), np.linalg.norm(self._A, axis=1)
-        # Rows that no y changes are judged by the sizes of their own terms.
+        # Rows that do not depend on y are judged by the sizes of their own terms.
         self._movable = length > 1e-12 * size * np.linalg.norm(self._T)
         bound = np.where(np.isfinite(l), np.abs(l), np.where(np.isfinite(u), np.abs(u), 0.0))
         terms = size * np.linalg.norm(c) + bound
@@ -91,15 +91,15 @@ class QuadraticSearch:
         self.unit = self.distance(np.zeros(self.dimension))
 
     def decode(self, y: Vector) -> Vector:
-        """Return the point of the program at y."""
+        """Return the point x = c + T y of the program."""
         return np.asarray(self._c + self._T @ y)
 
     def encode(self, x: Vector) -> Vector:
-        """Return coordinates of the point nearest to x among those that the search can reach."""
+        """Return the coordinates y whose point c + T y is nearest to x."""
         return np.asarray(self._inverse @ (x - self._c))
 
     def refer(self, y: Vector) -> float:
-        """Take y as reference of the costs; return the cost of y."""
+        """Make y the reference point of the costs; return the cost of y."""
         cost, x = self._cost, self.decode(y)
         residual = cost.R @ x - cost.s
         self._y = y
@@ -107,7 +107,7 @@ class QuadraticSearch:
         return float(0.5 * x @ (cost.P @ x) + cost.q @ x + cost.weight * (residual @ residual))
 
     def evaluate(self, Y: Matrix) -> Matrix:
-        """Return violation, and cost relative to the reference, of a population (B, d) at once; (B, 2)."""
+        """Return violation and cost minus that of the reference, (B, 2), for a population Y, (B, d)."""
         D = Y - self._y
         out = np.zeros((len(Y), 2))
         out[:, 1] = D @ self._gradient + 0.5 * np.einsum("ij,ij->i", D @ self._P, D)
@@ -119,18 +119,18 @@ class QuadraticSearch:
         return out
 
     def distance(self, y: Vector) -> float:
-        """Estimate the distance from y to the minimiser along the steepest descent, or to violated rows if farther."""
+        """Estimate the distance from y to the minimiser along steepest descent, or to violated rows if larger."""
         self.refer(y)
         stiff = 2.0 * self._cost.weight * (self._R.T @ self._R)
         far = _descent(self._gradient, self._P + stiff)
         if self._cost.equations:
-            # The penalty's curvature hides the distance along the rows, which is estimated without it.
+            # The curvature of the penalty hides the distance along the rows, so estimate that without the penalty.
             far = max(far, _descent(self._T.T @ (self._cost.P @ self.decode(y) + self._cost.q), self._P))
         far = max(far, float((self._violations(y[None])[0] * self._movable).max(initial=0.0)))
         return far if far > 0 else 1e-6 * (float(np.linalg.norm(y)) or 1.0)
 
     def objection(self, y: Vector) -> str:
-        """Return why y is no solution, judged by rows and equations; empty if these are satisfied."""
+        """Return which rows or equations y violates, in words; "" if it satisfies all."""
         rows = float((self._violations(y[None])[0] / self._size).max(initial=0.0))
         if rows > 0:
             return f"inequality rows are violated, by {rows:.1e} of the size of the answer"
@@ -144,18 +144,18 @@ class QuadraticSearch:
 
     @property
     def _size(self) -> NDArray[np.float64]:
-        """Scale of violations of rows: the size of the answer, or of the row's own terms."""
+        """Scale of the violation of each row, (r,): the size of the answer, or 1 for rows that do not depend on y."""
         return np.where(self._movable, self.unit, 1.0)
 
     def _violations(self, Y: Matrix) -> Matrix:
-        """Return distances to violated rows in units of y, zero within the tolerance, (B, r)."""
+        """Return the distances to violated rows, (B, r), in units of y; distances within FEASIBLE become zero."""
         values = Y @ self._A.T
         over = (np.maximum(self._l - values, 0.0) + np.maximum(values - self._u, 0.0)) / self._length
         return np.where(over > FEASIBLE * self._size, over, 0.0)
 
 
 class ComplementaritySearch:
-    """The Fischer-Burmeister merit function of an LCP, z = C y, rows and columns equilibrated; no rows are violated."""
+    """The Fischer-Burmeister merit function of an LCP with equilibrated rows and columns; there is no violation."""
 
     unit = 1.0
 
@@ -173,7 +173,7 @@ class ComplementaritySearch:
         return np.asarray(x / self._scale)
 
     def refer(self, y: Vector) -> float:
-        """Return zero: the least cost is zero, so that costs need no other reference."""
+        """Return 0; costs need no reference point, because the least cost is 0."""
         return 0.0
 
     def evaluate(self, Y: Matrix) -> Matrix:
@@ -195,7 +195,7 @@ Search = QuadraticSearch | ComplementaritySearch
 
 
 def search_of(program: Program, coordinates: str, penalty: float) -> Search:
-    """Return the search for a program; coordinates and penalty, for equality rows, are those of `EvolutionOptions`."""
+    """Return the search problem of a program; `coordinates` and `penalty` are explained in `EvolutionOptions`."""
     if isinstance(program, LCP):
         return ComplementaritySearch(program)
     n = program.n
@@ -204,7 +204,7 @@ def search_of(program: Program, coordinates: str, penalty: float) -> Search:
         R, C = equilibrate(program.K)
         K, b = R[:, None] * program.K, R * program.b
         rank = row_space(K * C).rank
-        # A rotated basis would undo the scaling of columns, and only a singular K needs one.
+        # A rotated basis, which only a singular K needs, would undo the scaling of columns.
         T = np.diag(C) if rank == n else np.linalg.svd(K)[2][:rank].T
         return QuadraticSearch(Quadratic(flat, origin, K, b, 0.5, True), *nothing, origin, T)
     if isinstance(program, LeastSquares) and not program.minimum_norm:
@@ -215,7 +215,7 @@ def search_of(program: Program, coordinates: str, penalty: float) -> Search:
     rows = qp.A[~eq], qp.l[~eq], qp.u[~eq]
     if coordinates == "null-space":
         space = row_space(qp.A[eq])
-        # The residual of contradictory rows stays in the cost, where the claim can see it; the search cannot change it.
+        # The equality rows stay in the cost with weight 0, so that `objection` finds contradictory rows.
         cost = Quadratic(qp.P, qp.q, qp.A[eq], qp.l[eq], 0.0, True)
         return QuadraticSearch(cost, *rows, space.pinv @ qp.l[eq], space.Z)
     cost = Quadratic(qp.P, qp.q, qp.A[eq], qp.l[eq], penalty, True)
@@ -223,6 +223,6 @@ def search_of(program: Program, coordinates: str, penalty: float) -> Search:
 
 
 def _descent(gradient: Vector, H: Matrix) -> float:
-    """Return the distance to the minimiser along the steepest descent; the slope itself where there is no curvature."""
+    """Return the distance to the minimiser along steepest descent, or the slope itself if there is no curvature."""
     slope, bend = float(np.linalg.norm(gradient)), float(gradient @ (H @ gradient))
     return slope**3 / bend if bend > 1e-14 * slope**2 else slope

@@ -1,6 +1,6 @@
-"""Semismooth Newton on complementarity conditions: the common core of the solver `newton` for QPs and LCPs.
+"""Semismooth Newton method on complementarity conditions, which the solver `newton` uses for QPs and LCPs.
 
-The mixed linear complementarity problem: find z with
+The mixed linear complementarity problem is to find z with
 
     w = H z + g,   w_i = 0 for free i,   0 <= z_i, 0 <= w_i, z_i w_i = 0 for paired i.
 
@@ -9,18 +9,18 @@ equality rows are free and the forces of inequality rows are paired with the sla
 complementarity problem is the case without free indices, H = M and g = q.
 
 Each condition is one equation Phi_i(z) = 0: w_i = 0 for a free index, phi(z_i, w_i) = 0 for a pair, with the
-Fischer-Burmeister function phi(a, b) = a + b - sqrt(a^2 + b^2), or with min(a, b). Both vanish exactly where
-a, b >= 0 and a b = 0. Phi is strongly semismooth (phi), piecewise linear (min): Newton's method with any element V of
-its generalised Jacobian converges quadratically near a solution where these are regular, for a linear problem with min
+Fischer-Burmeister function phi(a, b) = a + b - sqrt(a^2 + b^2), or with min(a, b). Both are zero if and only if
+a, b >= 0 and a b = 0. Phi is strongly semismooth with phi, and piecewise linear with min. Near a solution at which all
+elements of the generalised Jacobian are regular, Newton's method with any element V converges quadratically, with min
 even in finitely many steps. Row i of V is D_a e_i + D_b H_i with
 
     D_a = 1 - a / sqrt(a^2 + b^2),   D_b = 1 - b / sqrt(a^2 + b^2)      (both 1 - 1/sqrt(2) at a = b = 0),
     (D_a, D_b) = (1, 0) if a <= b, else (0, 1)                          (min).
 
-Far from a solution an Armijo search on 1/2 ||Phi||^2 damps the steps, with the gradient V^T Phi in place of a Newton
-direction that does not descend, and Levenberg and Marquardt's direction in place of one that does not exist. At the
-end one solve with the active set read off (z, w) removes the remaining error of the iteration; its result is kept only
-if it lowers the natural residual max |min(z_i, w_i)|, so it can do no harm.
+Far from a solution an Armijo search on 1/2 ||Phi||^2 damps the steps. If V is singular, the direction of Levenberg and
+Marquardt is used, and if a direction does not descend, the negative gradient -V^T Phi. At the end, one solve with the
+active set of (z, w) removes the remaining error of the iteration; its result is used only if it lowers the natural
+residual max |min(z_i, w_i)|.
 References: A. Fischer, "A special Newton-type optimization method", Optimization 24, 1992; T. De Luca,
 F. Facchinei, C. Kanzow, "A semismooth equation approach to the solution of nonlinear complementarity problems",
 Math. Prog. 75, 1996; L. Qi, J. Sun, "A nonsmooth version of Newton's method", Math. Prog. 58, 1993; M. Hintermueller,
@@ -38,22 +38,22 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.linalg.dense import largest
 
 DECREASE = 1e-4
-"""Share of the predicted decrease of 1/2 ||Phi||^2 that a step must reach (Armijo)."""
+"""Fraction of the predicted decrease of 1/2 ||Phi||^2 that a step must achieve (Armijo)."""
 
 SHORTEST = 1e-14
-"""Shortest step; shorter steps change the residual by rounding errors only."""
+"""Smallest step length; smaller steps change the residual by rounding errors only."""
 
 
 def fischer_burmeister(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return phi(a, b) = a + b - sqrt(a^2 + b^2), entry by entry: zero exactly where a, b >= 0 and a b = 0."""
+    """Return phi(a, b) = a + b - sqrt(a^2 + b^2) entry by entry, zero if and only if a, b >= 0 and a b = 0."""
     return np.asarray(a + b - np.hypot(a, b))
 
 
 @dataclass(frozen=True, slots=True)
 class Complementarity:
-    """The conditions w = H z + g, w_i = 0 for free i and 0 <= z_i, w_i, z_i w_i = 0 for paired i.
+    """The conditions w = H z + g, w_i = 0 for free i, and z_i >= 0, w_i >= 0, z_i w_i = 0 for paired i.
 
-    H is (N, N), g and paired are (N,); `natural` takes min(z, w) in place of the Fischer-Burmeister function.
+    H is (N, N), g and the mask `paired` are (N,); with `natural`, min(z, w) replaces the Fischer-Burmeister function.
     """
 
     H: Matrix
@@ -62,7 +62,7 @@ class Complementarity:
     natural: bool = False
 
     def w(self, z: Vector) -> Vector:
-        """Return H z + g."""
+        """Return w = H z + g, (N,)."""
         return np.asarray(self.H @ z + self.g)
 
     def phi(self, z: Vector, w: Vector) -> Vector:
@@ -90,16 +90,16 @@ class Complementarity:
         return V
 
     def natural_residual(self, z: Vector) -> float:
-        """Return the largest violation by the natural map min(z, w), which is not flat where z and w are both small."""
+        """Return the largest |min(z_i, w_i)| or |w_i|; unlike phi, min is not flat where z and w are both small."""
         w = self.w(z)
         return largest(np.where(self.paired, np.minimum(z, w), w))
 
 
 @dataclass(frozen=True, slots=True)
 class NewtonRun:
-    """Result z (N,), after the active-set solve, and history of the iteration, ||Phi||_inf before that solve.
+    """The result z, (N,), of the active-set solve, and the residuals ||Phi||_inf of the iteration before that solve.
 
-    `residuals` includes that of the start; `singular` tells whether a singular matrix occurred.
+    The first of `residuals` is that of the start; `singular` says whether a singular matrix occurred.
     """
 
     z: Vector
@@ -109,14 +109,14 @@ class NewtonRun:
 
     @property
     def iterations(self) -> int:
-        """Number of steps taken."""
+        """Number of Newton steps."""
         return len(self.residuals) - 1
 
 
 def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max_iter: int) -> NewtonRun:
     """Take damped Newton steps on Phi from z, then the active-set solve; `tolerance` is relative to 1 + ||g||_inf.
 
-    The problem is scaled so that its entries are of comparable size.
+    The problem should be scaled such that its entries are of comparable size.
     """
     scale = 1.0 + largest(problem.g)
     w = problem.w(z)
@@ -133,7 +133,7 @@ def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max
         if slope >= -1e-12 * merit:
             direction, slope = -gradient, -float(gradient @ gradient)
         found = _search(problem, z, direction, merit, slope)
-        if found is None:  # rounding level: no further descent can be seen
+        if found is None:  # at rounding level no step descends
             level = 1e-10
             break
         z, w, phi = found
@@ -145,7 +145,7 @@ def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max
 
 
 def polish(problem: Complementarity, z: Vector) -> Vector:
-    """Solve once with the active set read off z; return the better of the two points."""
+    """Solve once with the active set that z and w indicate; return the better of the result and z."""
     inactive = problem.paired & (z <= problem.w(z))
     keep = ~inactive
     H = problem.H[np.ix_(keep, keep)]
@@ -161,7 +161,7 @@ def polish(problem: Complementarity, z: Vector) -> Vector:
 def _search(
     problem: Complementarity, z: Vector, direction: Vector, merit: float, slope: float
 ) -> tuple[Vector, Vector, Vector] | None:
-    """Return the first of the steps 1, 1/2, 1/4, ... that descends enough: its z, w and Phi."""
+    """Return z, w and Phi for the first step length of 1, 1/2, 1/4, ... that descends enough; None if none does."""
     step = 1.0
     while step >= SHORTEST:
         candidate = z + step * direction
@@ -174,7 +174,7 @@ def _search(
 
 
 def _direction(V: Matrix, phi: Vector, merit: float) -> tuple[Vector, bool]:
-    """Return Newton's direction, or Levenberg-Marquardt's where the matrix is singular."""
+    """Return Newton's direction, or Levenberg and Marquardt's if V is singular, and whether V is regular."""
     try:
         d = np.asarray(np.linalg.solve(V, -phi))
         if np.linalg.norm(V @ d + phi) <= 1e-8 * np.linalg.norm(phi):

@@ -1,8 +1,8 @@
-"""Alternating directions for contacts with friction cones: (W + rho) r = ..., then a projection, then the slip.
+"""The alternating direction method of multipliers (ADMM) for contacts with friction cones.
 
-    (W + rho) r = rho z - y - q - s n,   z = P_K(r + y / rho),   y <- y + rho (r - z),   s = mu |y_T|,
+    (W + rho) r = rho z - y - q - s n,   z = P_K(r + y / rho),   y <- y + rho (r - z),   s = mu |y_T|
 
-so that u~ = -y at the end. rho follows the balance of the two residuals; W + rho is factorised anew when rho changes.
+is one iteration, and u~ = -y at the end. rho balances the two residuals; W + rho is factorised when rho changes.
 References: S. Boyd et al., Found. Trends Mach. Learn. 3, 2011; J. Carpentier, Q. Le Lidec, L. Montaut, "From compliant
 to rigid contact simulation: a unified and efficient approach", RSS 2024.
 """
@@ -24,12 +24,12 @@ from gaussopt.linalg.cones import project, residual, rows_of, scaled
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 
 LOOK = 20
-"""Number of iterations between two checks of the natural map and the balance of the residuals."""
+"""Number of iterations between two checks of the natural map and of the balance of the residuals."""
 
 
 @dataclass(frozen=True)
 class ADMMOptions(ConeOptions):
-    """As the others; `rho`: the first penalty, relative to the scaled problem."""
+    """`rho`: initial penalty, in the units of the scaled problem."""
 
     max_iter: int = 10_000
     tolerance: float = 1e-9
@@ -37,7 +37,7 @@ class ADMMOptions(ConeOptions):
 
 
 class ADMM(ConeIteration[ADMMOptions]):
-    """One linear system and one projection per iteration."""
+    """The method ADMM: one linear solve and one projection per iteration."""
 
     name = "admm"
     title = "Alternating directions, the slip frozen within each iteration"

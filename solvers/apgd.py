@@ -1,7 +1,7 @@
 """Accelerated projected gradients for cone programs of contacts, with restarts.
 
-Nesterov's extrapolation with the step 1 / L, L the norm of the scaled matrix; it restarts where a step reverses.
-Projections onto the friction cones, or discs, are exact.
+Nesterov's extrapolation is used with the step size 1 / L, where L is the norm of the scaled matrix; it is restarted if
+a step reverses its direction. Projections onto the friction cones, or discs, are exact.
 References: Yu. Nesterov, Soviet Math. Dokl. 27, 1983; H. Mazhar, T. Heyn, D. Negrut, A. Tasora, "Using Nesterov's
 method to accelerate multibody dynamics with friction and contact", ACM Trans. Graph. 34, 2015.
 """
@@ -25,7 +25,7 @@ from gaussopt.linalg.cones import feasible, steps_of
 
 @dataclass(frozen=True)
 class APGDOptions(Options):
-    """`max_iter`: steps; `tolerance`: on the step, relative to that of r = 0."""
+    """`max_iter`: maximum number of steps; `tolerance`: last step, relative to the first gradient step from r = 0."""
 
     max_iter: int = 20_000
     tolerance: float = 1e-12
@@ -39,7 +39,7 @@ def norm_of(P: Any) -> float:
 
 
 class APGD(Solver[APGDOptions]):
-    """Nesterov's method over friction cones."""
+    """Nesterov's accelerated gradient method over friction cones."""
 
     name = "apgd"
     title = "Accelerated projected gradients (cone programs)"

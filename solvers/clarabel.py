@@ -1,10 +1,10 @@
-"""Clarabel: the interior-point method that `cvxpy` also uses, here without CVXPY's compilation.
+"""Clarabel: the interior-point method that `cvxpy` uses by default, here called directly.
 
-Algorithm family: homogeneous embedding, primal-dual interior point with a sparse quasi-definite factorisation that
-is statically regularised and iteratively refined.
-Assumptions: convex. No warm start. An update keeps the order of the factors and the scaling of the first program.
-Weaknesses: at tolerances below about 1e-12 it may stop for lack of progress with a good answer; the certificate
-then decides.
+Algorithm family: a primal-dual interior-point method on a homogeneous embedding, with a sparse quasi-definite
+factorisation that is statically regularised and iteratively refined.
+Assumptions: the program is convex. There is no warm start. An update keeps the ordering of the factors and the scaling
+of the first program.
+Weaknesses: at tolerances below about 1e-12 it may stop for lack of progress, although the answer is good.
 Reference: P. J. Goulart, Y. Chen, "Clarabel: an interior-point solver for conic programs with quadratic objectives",
 2024.
 """
@@ -26,7 +26,7 @@ from gaussopt.solvers._conic import CLAIMS, Conic, cone_program, settings_of
 
 @dataclass(frozen=True)
 class ClarabelOptions(Options):
-    """The names are those of Clarabel's own settings; `time_limit` in seconds."""
+    """The names are those of Clarabel's own settings; `time_limit` is in seconds."""
 
     tol_gap_abs: float = 1e-14
     tol_gap_rel: float = 1e-14
@@ -36,7 +36,7 @@ class ClarabelOptions(Options):
 
 
 class Clarabel(Conic[ClarabelOptions]):
-    """Interior point on the homogeneous embedding."""
+    """Clarabel's interior-point method."""
 
     name = "clarabel"
     title = "Clarabel (interior point)"
@@ -52,7 +52,7 @@ class Clarabel(Conic[ClarabelOptions]):
     def begin(self, qp: QP, data: dict[str, Any]) -> None:
         clarabel, equal = backend("clarabel"), self.equalities
         cones = [clarabel.ZeroConeT(equal), clarabel.NonnegativeConeT(len(data["b"]) - equal)]
-        # Presolving removes rows without a bound, of which there are none, and forbids updates.
+        # Presolving only removes rows without a bound, of which there are none, but it forbids updates.
         settings = settings_of({"presolve_enable": False, **vars(self.options)})
         self._solver = clarabel.DefaultSolver(*data.values(), cones, settings)
 

@@ -1,8 +1,8 @@
-"""CVXPY: the program written as a user would write it, compiled once, re-solved with new parameters.
+"""CVXPY: the program is written as a user would write it, compiled once, and solved again with new parameters.
 
-`cvxpy` uses Clarabel, an interior-point method that comes with it; `cvxpy:NAME` asks for any installed solver.
-The program follows CVXPY's disciplined parametrised programming (DPP): P enters as a factor F with P = F^T F,
-because a quadratic form in a parameter is not DPP. `text` shows the program.
+`cvxpy` uses Clarabel, an interior-point method that is installed with CVXPY; `cvxpy:NAME` uses any installed solver.
+The program follows CVXPY's disciplined parametrised programming (DPP): P enters as a factor F with P = F^T F, because a
+quadratic form with a parameter as its matrix is not DPP. `text` shows the program.
 References: S. Diamond, S. Boyd, "CVXPY: a Python-embedded modeling language for convex optimization",
 JMLR 17, 2016; A. Agrawal et al., "Differentiable convex optimization layers", NeurIPS 2019 (DPP).
 """
@@ -32,13 +32,13 @@ _TIGHT: dict[str, dict[str, Any]] = {
     "OSQP": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 20000, "polishing": True},
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100000},
 }
-"""Default accuracies that suit mechanics, for solvers whose own defaults are coarse."""
+"""Tolerances that are tight enough for mechanics, for backends whose own defaults are coarse."""
 
 _LIMITS = {"HIGHS": {"qp_iteration_limit": HiGHSOptions().qp_iteration_limit}}
-"""Limits of backends whose own default lets them cycle without end."""
+"""Iteration limits of backends that may cycle forever by default."""
 
 _CONIC = ("CLARABEL", "SCS", "COPT", "CUCLARABEL", "ECOS", "CVXOPT", "MOSEK", "QOCO", "SDPA")
-"""Solvers that take second-order cones."""
+"""Backends that support second-order cones."""
 
 _RELATIONS = {"==": operator.eq, ">=": operator.ge, "<=": operator.le}
 
@@ -56,13 +56,13 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class CVXPYOptions(Options):
-    """`tight` sets accuracies of 1e-9 to 1e-12 where the backend's defaults are coarse."""
+    """`tight` sets accuracies of 1e-9 to 1e-12 for backends whose defaults are coarse."""
 
     tight: bool = True
 
 
 class CVXPY(Solver[CVXPYOptions]):
-    """CVXPY and the solvers that it calls."""
+    """CVXPY with one of the solvers that it calls."""
 
     name = "cvxpy"
     title = "CVXPY (DPP, compiled once; Clarabel by default)"
@@ -82,7 +82,7 @@ class CVXPY(Solver[CVXPYOptions]):
         return tuple(s for s in cp.installed_solvers() if s in {*defines.QP_SOLVERS, *_CONIC})
 
     def may_abort(self) -> bool:
-        """Tell whether the variant is HiGHS, which may end its process on certain programs, in every interface."""
+        """Return whether the variant is HiGHS, which may abort its process on certain programs, in every interface."""
         return self.variant == "HIGHS"
 
     def refuses(self, program: Program) -> str | None:
@@ -126,7 +126,7 @@ class CVXPY(Solver[CVXPYOptions]):
         return constraints
 
     def _friction(self, program: ConeProgram) -> list[Any]:
-        """Return friction cones, or discs, as constraints."""
+        """Return the friction cones, or discs, of a cone program as constraints."""
         cp = backend("cvxpy")
         normal, first, second = (self._x[i::ROWS] for i in range(ROWS))
         self._bound = cp.Parameter(program.k, nonneg=True, name="radius" if program.radius is not None else "mu")
@@ -135,7 +135,7 @@ class CVXPY(Solver[CVXPYOptions]):
 
     def update(self, program: Program) -> None:
         if isinstance(program, ConeProgram):
-            s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)  # as in `_conic.py`, dimensionless
+            s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)  # the scaling of `_conic.py`
             self._scale = s * (float(np.abs(s * program.q).max(initial=0.0)) or 1.0)
             self._F.value, self._q.value = _factor(scaled_operator(program.P, s)), s * s * program.q / self._scale
             self._bound.value = program.mu if program.radius is None else program.radius / self._scale[::ROWS]
@@ -149,7 +149,7 @@ class CVXPY(Solver[CVXPYOptions]):
         self._m = qp.m
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Solve; CVXPY's warm start reuses the backend's own memory where that has one."""
+        """Solve the program; a warm start does not use `start`, but the previous answer that some backends store."""
         if not self._x.size:
             return RawSolution(np.zeros(0), None, Status.SOLVED)
         cp = backend("cvxpy")
@@ -177,7 +177,7 @@ class CVXPY(Solver[CVXPYOptions]):
 
 
 def _factor(P: Matrix) -> Matrix:
-    """Return F with P = F^T F, for semidefinite P too; if P is diagonal, entries outside the pattern stay zero."""
+    """Return F with P = F^T F for a positive semidefinite P; F is diagonal if P is."""
     diagonal = P.diagonal()
     if not np.any(P - np.diag(diagonal)):
         return np.diag(np.sqrt(np.maximum(diagonal, 0.0)))

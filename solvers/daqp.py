@@ -1,21 +1,19 @@
 """DAQP through its own interface: a dual active-set method with one model for a sequence of programs.
 
-Algorithm family: the program is turned into a least-distance problem by a Cholesky factor of P and solved by a
-dual active set whose LDL^T factors are updated row by row. It ends at an exact solution of the last working set,
+Algorithm family: a Cholesky factor of P transforms the program to a least-distance problem, which is solved by a dual
+active-set method whose L D L^T factors are updated row by row. It ends at an exact solution for the last working set,
 so it is as accurate as linear algebra, and a good guess of the active rows saves iterations.
-Assumptions: dense and small; P positive definite. Where the first program of a pattern has a singular P, its
-equality rows A x = b are added to the objective as w/2 ||A x - b||^2, which is zero wherever they hold: the same
-minimisers and forces, and a definite matrix if the rows fix what P leaves undetermined. A matrix that is still singular
-(inequality rows alone make the minimiser unique) is left to DAQP's proximal-point iteration on P + eps_prox I, which
-costs several solves and digits: about 1e-10 instead of 1e-15, and at points where more rows meet than there are
-unknowns it may cycle or call the rows contradictory. Dependent equality rows are recognised and left out.
-Weaknesses: its tolerances are absolute, so that a P or a row of small units (pivots below 1e-11) counts as zero.
-`scaling` guards against it: where the first program of a pattern is badly scaled, coordinates are divided by
-sqrt(P_ii), rows by their length, and objective and bounds by the size of the scaled q, l and u. DAQP factorises the
-Gram matrix of the rows, which squares their condition number: on random programs whose masses span sixteen decades it
-cycles where quadprog does not, and reports it.
-On small programs a warm start costs more time than it saves: passing the working set takes a separate call, and the
-three iterations saved on eight rows take less.
+Assumptions: the program is dense and small, and P is positive definite. If P is singular in the first program of a
+pattern, w/2 ||A x - b||^2 is added to the objective for the equality rows A x = b. This changes neither minimisers nor
+forces, and the matrix becomes definite if the rows determine what P leaves undetermined. If it is still singular,
+because only inequality rows make the minimiser unique, DAQP uses its proximal-point iteration on P + eps_prox I. This
+takes several solves and is less accurate, about 1e-10 instead of 1e-15; at points where more rows are active than there
+are unknowns it may cycle or report infeasible rows. Dependent equality rows are recognised and left out.
+Weaknesses: its tolerances are absolute, so that a P or a row in small units (pivots below 1e-11) counts as zero.
+Therefore `scaling` divides coordinates by sqrt(P_ii), rows by their length, and objective and bounds by the size of the
+scaled q, l and u, if the first program of a pattern is badly scaled. DAQP factorises the Gram matrix of the rows, which
+squares their condition number: on random programs whose masses span sixteen decades it cycles, and reports it, where
+quadprog does not. On small programs a warm start takes longer than it saves, since it needs a separate call.
 Reference: D. Arnstrom, A. Bemporad, D. Axehill, "A dual active-set solver for embedded quadratic programming
 using recursive LDL^T updates", IEEE Trans. Automatic Control 67, 2022.
 """
@@ -46,32 +44,32 @@ _CLAIMS = {
 }
 
 _EQUALITY = 5
-"""Bits of DAQP's `sense`: active (1) at its lower bound (2), immutable (4); equalities are 1 + 4."""
+"""The `sense` of an equality in DAQP, a sum of bits: active (1), at the lower bound (2), immutable (4)."""
 
 _GUESS = np.array([0, 1 | 2, 1], dtype=np.intc)
-"""State of a row whose force has the sign 0, 1 or -1."""
+"""The `sense` of a row whose force has the sign 0, 1 or -1."""
 
 _INFINITY = 1e30
 
 _WELL_SCALED = 1e3
-"""Scaling is left out if all its factors lie between this and its inverse, no further apart than this."""
+"""Programs are not scaled if all factors are within 1 / _WELL_SCALED and _WELL_SCALED, and their ratio is below it."""
 
 _ROUNDING = 1e-14
-"""Size of the objective's linear part, relative to that of bounds, below which it counts as zero."""
+"""Size of the linear part of the objective, relative to that of bounds, up to which it counts as zero."""
 
 _SINGULAR = 1e-10
-"""Smallest eigenvalue of P, relative to the largest, at which DAQP's Cholesky factor is still trusted."""
+"""Smallest eigenvalue of P, relative to the largest, up to which P counts as singular."""
 
 _REGULAR = 1e-7
-"""Estimate of the reciprocal condition number of P above which its eigenvalues are not computed."""
+"""Estimated reciprocal condition number of P above which the eigenvalues of P need not be computed."""
 
 
 @dataclass(frozen=True)
 class DAQPOptions(Options):
-    """The names are those of DAQP's own settings, and `scaling`; `time_limit` in seconds, 0 for none.
+    """The names are those of DAQP's own settings, and `scaling`; `time_limit` is in seconds, 0 for no limit.
 
-    `primal_tol` is measured in the mass norm (of scaled coordinates). A negative `eps_prox` regularises a singular
-    P only, a positive one always.
+    `primal_tol` is measured in the mass norm (of scaled coordinates). A negative `eps_prox` regularises only if P is
+    singular, a positive `eps_prox` always.
     """
 
     primal_tol: float = 1e-9
@@ -90,7 +88,7 @@ class DAQPOptions(Options):
 
 
 class DAQP(Solver[DAQPOptions]):
-    """Dual active set."""
+    """DAQP's dual active-set method."""
 
     name = "daqp"
     title = "DAQP (dual active set, exact)"
@@ -116,7 +114,7 @@ class DAQP(Solver[DAQPOptions]):
         self._ready = self._flag >= 0
 
     def update(self, program: Program) -> None:
-        """Factorise new numbers in the memory of the old ones; the working set starts with the equality rows."""
+        """Update the model with new numbers in the same memory; the working set starts with the equality rows."""
         qp = as_qp(program)
         if not self._ready or not qp.m:  # a model without rows crashes on its second update
             self.setup(program)
@@ -127,7 +125,7 @@ class DAQP(Solver[DAQPOptions]):
         self._ready = self._flag >= 0
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Solve, from the working set given by the signs of the start's duals."""
+        """Solve the program from the working set that the signs of the duals of `start` indicate."""
         if not self._ready:
             return self._failed(self._flag)
         if start is not None and start[1] is not None and self._guessable:
@@ -150,7 +148,7 @@ class DAQP(Solver[DAQPOptions]):
         return RawSolution(None, None, claim, iterations, seconds, note)
 
     def _data(self, qp: QP) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
-        """Return P, q, A and the bounds u, l as DAQP takes them: writable, in rows, finite."""
+        """Return P, q, A and the bounds u, l in the form that DAQP requires: writable, row-major, finite."""
         P, q, A, l, u = qp.P, qp.q, qp.A, qp.l, qp.u
         if self._units is not None:
             d, e, size, pull = self._units
@@ -166,17 +164,17 @@ class DAQP(Solver[DAQPOptions]):
 
 
 def _own(array: Any) -> Any:
-    """Return a writable array: DAQP takes no read-only memory, although it writes to none of it."""
+    """Return a writable array; DAQP rejects read-only arrays, although it does not write into them."""
     return array if array.flags.writeable else array.copy()
 
 
 def _units(qp: QP) -> tuple[Vector, Vector, float, float] | None:
-    """Return units of coordinates, factors of rows, sizes of bounds and of q; None if all is well scaled already.
+    """Return units of coordinates, factors of rows, and sizes of bounds and of q; None if the program is well scaled.
 
-    The sizes of bounds and of q may differ only where P = 0, so that forces do not depend on accelerations.
+    The two sizes may differ only if P = 0, because the forces then do not depend on the size of x.
     """
     d, e = equilibrate(qp.P, qp.A)
-    # Inequalities may be far away and are no measure of the size of the answer.
+    # Only equalities are considered: the bounds of inequalities may be far away from the answer.
     held = e[qp.equality] * qp.l[qp.equality]
     pull, reached = float(np.abs(d * qp.q).max()), float(np.abs(held).max(initial=0.0))
     size = max(pull, reached) if qp.P.any() or not reached else reached
@@ -194,7 +192,7 @@ def _units(qp: QP) -> tuple[Vector, Vector, float, float] | None:
 
 
 def _weight(data: tuple[Matrix, Vector, Matrix, Vector, Vector], equality: Any) -> float:
-    """Return the weight of the equality rows in the objective: of P's size if P is singular, else 0."""
+    """Return the weight w of the equality rows in the objective: positive if P is singular, otherwise 0."""
     P, rows = data[0], data[2][equality]
     size = float(np.linalg.norm(rows)) ** 2
     if size == 0.0:

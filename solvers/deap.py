@@ -1,19 +1,18 @@
-"""A genetic algorithm on DEAP's toolbox: the solver of Yang & Yao 2017, as a control.
+"""A genetic algorithm on DEAP's toolbox, the solver of Yang & Yao 2017, as a control.
 
-Real-coded individuals; tournaments, in which the best individual so far always takes part; crossover of pairs; mutation
-of single individuals. Crossover by the line through both parents (extended line recombination) does not depend on the
-axes; blend and simulated binary crossover treat each coordinate separately. Gaussian mutation has a width that shrinks
-by `shrink` over the run; mutation by a difference of two others adapts to the remaining spread of the population.
-`coordinates="null-space"` satisfies equality rows exactly; on a mechanism with one degree of freedom the search is then
-for the bottom of a parabola. `coordinates="full"` searches all of x and pays `penalty` times the squared violation: a
-valley of condition 1e5 and more, in any scale of the coordinates, into which the population falls and along whose floor
-it then hardly moves. On the crank-slider its answers satisfy the rows to a few digits and share little more than the
-order of magnitude with the acceleration, even less from a start than without one; neither other operators nor a penalty
-that grows over the run change that there; on the four-bar linkage, with three unknowns, line crossover and mutation by
-a difference do reach the acceleration (claim C11 of the report on the papers).
-Rest: over the last fifth of the generations the cost fell by less than the square of `tolerance`, a length relative to
-the size of the answer.
-A control: no multipliers, no proof; its errors are certified like those of any solver.
+Individuals are real vectors. Selection is by tournaments, in which the best individual so far always takes part; then
+pairs are crossed and single individuals mutated. Crossover by the line through both parents (extended line
+recombination) does not depend on the axes; blend and simulated binary crossover treat each coordinate separately.
+Gaussian mutation has a width that shrinks by the factor `shrink` over the run; mutation by the difference of two other
+individuals adapts to the spread of the population.
+`coordinates="null-space"` satisfies equality rows exactly; for a mechanism with one degree of freedom the cost is a
+parabola. `coordinates="full"` searches all of x and adds `penalty` times the squared violation to the cost: a narrow
+valley of condition 1e5 and more, along which the population hardly moves. On the crank-slider its answers satisfy the
+rows to a few digits, but only their order of magnitude is right, and a start makes them worse; neither other operators
+nor a growing penalty change this. On the four-bar linkage, with three unknowns, line crossover and mutation by a
+difference do reach the acceleration (claim C11 of the report on the papers).
+The search has converged if the cost fell by less than (`tolerance` times the size of the answer)^2 over the last fifth
+of the generations. It returns neither multipliers nor a proof; its errors are certified like those of any solver.
 References: H. Muehlenbein, D. Schlierkamp-Voosen, "Predictive models for the breeder genetic algorithm", Evol. Comput.
 1, 1993; K. Deb, R. B. Agrawal, "Simulated binary crossover for continuous search space", Complex Systems 9, 1995;
 F.-A. Fortin et al., "DEAP: evolutionary algorithms made easy", JMLR 13, 2012.
@@ -34,22 +33,22 @@ from gaussopt.solvers._evolution import RUNAWAY, Evolution, EvolutionOptions, Ru
 from gaussopt.solvers._search import Search
 
 BEYOND = 0.5
-"""Reach of line and blend crossover beyond the parents, relative to their distance."""
+"""Distance by which line and blend crossover may go beyond the parents, relative to the distance of these."""
 
 CROWDING = 2.0
-"""Parameter of simulated binary crossover: larger values keep children closer to their parents."""
+"""Parameter of simulated binary crossover; larger values keep children closer to their parents."""
 
 RATE = Limit(lambda value: 0 <= value <= 1, "it must lie between 0 and 1")
 
 
 @dataclass(frozen=True)
 class DEAPOptions(EvolutionOptions):
-    """Options of every evolution, and those of the operators.
+    """Options of the genetic operators.
 
-    `population`: individuals; `crossover`: line, blend or simulated-binary, of a share `crossover_rate` of the pairs;
-    `mutation`: gaussian or difference, of a share `mutation_rate` of the individuals; `shrink`: factor by which the
-    width of Gaussian mutation falls over the run; `selection`: tournament of `tournament` individuals, or truncation to
-    the better half.
+    `population`: number of individuals; `crossover`: line, blend or simulated-binary, for a share `crossover_rate` of
+    the pairs; `mutation`: gaussian or difference, for a share `mutation_rate` of the individuals; `shrink`: factor by
+    which the width of Gaussian mutation falls over the run; `selection`: tournament of `tournament` individuals, or
+    truncation to the better half.
     """
 
     population: int = 40
@@ -73,7 +72,7 @@ class DEAPOptions(EvolutionOptions):
 
 
 class DEAP(Evolution[DEAPOptions]):
-    """Genetic algorithm in null-space or full coordinates."""
+    """A genetic algorithm in null-space or full coordinates."""
 
     name = "deap"
     title = "Genetic algorithm (DEAP)"
@@ -93,7 +92,7 @@ class DEAP(Evolution[DEAPOptions]):
         generation = count()
 
         def select(individuals: list[Any], k: int, elite: Any) -> Any:
-            # Called once per generation, before all else: the place to set the width of mutation and its donors.
+            # Selection comes first in every generation, so the width and the donors of mutation are set here.
             size = width * o.shrink ** (next(generation) / o.generations)
             if o.mutation == "gaussian":
                 toolbox.register("mutate", tools.mutGaussian, mu=0.0, sigma=size, indpb=max(0.5, 1.0 / d))
@@ -108,7 +107,7 @@ class DEAP(Evolution[DEAPOptions]):
         def algorithm(length: int, elite: Any, statistics: Any) -> Any:
             toolbox.register("select", select, elite=elite)
             for individual in population:
-                del individual.fitness.values  # they are relative to the previous reference
+                del individual.fitness.values  # the costs are relative to the previous reference
             rates = o.crossover_rate, o.mutation_rate
             return algorithms.eaSimple(population, toolbox, *rates, length, statistics, elite, verbose=False)
 
@@ -131,7 +130,7 @@ def _crossover(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
 
 
 def _line(a: Any, b: Any) -> tuple[Any, Any]:
-    """Replace the parents by two points of the line through them, up to BEYOND times their distance outside."""
+    """Replace the parents by two points of the line through them, at most BEYOND times their distance outside."""
     s, t = (random.uniform(-BEYOND, 1.0 + BEYOND) for _ in range(2))
     for i, (p, q) in enumerate(zip(a, b, strict=True)):
         a[i], b[i] = p + s * (q - p), q + t * (p - q)

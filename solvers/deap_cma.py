@@ -1,16 +1,16 @@
-"""CMA-ES on DEAP: an evolution strategy that learns the shape of the objective, as a control.
+"""CMA-ES on DEAP: an evolution strategy that adapts to the shape of the objective, as a control.
 
-Each generation samples a normal distribution; its mean moves to the weighted mean of the better half, its covariance
-towards the steps that were successful, its width by the length of the path of the mean. Only ranks matter, so the
-feasibility rules of `_search` can be used, and any linear change of coordinates is learned: on a smooth minimum
-convergence is linear, at rates that depend only on the number of unknowns. A corner of inequality rows is no smooth
-minimum: the width shrinks towards the boundary faster than the mean moves along it, and the search may come to rest
-before it reaches the corner.
-`coordinates="null-space"` satisfies equality rows exactly; `coordinates="full"` searches all of x and pays `penalty`
-times the squared violation, whose minimiser it finds to many digits: its error is due to the penalty.
-Rest: the distribution has shrunk to `tolerance` of the size of the answer, or costs in a generation differ by less than
-its square. The shape learned on one step is not carried over to the next: on the crank-slider that did not help.
-A control: no multipliers, no proof, and thousands of evaluations where linear algebra needs one solve.
+Each generation samples a normal distribution. Then its mean moves to the weighted mean of the better half, its
+covariance is adapted to the successful steps, and its width to the length of the path of the mean. Only the ranking of
+points matters, so the feasibility rules of `_search` can be used, and the distribution adapts to any linear change of
+coordinates. Convergence to a smooth minimum is linear, at a rate that depends only on the number of unknowns. At a
+corner of inequality rows, the width shrinks towards the boundary faster than the mean moves along it, and the search
+may end before it reaches the corner.
+`coordinates="null-space"` satisfies equality rows exactly; `coordinates="full"` searches all of x and adds `penalty`
+times the squared violation to the cost. Its minimiser is found to many digits, but differs from that of the program.
+The search has converged if the distribution has shrunk to `tolerance` times the size of the answer, or if the costs in
+a generation differ by less than the square of that. It returns neither multipliers nor a proof, and needs thousands of
+evaluations where linear algebra needs one solve.
 References: N. Hansen, A. Ostermeier, "Completely derandomized self-adaptation in evolution strategies", Evol. Comput.
 9, 2001; F.-A. Fortin et al., "DEAP: evolutionary algorithms made easy", JMLR 13, 2012.
 """
@@ -31,7 +31,7 @@ from gaussopt.solvers._search import Search
 
 @dataclass(frozen=True)
 class CMAOptions(EvolutionOptions):
-    """Options of every evolution; `population`: individuals of a generation, 0 for 4 + 3 ln d, at least 6."""
+    """`population`: number of individuals in a generation; 0 stands for 4 + 3 ln d, at least 6, for d unknowns."""
 
     population: int = 0
     generations: int = 500
@@ -66,7 +66,7 @@ class CMA(Evolution[CMAOptions]):
             costs = np.array([individual.fitness.values for individual in population])
             level = (costs[:, 0] == costs[0, 0]).all() and np.ptp(costs[:, 1]) <= (o.tolerance * size) ** 2
             axes = strategy.sigma * strategy.diagD
-            # Below rounding errors of the coordinates an axis learns nothing more.
+            # An axis that is shorter than rounding errors of the coordinates cannot adapt any more.
             if axes.max() <= o.tolerance * size or axes.min() <= 4 * EPS * size or level:
                 run.rests = True
                 return
@@ -76,7 +76,7 @@ class CMA(Evolution[CMAOptions]):
 
 
 def _update(strategy: Any, population: list[Any]) -> None:
-    """Update the strategy; where rounding has spoilt the covariance, restart with a spherical one."""
+    """Update the strategy; if rounding has made the covariance indefinite, restart with a spherical distribution."""
     sigma = strategy.sigma
     try:
         strategy.update(population)

@@ -1,7 +1,7 @@
 """All solutions of a small linear complementarity problem, by visiting every complementary basis.
 
-The work grows as 2^n, whatever the matrix; in return no solution is missed: none, one, several or a continuum.
-`iterations` counts the bases.
+The work grows as 2^n for every matrix; in return no solution is missed, and a continuum of solutions is found, too.
+`iterations` is the number of bases.
 Reference: R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, section 1.3.
 """
 
@@ -23,12 +23,12 @@ from gaussopt.lcp.polyhedra import FEASIBLE
 from gaussopt.solvers._kept import Kept
 
 CHUNK = 2**18
-"""Largest number of entries of the stacked bases that a batch holds at a time."""
+"""Maximum number of entries of stacked bases that are in memory at once when a batch is solved."""
 
 
 @dataclass(frozen=True)
 class EnumerateOptions(Options):
-    """`limit`: the largest n that is enumerated."""
+    """`limit`: largest number n of pairs that is enumerated."""
 
     limit: int = MAX_ENUMERATED
 
@@ -52,7 +52,7 @@ class Enumerate(Kept[EnumerateOptions]):
         return self._visit(self.program)
 
     def solve_batch(self, M: Matrix, q: Vector) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
-        """Return the first feasible regular basis of each problem, or the result of the full enumeration."""
+        """Solve each problem by its first feasible regular basis or, if it has none, by full enumeration."""
         count, n = q.shape
         z, claims = np.zeros((count, n)), [Status.SOLVED] * count
         size = max(1, CHUNK // (2**n * max(n, 1) ** 2))
@@ -71,7 +71,7 @@ class Enumerate(Kept[EnumerateOptions]):
         return z, np.full(count, 2**n), claims, [""] * count
 
     def _visit(self, lcp: LCP) -> RawSolution:
-        """Visit every basis of one problem."""
+        """Solve one problem by visiting every basis."""
         found = enumerate_lcp(lcp, limit=self.options.limit)
         x = found.solutions[0] if found.solutions else None
         return RawSolution(x, None, found.status, 2**lcp.n, solutions=found.solutions)

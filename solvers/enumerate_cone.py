@@ -1,7 +1,7 @@
-"""All solutions of one or two contacts with friction cones, by visiting every mode.
+"""Solutions of one or two contacts with friction cones, by visiting every mode.
 
-One contact: open, stick and the roots of the quartic of slip; no solution is missed. Two: every pair of modes, with
-both sliding by a scan over a direction; each candidate is refined by Newton's method.
+The modes of a single contact are open, stick, and the roots of the quartic for slip; no solution is missed. For two
+contacts every pair of modes is tried; if both slide, a direction is scanned. Newton's method refines the candidates.
 Reference: O. Bonnefon, G. Daviet, "Quartic formulation of Coulomb 3D frictional contact", INRIA RT-0400, 2011.
 """
 
@@ -24,11 +24,11 @@ LIMIT = 2
 """Largest number of contacts."""
 
 SOLVES, APART = 1e-12, 1e-6
-"""Natural map of a solution, and distance from which velocities count as different, both relative to |q|."""
+"""Largest natural map of a solution, and distance beyond which velocities count as different, relative to |q|."""
 
 
 class EnumerateCone(Kept[Options]):
-    """Enumeration of all modes of one or two contacts."""
+    """Enumeration of the modes of one or two contacts."""
 
     name = "enumerate-cone"
     title = "Enumeration of the modes of one or two contacts (all solutions)"

@@ -1,7 +1,7 @@
-"""Extragradient method with Khobotov's step for contacts with friction cones.
+"""Extragradient method with Khobotov's step size for contacts with friction cones.
 
-Predictor p = P_K(r - rho u~(r)) and corrector P_K(r - rho u~(p)) in the problem's own scale; rho is halved until
-rho |u~(r) - u~(p)| <= 0.9 |r - p| and grows where it is far below. Linear convergence at best; no factorisation.
+The predictor is p = P_K(r - rho u~(r)), the corrector P_K(r - rho u~(p)), in scaled variables. The step rho falls until
+rho |u~(r) - u~(p)| <= 0.9 |r - p|, and grows if the left side is far smaller. Convergence is linear at best.
 References: G. M. Korpelevich, Matecon 12, 1976; E. N. Khobotov, USSR Comput. Math. Math. Phys. 27, 1987.
 """
 
@@ -22,14 +22,14 @@ LOOK = 20
 
 @dataclass(frozen=True)
 class ExtragradientOptions(ConeOptions):
-    """As the others, with the limits of a method of first order."""
+    """The defaults are those of a first-order method."""
 
     max_iter: int = 5_000
     tolerance: float = 1e-9
 
 
 class Extragradient(ConeIteration[ExtragradientOptions]):
-    """Two projections per iteration."""
+    """The extragradient method: two projections per iteration."""
 
     name = "extragradient"
     title = "Extragradient method with Khobotov's step"

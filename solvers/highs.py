@@ -1,14 +1,14 @@
 """HiGHS through its own interface: its active-set method for quadratic programs.
 
-Algorithm family: primal active set in the null space of the working rows, after a phase of linear programming.
-Assumptions: convex. Used here from scratch each time.
-Weaknesses: only about 1e-5 can be relied on in mechanics. By default HiGHS adds 1e-7 to the diagonal of P, which
-moves every acceleration of the crank-slider by up to 1e-5; the default here, 1e-14, serves only to move in flat
-directions and leaves most answers at rounding level. But where the accelerations are small relative to the entries of P
-and A, as near rest, its solver stops with an internal error and a point that is 1e-4 to 1e-6 off, whatever the
-tolerances. On singular programs with entries of very different size (1e30 in the dual of a step) it writes beyond its
-memory, which ends the process; no condition is known that rules this out, so it runs in a helper process. Without
-`qp_iteration_limit` it can also cycle forever. It has called unbounded programs solved; the certificate does not.
+Algorithm family: a primal active-set method in the null space of the working rows, after a phase of linear programming.
+Assumptions: the program is convex. Every program is set up anew.
+Weaknesses: only an accuracy of about 1e-5 is reliable in mechanics. By default HiGHS adds 1e-7 to the diagonal of P,
+which changes accelerations of the crank-slider by up to 1e-5; the default here, 1e-14, only serves to move in flat
+directions and leaves most errors at rounding level. But if the accelerations are small relative to the entries of P and
+A, as near rest, it stops with an internal error and a point with an error of 1e-4 to 1e-6, whatever the tolerances. On
+singular programs with entries of very different size (1e30 in the dual of a step) it writes outside of its memory,
+which aborts the process; no condition is known that excludes this, so it runs in a helper process. Without
+`qp_iteration_limit` it may also cycle forever. It has reported unbounded programs as solved.
 Reference: Q. Huangfu, J. A. J. Hall, "Parallelizing the dual revised simplex method", Math. Prog. Comp. 10, 2018.
 """
 
@@ -30,12 +30,12 @@ _CLAIMS = {
     "kUnboundedOrInfeasible": Status.INFEASIBLE, "kIterationLimit": Status.ITERATION_LIMIT,
     "kTimeLimit": Status.TIME_LIMIT,
 }  # fmt: skip
-"""All other statuses are errors of the solver."""
+"""Statuses of HiGHS and the claims made of them; all other statuses are solver errors."""
 
 
 @dataclass(frozen=True)
 class HiGHSOptions(Options):
-    """The names are those of HiGHS's own settings; `time_limit` in seconds."""
+    """The names are those of HiGHS's own settings; `time_limit` is in seconds."""
 
     primal_feasibility_tolerance: float = 1e-10
     dual_feasibility_tolerance: float = 1e-10
@@ -45,7 +45,7 @@ class HiGHSOptions(Options):
 
 
 class HiGHS(Solver[HiGHSOptions]):
-    """Null-space active set."""
+    """HiGHS's null-space active-set method."""
 
     name = "highs"
     title = "HiGHS (primal active set)"
@@ -79,9 +79,9 @@ class HiGHS(Solver[HiGHSOptions]):
         self._solver.run()
         status, info = self._solver.getModelStatus(), self._solver.getInfo()
         claim = _CLAIMS.get(status.name, Status.SOLVER_ERROR)
-        iterations = max(info.qp_iteration_count, info.ipm_iteration_count, 0)  # -1 for the method that did not run
+        iterations = max(info.qp_iteration_count, info.ipm_iteration_count, 0)  # -1: the method did not run
         seconds, words = self._solver.getRunTime(), self._solver.modelStatusToString(status)
-        found = self._solver.getSolution()  # may be right even where it calls a program unbounded
+        found = self._solver.getSolution()  # may be right even if the program is reported as unbounded
         x, y = np.array(found.col_value), np.array(found.row_dual)
         return RawSolution(x, y, claim, iterations, seconds, "" if claim is Status.SOLVED else words)
 

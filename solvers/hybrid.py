@@ -1,9 +1,9 @@
 """The default for contacts with friction cones: robust methods approach a solution, and Newton's method reaches it.
 
-In this order, each part followed by the damped Newton method of `nsn-ac`, until the natural map is at rounding level:
-sweeps of nonlinear Gauss-Seidel as long as they come nearer, with damping where Jacobians are too large, cone programs
-with frozen slip (ACLM), many sweeps, the proximal method. For a problem with few contacts that is not known to have a
-unique solution, a search from other starts looks for a second velocity.
+The following methods are tried in order, each followed by the damped Newton method of `nsn-ac`, until the natural map
+is at rounding level: sweeps of nonlinear Gauss-Seidel as long as they converge (damped sweeps if Jacobians would be too
+large), cone programs with fixed shift (ACLM), many sweeps, and the proximal method. If a problem has few contacts and
+is not known to have a unique solution, a solution with a different velocity is searched for from other starts.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from gaussopt.solvers.nsn_ac import newton
 from gaussopt.solvers.prox import damped_sweeps, proximal
 
 ROUNDS, WITHIN = 50, 4
-"""Largest number of rounds of sweeps at first, and number of rounds within which the natural map must fall by half."""
+"""Maximum number of rounds of sweeps, and number of rounds within which the natural map must fall by half."""
 
 MANY = 50
-"""Number of contacts above which a single cone program comes before Newton's method."""
+"""Number of contacts above which a cone program may be solved before Newton's method is tried."""
 
 NEAR = 1e-4
-"""Natural map after the sweeps of MANY contacts above which a cone program is tried before Newton's method."""
+"""With more than MANY contacts, a cone program is solved first if the natural map after the sweeps exceeds this."""
 
 MOST_ROWS = 6_000
 """Number of rows of a problem above which no Jacobian is factorised."""
 
 DAMPED, DAMPED_NEAR = 400, 1e-3
-"""Largest number of rounds of damped sweeps above MOST_ROWS rows, and natural map up to which these are run."""
+"""Above MOST_ROWS rows: maximum number of rounds of damped sweeps, and natural map up to which they are tried."""
 
 FIRST = 50
-"""Number of sweeps in each of the two series by which slow convergence is recognised, and in the first quick ones."""
+"""Number of sweeps in each of the two series that detect slow convergence, and in the first series of `_quickly`."""
 
 DOUBLED = 7
-"""Number of series of quick sweeps, each twice as long as the one before."""
+"""Number of series of sweeps in `_quickly`; each is twice as long as the previous series."""
 
 SETTLED = 1e3
-"""Largest natural map of a solution, in multiples of the tolerance; rounding errors may keep it above 1."""
+"""Largest natural map of a solution, as a multiple of the tolerance, which rounding errors may exceed."""
 
 APART = 1e-4
 """Distance, relative to |q|, from which two velocities count as different."""
@@ -58,14 +58,14 @@ APART = 1e-4
 
 @dataclass(frozen=True)
 class HybridOptions(Options):
-    """Limits.
+    """Limits of the methods.
 
-    `tolerance`: on the natural map relative to |q|, from which nothing more is tried; `sweeps`: before the first Newton
-    method; `programs`: cone programs; `searched`: most contacts of a problem that is searched for a second velocity, 0
-    for no search; `starts`: of the search; `seed`: of its random ones; `followed`: most contacts of a problem on which
-    Newton's method begins at once from a start that is given, such as the impulses of the step before, or from 0;
-    `enough`: natural map up to which sweeps from that start are accepted where Newton's method does not converge, as
-    with redundant contacts whose rows differ by less than the rounding of W shows.
+    `tolerance`: natural map, relative to |q|, at which the solver ends; `sweeps`: number of sweeps in a round;
+    `programs`: number of cone programs; `searched`: largest number of contacts for which a second velocity is searched,
+    0 for no search; `starts`: number of starts of the search; `seed`: seed of its random starts; `followed`: largest
+    number of contacts for which Newton's method is tried first, from the given start, such as the impulses of the
+    previous step; `enough`: natural map up to which sweeps from that start are accepted, for redundant contacts, with
+    which Newton's method may not converge.
     """
 
     tolerance: float = 1e-13
@@ -123,7 +123,7 @@ class Hybrid(Kept[HybridOptions]):
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
 
     def _quickly(self, given: Vector | None) -> RawSolution | None:
-        """Return what Newton's method reaches from the start, what sweeps reach, or Newton's from there or from 0."""
+        """Return the answer of Newton's method from the start, of sweeps, or of Newton's method from these or 0."""
         found = None if given is None else self._followed(given)
         if found is not None:
             return found
@@ -140,7 +140,7 @@ class Hybrid(Kept[HybridOptions]):
             if not doubled and (found := self._followed(sweeps.r)) is not None:
                 return found
             if now > 0.5 * before:
-                # Impulses of redundant contacts drift, and nothing else changes, until one of them slips: go there.
+                # Impulses of redundant contacts may drift without effect until a contact slips: extrapolate to that.
                 drift = sweeps.r - old
                 far = way_inside(self.program.mu, sweeps.r, drift)
                 if 1.0 < far < np.inf:
@@ -149,20 +149,20 @@ class Hybrid(Kept[HybridOptions]):
         return self._followed(np.zeros(self.program.n))
 
     def _followed(self, r: Vector) -> RawSolution | None:
-        """Return the limit of full Newton steps from r, None without a limit and for many contacts."""
+        """Return the limit of full Newton steps from r; None if they do not converge or there are many contacts."""
         if self.program.k > self.options.followed:
             return None
         found, count = continued(self.program, r, self.options.tolerance, SETTLED * self.options.tolerance)
         return None if count is None else RawSolution(found, None, Status.SOLVED, count)
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:
-        """Yield points from which Newton's method is tried, each computed when it is needed."""
+        """Yield the points from which Newton's method is tried; each is computed when it is requested."""
         problem, options = self.program, self.options
         sweeps = Sweeps(problem)
         if given is not None:
             sweeps.r[:] = given
-        # A pile at rest is solved by one cone program, which costs less than many sweeps or a few of Newton's steps.
-        # A pile that slides apart pays for it in vain: no criterion tried tells the two apart beforehand.
+        # One cone program solves a pile at rest, in less time than many sweeps or a few Newton steps. For a pile that
+        # slides apart it is wasted, but no criterion was found that distinguishes the two beforehand.
         slow = problem.k > MANY and problem.n <= MOST_ROWS and self._is_slow(sweeps)
         found = fixed_point(problem, 1) if slow else None
         if found is not None and residual(problem, found) <= NEAR:
@@ -185,7 +185,7 @@ class Hybrid(Kept[HybridOptions]):
         yield np.zeros(problem.n)
 
     def _is_slow(self, sweeps: Sweeps) -> bool:
-        """Tell whether the first sweeps neither come near a solution nor still halve the natural map."""
+        """Return whether the first sweeps neither come near a solution nor halve the natural map."""
         errors = []
         for _ in range(2):
             sweeps.run(FIRST, 0.1 * self.options.tolerance * velocity_size(self.program))
@@ -193,7 +193,7 @@ class Hybrid(Kept[HybridOptions]):
         return errors[1] > max(NEAR, 0.5 * errors[0])
 
     def _sweep(self, sweeps: Sweeps) -> float:
-        """Sweep as long as the natural map falls by half within a few rounds; return the natural map."""
+        """Sweep as long as the natural map falls by half within WITHIN rounds; return the natural map."""
         tolerance, size = self.options.tolerance, velocity_size(self.program)
         seen = [np.inf] * WITHIN
         for _ in range(ROUNDS):
@@ -204,7 +204,7 @@ class Hybrid(Kept[HybridOptions]):
         return seen[-1]
 
     def _search(self, first: Vector) -> tuple[Vector, ...]:
-        """Return impulses of solutions with different velocities, the first among them; none if there is only one."""
+        """Search for solutions with other velocities; return `first` and their impulses, or () if none is found."""
         problem = self.program
         if monotonicity(problem) > 0:
             return ()
@@ -212,7 +212,7 @@ class Hybrid(Kept[HybridOptions]):
         random, sweeps = np.random.default_rng(self.options.seed), Sweeps(problem)
         found = [first]
         for i in range(self.options.starts):
-            # First wedged, a state that sweeps from rest do not reach; then at random.
+            # The first two starts are wedged states, which sweeps from rest do not reach; the others are random.
             start = random.normal(size=problem.n) if i > 1 else np.tile([1.0, 0.0, 0.0], problem.k)
             r = project(10.0 ** (i % 3) * size * rho * start, problem.mu)
             if i % 2:

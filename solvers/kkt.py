@@ -1,7 +1,7 @@
-"""Plain linear algebra: LU for square systems, minimum-norm least squares where they are singular.
+"""Dense linear algebra: LU for square systems, and least squares of minimum norm for singular systems.
 
-Takes linear systems, least-squares programs, and quadratic programs whose rows are all equalities (their
-optimality conditions are a linear system). Direct, exact up to rounding errors, no iterations and no options.
+It solves linear systems, least-squares programs, and quadratic programs whose rows are all equalities, the optimality
+conditions of which are a linear system. It is direct, exact up to rounding errors, and has no options.
 Reference: LAPACK's dgesv and dgelsd.
 """
 
@@ -19,17 +19,17 @@ from gaussopt.linalg.dense import EPS, lapack, row_space, unit_scales
 from gaussopt.solvers._kept import Kept
 
 BALANCED = 256.0
-"""Ratio of largest to smallest entry by rows up to which units cannot mislead pivoting."""
+"""Ratio of the largest to the smallest of the row maxima up to which the matrix need not be scaled before pivoting."""
 
 NOISE = 1e-12
-"""Entry of a null vector below which it is a rounding error, which units must not magnify."""
+"""Entries of a null vector up to this size are rounding errors, and set to zero before units are restored."""
 
 REFINEMENTS = 2
-"""Number of corrections of an answer of least norm."""
+"""Number of refinements of an answer of least norm."""
 
 
 class KKT(Kept[Options]):
-    """Direct solution of the optimality conditions."""
+    """Direct solution of the optimality conditions by dense factors."""
 
     name = "kkt"
     title = "Direct linear algebra (LU, least squares)"
@@ -59,10 +59,10 @@ class KKT(Kept[Options]):
 
 
 def _solve(K: Matrix, b: Vector, n: int | None = None) -> Vector:
-    """Solve by LU if the matrix is balanced; else by LU of the balanced matrix, or least norm if it looks singular.
+    """Solve K x = b by LU, after scaling if K is not balanced; by least norm if K appears to be singular.
 
-    When balanced, masses and lengths of rows are about one: neither pivots nor ranks depend on units. For optimality
-    conditions n is the number of unknowns without the multipliers.
+    After scaling, masses and lengths of rows are about 1, so that neither pivots nor ranks depend on units. For
+    optimality conditions, n is the number of unknowns without the multipliers.
     """
     if not len(b):
         return b
@@ -80,9 +80,9 @@ def _solve(K: Matrix, b: Vector, n: int | None = None) -> Vector:
 
 
 def _scales(K: Matrix, n: int | None) -> tuple[Vector, Vector]:
-    """Return powers of two for rows and columns; for a saddle point they are masses and lengths of rows."""
+    """Return scales of rows and columns, powers of two; for a saddle point they give unit masses and unit rows."""
     if n is None and np.array_equal(K, K.T):
-        # The rows of constraints come after the last row that has an entry in its own block.
+        # For [P, A^T; A, 0], n is the smallest number for which the block K[n:, n:] is zero.
         n = next((n for n in range(len(K)) if not K[n:, n:].any()), len(K))
     if n is not None:
         s = np.concatenate(unit_scales(K[:n, :n], K[n:, :n]))
@@ -92,7 +92,7 @@ def _scales(K: Matrix, n: int | None) -> tuple[Vector, Vector]:
 
 
 def _least_norm(K: Matrix, b: Vector, t: Vector) -> Vector:
-    """Return t x with K x = b, or the nearest, of least norm; refined so that every row holds by its own terms."""
+    """Return the t x of least norm for which K x = b, or nearly, refined so that rows hold relative to their terms."""
     space = row_space(K, 16 * len(b) * EPS)
     x = space.pinv @ b
     for _ in range(REFINEMENTS):
@@ -100,17 +100,17 @@ def _least_norm(K: Matrix, b: Vector, t: Vector) -> Vector:
     found, idle = t * x, t[:, None] * np.where(np.abs(space.Z) > NOISE, space.Z, 0.0)
     size = 1.0 / np.linalg.norm(idle, axis=0)
     least = found - (idle * size) @ np.linalg.lstsq(idle * size, found, rcond=None)[0]
-    # In units far apart null vectors look alike, and the parts removed along them no longer cancel.
+    # If units differ much, null vectors are nearly parallel, and removing components along them may lose accuracy.
     allowed = np.maximum(np.abs(K @ x - b), 64 * len(b) * EPS * (np.abs(K) @ np.abs(x) + np.abs(b)))
     return np.asarray(least if (np.abs(K @ (least / t) - b) <= allowed).all() else found)
 
 
 def _lu(K: Matrix, b: Vector, absolute: Matrix, largest: Vector) -> Vector | None:
-    """Return x by LU with refinement; None where pivots or residuals, relative to |K| by rows, show a singular K."""
+    """Return x by LU with refinement; None if pivots, or residuals relative to their terms, show that K is singular."""
     lu, pivots, x, info = lapack().dgesv(K, b)
     if info != 0:
         return None
-    # A tiny pivot means a singular matrix whose answer may be anything.
+    # A tiny pivot indicates a singular matrix, for which the answer would be arbitrary.
     diagonal = np.abs(lu.diagonal())
     if diagonal.min() <= 16 * len(b) * EPS * diagonal.max():
         return None
@@ -119,7 +119,7 @@ def _lu(K: Matrix, b: Vector, absolute: Matrix, largest: Vector) -> Vector | Non
         correction, _ = lapack().dgetrs(lu, pivots, residual)
         x = x + correction
         residual = b - K @ x
-        # Row by row; the last term forgives noise in rows whose solution is zero.
+        # The residual of every row must be small relative to its terms, with an allowance for unknowns that are zero.
         size = absolute @ np.abs(x) + np.abs(b) + 1e-12 * largest * np.abs(x).max()
         if (np.abs(residual) <= 64 * len(b) * EPS * size).all():
             return np.asarray(x)

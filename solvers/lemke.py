@@ -1,15 +1,15 @@
 """Lemke's method: complementary pivoting with a covering vector and the lexicographic ratio test.
 
-The problem w = M z + q + z0 c with c > 0 is solved for a large z0; complementary pivots follow an almost
-complementary path until z0 leaves the basis (a solution) or the path ends on a secondary ray. The lexicographic rule
-keeps degenerate problems from cycling, so that the method always ends. It processes every problem with a copositive
-plus or P0-matrix that is solvable (positive semidefinite and P-matrices among them); for other matrices a ray proves
-nothing, and the path is tried again from other covering vectors (fixed ones, so that runs are repeatable), as it is
-where a basis becomes singular or a path of a large problem does not end. Where all paths of a small problem end on
-rays, its complementary bases are visited (`fallback`). Rows and columns are scaled first, and c is 1 in
-scaled rows at the first attempt. A small basis is inverted afresh at every pivot; the inverse of a large one is
-updated, and inverted afresh now and then, wherever the entering column shows that it has lost digits, and before a ray
-is accepted. `iterations` counts the pivots of all attempts, including those at which z0 enters and leaves.
+The problem w = M z + q + z0 c with c > 0 is easy to solve for a large z0; complementary pivots follow an almost
+complementary path until z0 leaves the basis (at a solution) or the path ends on a secondary ray. The lexicographic rule
+prevents cycling in degenerate problems, so that every path ends. If M is copositive plus or a P0-matrix (as positive
+semidefinite and P-matrices are), a solution is found whenever there is one. For other matrices a ray proves nothing.
+Then, and if a basis becomes singular or a path of a large problem is too long, other covering vectors are tried; they
+are fixed, so that runs are repeatable. If all paths of a small problem end on rays, its complementary bases are visited
+(`fallback`). Rows and columns are scaled first, and c is 1 in scaled rows at the first attempt. The inverse of a small
+basis is computed anew at every pivot. That of a large basis is updated, and computed anew after REFRESH updates, if
+the entering column shows that it has lost digits, and before a ray is accepted. `iterations` is the number of pivots
+of all attempts, including those at which z0 enters and leaves.
 Reference: C. E. Lemke, "Bimatrix equilibrium points and mathematical programming", Management Science 11, 1965;
 R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 4.4, 4.9.
 """
@@ -33,23 +33,23 @@ from gaussopt.lcp.matrix_classes import equilibrate
 from gaussopt.solvers._kept import Kept
 
 SMALL = 32
-"""Largest size at which the basis is inverted at every pivot: an update would hardly be faster."""
+"""Largest n for which the basis is inverted at every pivot, because an update would hardly be faster."""
 
 REFRESH = 40
-"""Number of updates of the inverse of a larger basis after which it is inverted afresh."""
+"""Number of updates of the inverse of a larger basis after which it is computed anew."""
 
 FRESH = 1e-14
 """Residual of the entering column, relative to its size, above which the updated inverse has lost digits; the ratio
-test tells ties from differences at 1e-13."""
+test distinguishes ties from differences at 1e-13."""
 
 PATIENCE = 2
-"""Number of pivots per pair after which the path of a larger problem is given up: a path takes about 1, and in a very
-degenerate problem (a tall stack, all contacts alike) rounding errors may defeat the lexicographic rule. Other covering
-vectors break the ties."""
+"""Number of pivots per pair after which a path of a larger problem is abandoned. Usually a path takes about 1 per pair,
+but in a very degenerate problem, such as a tall stack of equal bodies, rounding errors may defeat the lexicographic
+rule. Other covering vectors break the ties."""
 
 SOLVES = 1e-11
-"""Natural residual, relative to its terms, of a solution. A point at the end of a ray may still be a solution; if the
-end of a path is no solution, rounding errors led the path astray, and other paths are tried."""
+"""Largest natural residual of a solution, relative to its terms. A point at the end of a ray may still be a solution;
+if the end point of a path is not a solution, rounding errors have changed the path, and other paths are tried."""
 
 RAY = (
     "the method ended on a secondary ray, from every covering vector tried, which proves that there is no solution "
@@ -61,11 +61,11 @@ SINGULAR = "a pivot was so small that the basis became singular, from every cove
 
 @dataclass(frozen=True)
 class LemkeOptions(Options):
-    """Limits.
+    """Limits of the method.
 
-    `max_iter`: pivots; `pivot_tolerance`: below it an entry of the scaled column is no pivot; `attempts`: with other
-    covering vectors, after a path that ends on a ray; `fallback`: the largest problem of which all complementary bases
-    are visited where every path ends on a ray, 0 for none.
+    `max_iter`: maximum number of pivots; `pivot_tolerance`: smallest pivot, relative to its column; `attempts`: number
+    of other covering vectors tried after a path that ends on a ray; `fallback`: largest number of pairs for which all
+    complementary bases are visited if every path ends on a ray, 0 for none.
     """
 
     max_iter: int = 10_000
@@ -75,7 +75,7 @@ class LemkeOptions(Options):
 
 
 class Lemke(Kept[LemkeOptions]):
-    """Lexicographic Lemke method."""
+    """Lemke's method with the lexicographic rule."""
 
     name = "lemke"
     title = "Lemke's complementary pivoting, lexicographic"
@@ -84,12 +84,12 @@ class Lemke(Kept[LemkeOptions]):
     options_type = LemkeOptions
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Follow the path from the primary ray; a start is not used."""
+        """Follow the path from the primary ray; the start is not used."""
         return lemke(self.program, self.options)
 
 
 def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
-    """Solve one LCP."""
+    """Solve an LCP by Lemke's method."""
     options = options or LemkeOptions()
     if not (lcp.q < 0).any():
         return RawSolution(np.zeros(lcp.n), None, Status.SOLVED, 0)
@@ -97,7 +97,7 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
     random = np.random.default_rng(0)
     pivots, best, least = 0, None, math.inf
     for attempt in range(1 + options.attempts):
-        # A different covering vector is equivalent to a different scaling of the rows.
+        # Another covering vector is equivalent to another scaling of the rows.
         cover = 1.0 if attempt == 0 else random.uniform(0.25, 4.0, lcp.n)
         patient = lcp.n <= SMALL or attempt == options.attempts
         most = options.max_iter if patient else min(options.max_iter, pivots + PATIENCE * lcp.n)
@@ -107,7 +107,7 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
             missed = _missed(lcp, found.x)
             if missed <= SOLVES:
                 return found
-            # Rounding errors have led the path astray, or the problem is too ill-conditioned.
+            # Rounding errors have changed the path, or the problem is too ill-conditioned.
             if missed < least:
                 best, least = found, missed
         if pivots >= options.max_iter:
@@ -118,7 +118,7 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
 
 
 def _visit(lcp: LCP, found: RawSolution) -> RawSolution:
-    """Return a solution that no path has led to; this happens outside the classes that Lemke's method processes."""
+    """Return a solution by visiting all bases, for matrices outside the classes that Lemke's method can process."""
     solutions = enumerate_lcp(lcp).solutions
     if not solutions:
         return found
@@ -127,14 +127,14 @@ def _visit(lcp: LCP, found: RawSolution) -> RawSolution:
 
 
 def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, most: int) -> RawSolution:
-    """Follow the path of the problem with scaled rows and columns, counting on from `pivots` to `most`."""
+    """Follow the path of the problem with rows scaled by R and columns by C, up to `most` pivots after `pivots`."""
     n = lcp.n
     M, q = R[:, None] * lcp.M * C, R * lcp.q
     q = q / np.abs(q).max()
-    # Numbers of the variables: w 0..n-1, z n..2n-1, z0 2n; `columns` are theirs in w - M z - c z0 = q.
+    # Numbers of the variables: w 0..n-1, z n..2n-1, z0 2n; `columns` are their columns in w - M z - c z0 = q.
     columns = np.hstack((np.eye(n), -M, -np.ones((n, 1))))
     basis = np.arange(n)
-    # z0 enters for the lexicographically smallest row of (q, I), which makes every row positive.
+    # z0 enters in the lexicographically smallest row of (q, I), after which every row is positive.
     row = _lexicographic(q, np.eye(n), np.ones(n), np.arange(n))
     leaving = int(basis[row])
     basis[row] = 2 * n
@@ -157,7 +157,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
             return RawSolution(None, None, Status.SOLVER_ERROR, pivots, note=SINGULAR)
         eligible = np.flatnonzero(column > options.pivot_tolerance * np.abs(column).max())
         if not len(eligible):
-            # In a degenerate problem z0 may now be a rounding error, and the point a solution that no pivot leads to.
+            # In a degenerate problem z0 may now be a rounding error, so that the point is a solution.
             z = _point(lcp, columns, basis, R, C)
             if z is not None and _missed(lcp, z) <= SOLVES:
                 return RawSolution(z, None, Status.SOLVED, pivots)
@@ -166,7 +166,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
         ratios = values[eligible] / column[eligible]
         tied = ratios <= ratios.min() + 1e-13 * float(np.abs(ratios).min())
         out = basis[eligible] == 2 * n
-        # If z0 can leave the basis, it does: a solution is reached.
+        # If z0 can leave the basis, it leaves, and a solution is reached.
         done = eligible[out & tied]
         row = int(done[0]) if len(done) else _lexicographic(values, inverse, column, eligible)
         leaving = int(basis[row])
@@ -184,7 +184,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
 
 
 def _point(lcp: LCP, columns: Matrix, basis: NDArray[np.intp], R: Vector, C: Vector) -> Vector | None:
-    """Return the z of a basis without z0, polished; None if the basis is singular."""
+    """Return the z of a basis, without z0, after `polish`; None if the basis is singular."""
     n = lcp.n
     try:
         x = np.linalg.solve(columns[:, basis], R * lcp.q)
@@ -196,14 +196,14 @@ def _point(lcp: LCP, columns: Matrix, basis: NDArray[np.intp], R: Vector, C: Vec
 
 
 def _missed(lcp: LCP, z: Vector) -> float:
-    """Return the largest residual of a row relative to the row's own terms; NaN if those are zero."""
+    """Return the largest natural residual of a row relative to the terms of the row; NaN if these are zero."""
     residual, size, _ = natural_residual(lcp, z)
     residual = np.abs(residual)
     return float(np.where(residual > 0, residual / np.where(size > 0, size, np.nan), 0.0).max(initial=0.0))
 
 
 def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: Vector) -> bool:
-    """Tell whether the basis times the column differs from the entering column by more than rounding errors."""
+    """Return whether basis times `column` differs from the entering column by more than rounding errors."""
     full = np.zeros(columns.shape[1])
     full[basis] = column
     miss = columns @ full - entering

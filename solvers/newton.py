@@ -1,11 +1,11 @@
-"""Primal-dual Newton's method: semismooth Newton on complementarity conditions, with line search.
+"""Primal-dual Newton method: semismooth Newton on complementarity conditions, with a line search.
 
-The optimality conditions of a quadratic program, and a linear complementarity problem itself, form one mixed
-complementarity problem; `_semismooth` describes it and the iteration, which both share. Without inequalities the
-system is linear and one full step solves it; with them convergence is locally quadratic.
-`function="min"` takes min(a, b) in place of the Fischer-Burmeister function: Newton's method is then the primal-dual
-active-set method, which ends exactly but may cycle. Where Newton stalls or cycles on a linear complementarity problem,
-which neither function excludes unless M is a P-matrix, Lemke's method takes over and the note says so.
+The optimality conditions of a quadratic program are a mixed complementarity problem, and so is a linear complementarity
+problem; `_semismooth` describes it and the iteration. Without inequalities the system is linear, and one full step
+solves it; with inequalities convergence is locally quadratic.
+With `function="min"`, min(a, b) replaces the Fischer-Burmeister function. Newton's method is then the primal-dual
+active-set method, which ends at an exact solution but may cycle. If Newton's method stalls or cycles on a linear
+complementarity problem, which is possible unless M is a P-matrix, Lemke's method follows, and the note says so.
 The history holds ||Phi||_inf, in scaled variables, at the start and after each iteration.
 References: those of `_semismooth`; I. Ben Gharbia, J. C. Gilbert, "Nonconvergence of the plain Newton-min algorithm
 for linear complementarity problems with a P-matrix", Math. Prog. 134, 2012.
@@ -34,10 +34,10 @@ from gaussopt.solvers.lemke import lemke
 
 @dataclass(frozen=True)
 class NewtonOptions(Options):
-    """Where it ends, and what it solves.
+    """Options of the iteration.
 
-    `tolerance`: largest entry of the complementarity function, in scaled variables, at which it ends; `function`: that
-    function, fischer-burmeister or min; `fallback`: whether Lemke's method follows on an LCP where it does not end.
+    `tolerance`: largest entry of the complementarity function, in scaled variables, at a solution; `function`: that
+    function, fischer-burmeister or min; `fallback`: whether Lemke's method follows if it does not converge on an LCP.
     """
 
     tolerance: float = 1e-12
@@ -48,7 +48,7 @@ class NewtonOptions(Options):
 
 
 class Newton(Solver[NewtonOptions]):
-    """Semismooth Newton for quadratic programs and linear complementarity problems."""
+    """Semismooth Newton method for quadratic programs and linear complementarity problems."""
 
     name = "newton"
     title = "Primal-dual semismooth Newton with line search"
@@ -58,7 +58,7 @@ class Newton(Solver[NewtonOptions]):
     options_type = NewtonOptions
 
     def setup(self, program: Program) -> None:
-        """Write the optimality or complementarity conditions in scaled variables."""
+        """Set up the optimality or complementarity conditions in scaled variables."""
         self._lcp = program if isinstance(program, LCP) else None
         if self._lcp is not None:
             return
@@ -86,7 +86,7 @@ class Newton(Solver[NewtonOptions]):
         if start is not None:
             z[:n] = start[0] / self._D
             if start[1] is not None:
-                # A row with two finite bounds has two multipliers; its force belongs to the bound that pushes.
+                # A row with two finite bounds has two multipliers; the sign of its force selects one of them.
                 y = start[1][self._rows.rows] * self._rows.sign / self._E
                 z[n:] = np.where(self._problem.paired[n:], np.maximum(y, 0.0), y)
         run = semismooth_newton(self._problem, z, self.options.tolerance, self.options.max_iter)
@@ -97,7 +97,7 @@ class Newton(Solver[NewtonOptions]):
         return RawSolution(x, y, Status.ITERATION_LIMIT, run.iterations, note=note, history=run.residuals)
 
     def solve_batch(self, M: Matrix, q: Matrix) -> tuple[Matrix, NDArray[np.int_], list[Status], list[str]]:
-        """Take active-set (min-map) iterations on all problems at once; unsolved problems are then solved singly."""
+        """Iterate with active sets on all problems together; problems left unsolved are then solved one by one."""
         z, iterations, converged = active_set_batch(M, q, self.options.max_iter)
         claims, notes = [Status.SOLVED] * len(q), [""] * len(q)
         for i in np.flatnonzero(~converged):
@@ -109,9 +109,9 @@ class Newton(Solver[NewtonOptions]):
 
 
 def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArray[np.int_], NDArray[np.bool_]]:
-    """Take plain Newton steps on min(z, w) for (B, n, n) problems, until each active set repeats itself.
+    """Take full Newton steps on min(z, w) for B problems, M of shape (B, n, n), until each active set is unchanged.
 
-    Returns points, iterations, and whether each point is complementary: in a cycle or a singular system it is not.
+    Return points, iterations, and whether each iteration has converged, without a cycle or a singular system.
     """
     count, n = q.shape
     R, C = equilibrate(M)
@@ -131,7 +131,7 @@ def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArr
         z[left] = x[..., 0]
         w = np.where(push[left], 0.0, (A[left] @ x)[..., 0] + b[left])
         noise = 1e-14 * ((np.abs(A[left]) @ np.abs(x))[..., 0] + np.abs(b[left]))
-        # A pair changes sides only by more than rounding errors, or degenerate pairs would flicker.
+        # A pair changes only if its sign is wrong by more than rounding errors, since degenerate pairs would cycle.
         following = np.where(push[left], z[left] > -noise, w < -noise)
         done = (following == push[left]).all(axis=1)
         converged[left[done]] = True
@@ -143,7 +143,7 @@ def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArr
 
 
 def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> RawSolution:
-    """Solve an LCP by Newton in scaled variables, from a start (n,) or zero, then by Lemke's method if that fails."""
+    """Solve an LCP by Newton's method in scaled variables, from a start, (n,), or 0; if that fails, by Lemke's."""
     if not (lcp.q < 0).any() and start is None:
         return RawSolution(np.zeros(lcp.n), None, Status.SOLVED, history=(0.0,))
     R, C = equilibrate(lcp.M)
@@ -154,7 +154,7 @@ def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> 
     z = np.zeros(lcp.n) if start is None else start / C / unit
     run = semismooth_newton(problem, z, options.tolerance, options.max_iter)
     iterations, residuals = run.iterations, run.residuals
-    # Near a singular solution phi is flat; the natural map is the criterion.
+    # Near a singular solution phi is flat, so the natural map must be small, too.
     converged = run.converged and problem.natural_residual(run.z) <= np.sqrt(options.tolerance)
     z = polish(lcp, np.maximum(run.z, 0.0) * C * unit)
     if converged:

@@ -1,8 +1,8 @@
-"""Nonlinear block Gauss-Seidel for contacts with friction cones: each contact in turn is solved exactly.
+"""Nonlinear block Gauss-Seidel method for contacts with friction cones: each contact in turn is solved exactly.
 
-Converges in practice where masses are similar and contacts are not redundant; slowly, or not at all, for large mass
-ratios and for hyperstatic bodies that are pulled. Its convergence with friction is not proved. The work of a sweep
-is proportional to the number of non-zero blocks of W.
+In practice it converges if masses are similar and contacts are not redundant; it converges slowly, or not at all, for
+large mass ratios and for hyperstatic bodies under tangential load. Convergence with friction is not guaranteed. The
+work of a sweep is proportional to the number of non-zero blocks of W.
 References: M. Jean, "The non-smooth contact dynamics method", Comput. Methods Appl. Mech. Engrg. 177, 1999; the exact
 solution of one contact as in O. Bonnefon, G. Daviet, "Quartic formulation of Coulomb 3D frictional contact", INRIA
 RT-0400, 2011.
@@ -30,10 +30,10 @@ BATCH = 50
 
 @dataclass(frozen=True)
 class NSGSOptions(ConeOptions):
-    """`max_iter`: sweeps; `tolerance`: on the natural map, relative to |q|.
+    """An iteration is a sweep.
 
-    `threads`: 0 for contacts in the order of the problem; otherwise this number of threads solves contacts that do not
-    touch each other at once, with an answer that does not depend on their number.
+    `threads`: 0 to solve contacts in the order of the problem; otherwise the number of threads that solve contacts
+    without common bodies in parallel. The answer does not depend on this number.
     """
 
     max_iter: int = 10_000
@@ -42,7 +42,7 @@ class NSGSOptions(ConeOptions):
 
 
 class NSGS(ConeSolver[NSGSOptions]):
-    """Sweeps until the natural map is small."""
+    """Nonlinear Gauss-Seidel sweeps until the natural map is small."""
 
     name = "nsgs"
     title = "Nonlinear Gauss-Seidel over contacts, each solved exactly"

@@ -1,13 +1,13 @@
 """Nonsmooth Newton method on Alart and Curnier's function, globalised by Levenberg and Marquardt's damping.
 
-In r^ = r / s and u^ = s u, s_i^2 = 3 / tr W_ii, so that one step length fits all contacts, with x = r^ - u^,
+In scaled variables r^ = r / s and u^ = s u, s_i^2 = 3 / tr W_ii, and with x = r^ - u^, it is
 
     Phi_N = r^_N - max(0, x_N),    Phi_T = r^_T - P(x_T),   P onto the disc of radius mu max(0, x_N).
 
-Each step solves (J^T J + lambda) d = -J^T Phi for an element J of the generalised Jacobian, lambda proportional to
-|Phi|^2 as long as steps succeed; near a solution it is the step of least norm, also if J is singular because contacts
-are redundant. Large problems whose W has few entries are solved by the sparse augmented system of the same step. A step
-is accepted if |Phi| falls below the largest of the last few.
+Each step solves (J^T J + lambda) d = -J^T Phi for an element J of the generalised Jacobian, with lambda proportional to
+|Phi|^2 as long as steps succeed. Near a solution it is the step of least norm, also if J is singular because contacts
+are redundant. Large problems with few entries in W use the sparse augmented system of the same step. A step is accepted
+if |Phi| falls below the largest |Phi| of the last few steps.
 References: P. Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution
 methods", Comput. Methods Appl. Mech. Engrg. 92, 1991; V. Acary, M. Bremond, O. Huber, "On solving contact problems with
 Coulomb friction: formulations and numerical comparisons", INRIA RR-9118, 2018.
@@ -30,29 +30,29 @@ from gaussopt.linalg.dense import EPS
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 
 SEEN = 5
-"""Number of latest steps whose largest |Phi| the next step must undercut."""
+"""Number of latest steps of which the next |Phi| must be below the maximum."""
 
 SMALL = 400
 """Largest number of rows for which the step of least norm is computed, by singular values."""
 
 FILLED = 0.1
-"""Largest share of non-zero entries of W at which a large problem is treated as sparse."""
+"""Largest share of non-zero entries of W for which a large problem is treated as sparse."""
 
 PATIENCE = 12
-"""Number of steps of a large problem in which the natural map must fall by half; a step there costs many sweeps."""
+"""Number of steps of a sparse problem, each as costly as many sweeps, in which the natural map must fall by half."""
 
 SHORTEST = 2.0**-12
-"""Shortest part of a step that is tried."""
+"""Smallest fraction of a step that is tried."""
 
 
 class ConeEquations(Protocol):
-    """A function of x in the scale of a problem that vanishes at solutions, and its derivatives."""
+    """A function Phi of scaled impulses x that is zero at solutions, and its derivatives."""
 
     def value(self, own: ConeComplementarity, x: Vector) -> Vector:
         """Return Phi, (3 k,)."""
 
     def parts(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Matrix]:
-        """Return Phi, (3 k,), and elements of its generalised derivatives by r and by u = W r + q, (k, 3, 3)."""
+        """Return Phi, (3 k,), and elements of its generalised derivatives by r and by u = W r + q, (k, 3, 3) each."""
 
 
 class NSNAC(ConeIteration[ConeOptions]):
@@ -70,9 +70,9 @@ class NSNAC(ConeIteration[ConeOptions]):
 def newton(
     problem: ConeComplementarity, r: Vector, limit: int, tolerance: float, equations: ConeEquations | None = None
 ) -> tuple[Vector, int]:
-    """Return the best point in at most `limit` steps from r, by the natural map, and the number of steps.
+    """Return the point with the smallest natural map in at most `limit` steps from r, and the number of steps.
 
-    The equations are Alart and Curnier's if none are given.
+    By default the equations are Alart and Curnier's.
     """
     if residual(problem, r) <= tolerance:
         return r, 0
@@ -122,7 +122,7 @@ def sparse_operator(W: Any) -> Any:
 
 
 def _linearised(own: ConeComplementarity, W: Any, phi: Vector, by_r: Matrix, by_u: Matrix) -> tuple[Vector, Any]:
-    """Return Phi and an element of its generalised Jacobian, (3 k, 3 k): by r plus by u times W; sparse if W is."""
+    """Return Phi and the element by_r + by_u W of its generalised Jacobian, (3 k, 3 k), which is sparse if W is."""
     if W is not None:
         ends = np.arange(own.k + 1)
         A, B = (sparse.bsr_array((D, ends[:-1], ends)).tocsr() for D in (by_r, by_u))
@@ -134,7 +134,7 @@ def _linearised(own: ConeComplementarity, W: Any, phi: Vector, by_r: Matrix, by_
 
 
 def _step(J: Any, phi: Vector, damping: float) -> Vector | None:
-    """Return the damped step; the step of least norm where damping is at rounding level in a small problem."""
+    """Return the damped step, or that of least norm in a small problem with tiny damping; None if J is singular."""
     n = len(phi)
     try:
         if sparse.issparse(J):
@@ -158,7 +158,7 @@ def _augmented_step(J: Any, phi: Vector, damping: float) -> Vector:
 def _shortened(
     equations: ConeEquations, own: ConeComplementarity, x: Vector, d: Vector, bound: float
 ) -> tuple[Vector, float] | None:
-    """Return the longest of the steps d, d/2, d/4, ... that brings |Phi| below the bound; None if none does."""
+    """Return x after the longest of the steps d, d/2, d/4, ... that brings |Phi| below the bound, and its fraction."""
     if not np.isfinite(d).all():
         return None
     part = 1.0
@@ -178,7 +178,7 @@ class AlartCurnier:
 
     def parts(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Matrix]:
         phi, y, length, radius = self._target(own, x)
-        D = np.zeros((own.k, ROWS, ROWS))  # the derivative of the target by r - u
+        D = np.zeros((own.k, ROWS, ROWS))  # derivative of the target with respect to r - u
         closed, stick = y[:, 0] > 0.0, length <= radius
         D[closed, 0, 0] = 1.0
         free = closed & ~stick
@@ -191,7 +191,7 @@ class AlartCurnier:
         return phi, np.eye(ROWS) - D, D
 
     def _target(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Vector, Vector]:
-        """Return Phi = r - target, r - u by contacts, (k, 3), the length of its tangents, and the disc radii."""
+        """Return Phi = r - target, r - u as (k, 3), the lengths of its tangential parts, and the radii of the discs."""
         y = rows_of(x - own.u(x))
         length, radius = np.hypot(y[:, 1], y[:, 2]), own.mu * np.maximum(0.0, y[:, 0])
         factor = np.where(length <= radius, 1.0, radius / np.where(length > 0, length, 1.0))

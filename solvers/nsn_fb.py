@@ -1,8 +1,8 @@
-"""Nonsmooth Newton method on Fischer and Burmeister's function of the second-order cone, damped as `nsn-ac`.
+"""Nonsmooth Newton method on Fischer and Burmeister's function of the second-order cone, damped as in `nsn-ac`.
 
-In x = (mu r_N, r_T) and y = (u~_N, mu u_T) the friction cones are the self-dual cone, and in its Jordan algebra
-Phi = x + y - (x^2 + y^2)^(1/2) vanishes exactly where x and y lie in it and are orthogonal. Near a solution the square
-root loses half of the digits: the residual stays near 1e-8.
+In the variables x = (mu r_N, r_T) and y = (u~_N, mu u_T) both friction cones become the self-dual second-order cone. In
+its Jordan algebra Phi = x + y - (x^2 + y^2)^(1/2) is zero if and only if x and y are in the cone and orthogonal. Near a
+solution the square root loses half of the digits, so that the residual stays near 1e-8.
 References: M. Fukushima, Z.-Q. Luo, P. Tseng, "Smoothing functions for second-order-cone complementarity problems",
 SIAM J. Optim. 12, 2001; V. Acary, M. Bremond, O. Huber, INRIA RR-9118, 2018.
 """
@@ -20,12 +20,12 @@ from gaussopt.solvers._cone import ConeIteration, ConeOptions
 from gaussopt.solvers.nsn_ac import newton
 
 SMOOTH = 1e-12
-"""Lower bound set for eigenvalues of (x^2 + y^2)^(1/2), relative to the largest, to make it invertible."""
+"""Lower bound imposed on eigenvalues of (x^2 + y^2)^(1/2), relative to the largest, to make it invertible."""
 
 
 @dataclass(frozen=True)
 class FischerBurmeisterOptions(ConeOptions):
-    """As the others; the tolerance is what the square root leaves of the digits."""
+    """Smaller tolerances than the default are not reached, because the square root loses digits."""
 
     tolerance: float = 1e-8
 
@@ -44,7 +44,7 @@ class NSNFB(ConeIteration[FischerBurmeisterOptions]):
 
 
 class FischerBurmeister:
-    """Phi by contacts; for a contact without friction its scalar form in the normals, and r_T."""
+    """Phi of every contact; for a contact without friction, the scalar function of the normals, and r_T."""
 
     def value(self, own: ConeComplementarity, x: Vector) -> Vector:
         return self.parts(own, x)[0]
@@ -77,7 +77,7 @@ class FischerBurmeister:
 
 
 def _root(z: Matrix) -> Matrix:
-    """Return the square root of points of the cone in its Jordan algebra, (k, 3), with both eigenvalues positive."""
+    """Return the square roots, (k, 3), of points z of the cone in its Jordan algebra; eigenvalues are made positive."""
     length = np.hypot(z[:, 1], z[:, 2])
     high = np.sqrt(z[:, 0] + length)
     low = np.maximum(np.sqrt(np.maximum(z[:, 0] - length, 0.0)), SMOOTH * np.maximum(high, 1e-150))
@@ -87,7 +87,7 @@ def _root(z: Matrix) -> Matrix:
 
 
 def _arrow(z: Matrix) -> Matrix:
-    """Return the matrices of the Jordan product with z, (k, 3, 3)."""
+    """Return the matrices, (k, 3, 3), of the Jordan product with z."""
     L = z[:, 0, None, None] * np.eye(ROWS)
     L[:, 0, 1:] = L[:, 1:, 0] = z[:, 1:]
     return np.asarray(L)

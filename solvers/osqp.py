@@ -1,9 +1,9 @@
-"""OSQP through its own interface: set up once, then vectors and matrices updated in place.
+"""OSQP through its own interface: it is set up once, then vectors and matrices are updated in place.
 
-Algorithm family: operator splitting (ADMM) on a quasi-definite KKT system, polished by one active-set solve.
+Algorithm family: operator splitting (ADMM) with a quasi-definite KKT system, polished by one active-set solve.
 Reference: B. Stellato, G. Banjac, P. Goulart, A. Bemporad, S. Boyd, "OSQP: an operator splitting solver for
 quadratic programs", Math. Prog. Comp. 12, 2020. Its default accuracy of 1e-3 is far too coarse for mechanics;
-the defaults here are tight and polished.
+the defaults here are tight tolerances, with polishing.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from gaussopt.solvers._places import InColumns
 
 
 class _Hush:
-    """Standard output for all threads except those that are running OSQP, whose output is dropped.
+    """A replacement of `sys.stdout` that drops the output of threads that are running OSQP.
 
-    OSQP prints through Python's `sys.stdout`, which all threads share, so the last thread to leave restores it.
+    OSQP prints through `sys.stdout`, which all threads share, so the last thread to leave the context restores it.
     """
 
     _lock = threading.Lock()
@@ -50,7 +50,7 @@ class _Hush:
                 sys.stdout = _Hush._shown
 
     def write(self, text: str) -> int:
-        """Pass on the output of other threads."""
+        """Write the output of other threads to the original stream."""
         if getattr(self._here, "quiet", False) or self._shown is None:
             return len(text)
         return int(self._shown.write(text))
@@ -76,7 +76,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class OSQPOptions(Options):
-    """The names are those of OSQP's own settings; `time_limit` in seconds, 0 for none."""
+    """The names are those of OSQP's own settings; `time_limit` is in seconds, 0 for no limit."""
 
     eps_abs: float = 1e-9
     eps_rel: float = 1e-9
@@ -94,7 +94,7 @@ class OSQPOptions(Options):
 
 
 class OSQP(InColumns[OSQPOptions]):
-    """Operator splitting with polish."""
+    """OSQP's operator splitting with polishing."""
 
     name = "osqp"
     title = "OSQP (operator splitting, polished)"
@@ -112,7 +112,7 @@ class OSQP(InColumns[OSQPOptions]):
         return {"P": qp.P, "q": qp.q, "A": qp.A, "l": qp.l, "u": qp.u}
 
     def begin(self, qp: QP, data: dict[str, Any]) -> None:
-        """Scale and factorise; places of zeros that were entries before are kept, so that updates fit."""
+        """Set up a model; its pattern contains entries that are zero at present, so that updates fit it."""
         osqp = backend("osqp")
         o = self.options
         settings = {x.name: getattr(o, x.name) for x in fields(o) if x.name != "time_limit" or o.time_limit > 0}
@@ -136,7 +136,7 @@ class OSQP(InColumns[OSQPOptions]):
         model, (n, m) = self._model, self._size
         x, y = (np.zeros(n), None) if start is None else start
         model.warm_start(x, np.zeros(m) if y is None else -y)
-        with _HUSH:  # polish reports an empty active set, even when not verbose
+        with _HUSH:  # polishing prints a message on an empty active set, even if `verbose` is False
             found = model.solve(raise_error=False)
         info = found.info
         claim = _CLAIMS.get(info.status_val, Status.SOLVER_ERROR)
@@ -147,7 +147,7 @@ class OSQP(InColumns[OSQPOptions]):
 
 
 def _refused(options: OSQPOptions) -> str:
-    """Return the message for settings that OSQP does not accept."""
+    """Return the error message for settings that OSQP rejects."""
     given = ", ".join(f"{x.name} = {getattr(options, x.name)!r}" for x in fields(options)
                       if getattr(options, x.name) != x.default)  # fmt: skip
     return f"OSQP does not take these settings: {given}; see its documentation for their types and ranges."

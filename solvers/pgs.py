@@ -1,10 +1,10 @@
 """Projected Gauss-Seidel with over-relaxation for linear complementarity problems.
 
-Sweeps z_i <- max(0, z_i - omega (M z + q)_i / M_ii), each row with the newest values. Converges to a solution for
-symmetric positive definite M with 0 < omega < 2 (for symmetric positive semidefinite M where w > 0 is possible, every
-limit point solves it), and for strictly diagonally dominant M, or any H-matrix with positive diagonal, with
-0 < omega <= 1; on other P-matrices it may cycle or diverge, and reports that. The step is independent of units.
-A converged point is polished by one solve with its set of positive entries.
+A sweep sets z_i <- max(0, z_i - omega (M z + q)_i / M_ii) for one row after the other, with the newest values. It
+converges to a solution if M is symmetric positive definite and 0 < omega < 2 (if M is symmetric positive semidefinite
+and some z has w > 0, every limit point is a solution), and if M is strictly diagonally dominant, or any H-matrix with
+positive diagonal, and 0 < omega <= 1. On other P-matrices it may cycle or diverge, which it reports. The step is
+independent of units. A converged point is polished by one solve for its positive entries.
 References: C. W. Cryer, "The solution of a quadratic programming problem using systematic overrelaxation", SIAM J.
 Control 9, 1971; O. L. Mangasarian, "Solution of symmetric linear complementarity problems by iterative methods",
 J. Optim. Theory Appl. 22, 1977; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM
@@ -27,12 +27,12 @@ from gaussopt.lcp import polish
 from gaussopt.solvers._kept import Kept
 
 DIVERGED = 1e15
-"""Growth relative to the data beyond which the sweeps are given up."""
+"""Size of z, relative to the data, beyond which the sweeps count as divergent."""
 
 
 @dataclass(frozen=True)
 class PGSOptions(Options):
-    """`omega`: relaxation; `max_iter`: sweeps; `tolerance`: on min(z, w), scaled to unit diagonal and unit data."""
+    """`omega`: relaxation factor; `max_iter`: maximum number of sweeps; `tolerance`: largest scaled min(z, w)."""
 
     omega: float = 1.0
     max_iter: int = 10_000
@@ -41,7 +41,7 @@ class PGSOptions(Options):
 
 
 class PGS(Kept[PGSOptions]):
-    """Projected Gauss-Seidel and SOR."""
+    """Projected Gauss-Seidel and successive over-relaxation (SOR)."""
 
     name = "pgs"
     title = "Projected Gauss-Seidel (SOR)"
@@ -68,7 +68,7 @@ class PGS(Kept[PGSOptions]):
     def solve_batch(
         self, M: Matrix, q: Vector, start: Matrix | None = None
     ) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
-        """Solve all problems of one size in common sweeps; see `gaussopt.solving.lcp_batch`."""
+        """Solve problems of equal size by sweeping over all of them together; see `gaussopt.solving.lcp_batch`."""
         z, iterations, claims, notes = self._sweep(M, q, np.zeros(q.shape) if start is None else start)
         for i, claim in enumerate(claims):
             if claim is Status.SOLVED:
@@ -76,7 +76,7 @@ class PGS(Kept[PGSOptions]):
         return z, iterations, claims, notes
 
     def _sweep(self, M: Matrix, q: Vector, z: Matrix) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
-        """Sweep (B, n, n) problems until each has converged, diverged or reached the limit of sweeps."""
+        """Sweep over B problems, M of shape (B, n, n), until each has converged, diverged or reached `max_iter`."""
         count, n = q.shape
         d = 1.0 / np.sqrt(np.diagonal(M, axis1=1, axis2=2))
         A, b = d[:, :, None] * M * d[:, None, :], d * q

@@ -1,13 +1,13 @@
-"""PIQP through its own interface: set up once, then matrices and vectors updated in place.
+"""PIQP through its own interface: it is set up once, then matrices and vectors are updated in place.
 
-Algorithm family: an infeasible interior-point method combined with the proximal method of multipliers. Every row enters
-the Newton matrix regularised, so dependent rows and a singular P are no obstacle. Its dense or its sparse interface is
-used by size and density (`_places.py: pays_sparse`), or as `piqp:dense` and `piqp:sparse` request.
-Assumptions: convex. An interior-point method cannot use a warm start, and none is offered: warm and
-cold runs are the same. If multipliers are not unique it returns one in the middle of their set, not a vertex.
-Weaknesses: the last digits depend on its stopping rule. An absolute tolerance of 1e-12 alone (`eps_rel` 0) stalls at
-the rounding floor until `max_iter`; the defaults here stop at rounding level, with the duality gap of 1e-15 that an
-error bound of 1e-7 needs. Two contradictory rows that nearly agree end in the iteration limit, not as infeasible.
+Algorithm family: an infeasible interior-point method combined with the proximal method of multipliers. All rows are
+regularised in the Newton matrix, so that dependent rows and a singular P are allowed. The dense or the sparse interface
+is chosen by size and density (`_places.py: pays_sparse`), or by the names `piqp:dense` and `piqp:sparse`.
+Assumptions: the program is convex. A start is ignored, because an interior-point method cannot use it. If multipliers
+are not unique, those returned are in the interior of their set, not at a vertex.
+Weaknesses: the last digits depend on the stopping rule. With an absolute tolerance of 1e-12 alone (`eps_rel` 0) it
+iterates at rounding level until `max_iter`; the defaults here stop at rounding level, with the duality gap of 1e-15
+that an error bound of 1e-7 needs. Two contradictory rows that nearly agree end at the iteration limit.
 Reference: R. Schwan, Y. Jiang, D. Kuhn, C. N. Jones, "PIQP: a proximal interior-point quadratic programming
 solver", IEEE Conference on Decision and Control, 2023.
 """
@@ -55,7 +55,7 @@ class PIQPOptions(Options):
 
 
 class PIQP(TwoInterfaces[PIQPOptions]):
-    """Proximal interior point."""
+    """PIQP's proximal interior-point method."""
 
     name = "piqp"
     title = "PIQP (proximal interior point)"
@@ -80,7 +80,7 @@ class PIQP(TwoInterfaces[PIQPOptions]):
         self._started = True
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Solve; an interior-point method begins afresh whatever the start."""
+        """Solve the program; the start is not used."""
         status = self._solver.solve().value
         result = self._solver.result
         info = result.info
@@ -97,7 +97,7 @@ class PIQP(TwoInterfaces[PIQPOptions]):
         return RawSolution(np.array(result.x), y, claim, info.iter, seconds, note)
 
     def data(self, qp: QP) -> dict[str, Any]:
-        """Return rows split into A x = b and h_l <= G x <= h_u, without unbounded rows, of which PIQP would warn."""
+        """Return the data with rows split into A x = b and h_l <= G x <= h_u; rows without bounds are left out."""
         if qp.equalities_only:  # avoids copies
             self._rows = None
             return {"P": qp.P, "c": qp.q, "A": qp.A, "b": qp.l}

@@ -1,14 +1,14 @@
-"""Principal pivoting for linear complementarity problems: an active set that starts where the last one ended.
+"""Principal pivoting for linear complementarity problems: an active-set method with warm starts.
 
-The pairs with w_i = 0 determine a linear system; where its solution has a wrong sign the offending pairs change sides,
-all at once while that helps, and one by one (Murty's least-index rule) where it does not. For P-matrices it ends after
-finitely many sets. For other matrices, and where sets follow each other without end, Lemke's lexicographic method
-follows (`lemke`, with its other covering vectors), so that all problems it processes are solved here too.
-Dependent rows (redundant contacts) are recognised and their forces left at zero. No point is returned as solved that
-does not satisfy every row to 1e-11 of its own terms.
-A start determines the first set: its positive entries. In a sequence most problems are solved by their first set, which
-costs one elimination. The kernels are machine code, or plain Python if compilation is switched off; larger
-problems are then left to NumPy's Lemke. `iterations` counts the sets and the pivots.
+The pairs with w_i = 0 determine a linear system. Pairs with a wrong sign in its solution change between active and
+inactive: all at once while their number falls, otherwise one by one (Murty's rule). For P-matrices the method ends
+after finitely many sets. If it does not end, Lemke's lexicographic method follows (`lemke`, with its other covering
+vectors), so that all problems that Lemke's method can process are solved here, too.
+Dependent rows (redundant contacts) are recognised, and their forces set to zero. A point is only returned as solved if
+it satisfies every row to 1e-11 relative to its own terms.
+The first active set is that of the positive entries of the start. In a sequence most problems are solved by their first
+set, which takes one elimination. The kernels are machine code, or plain Python if compilation is switched off; larger
+problems are then solved by `lemke`. `iterations` is the number of sets plus the number of pivots.
 References: K. G. Murty, "Note on a Bard-type scheme for solving the complementarity problem", Opsearch 11, 1974;
 J. J. Judice, F. M. Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear
 complementarity problems", Computers & OR 21, 1994.
@@ -31,15 +31,15 @@ from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.lemke import LemkeOptions, lemke
 
 PLAIN = 12
-"""Largest problem whose sets are tried in plain Python, if compilation is switched off."""
+"""Largest number of pairs for which sets are tried in plain Python, if compilation is switched off."""
 
 PATH = 64
-"""Largest problem whose tableau is kept whole; larger ones are left to `lemke`, which renews its inverse."""
+"""Largest number of pairs for Lemke's method with a full tableau; larger problems are solved by `lemke`."""
 
 
 @dataclass(frozen=True)
 class PrincipalPivotingOptions(Options):
-    """`max_iter`: limit of the pivots of Lemke's method, where it must follow."""
+    """`max_iter`: maximum number of pivots of Lemke's method, if it is needed."""
 
     max_iter: int = 10_000
 
@@ -60,7 +60,7 @@ class PrincipalPivoting(Kept[PrincipalPivotingOptions]):
         if not (lcp.q < 0).any():
             return RawSolution(np.zeros(n), None, Status.SOLVED, 0)
         if COMPILED or n <= PLAIN:
-            # The kernels are compiled for one kind of array: writable, in row-major order.
+            # The kernels are compiled for writable arrays in row-major order.
             M, q = np.array(lcp.M, dtype=np.float64, order="C"), np.array(lcp.q, dtype=np.float64)
             active = np.zeros(n, np.int64) if start is None else (start[0] > 0).astype(np.int64)
             z, w, error = np.empty(n), np.empty(n), np.empty(n)

@@ -1,9 +1,9 @@
 """Proximal point method: contact problems with W + alpha I and q - alpha r_j are solved until r_j no longer changes.
 
-Each problem is solved by the damped Newton method of `nsn-ac` from the last answer; alpha falls tenfold while that
-succeeds and rises where it fails. It solves hyperstatic problems whose Jacobian is singular for Newton's method alone.
-`damped_sweeps` takes a few sweeps in place of Newton's method, at constant alpha: without it the sweeps of a large pile
-wander around solutions, because contacts keep changing between stick and slip.
+Each problem is solved by the damped Newton method of `nsn-ac` from the previous answer; alpha falls by a factor of ten
+while that succeeds, and rises if it fails. The method solves hyperstatic problems, for which the Jacobian of Newton's
+method alone is singular. `damped_sweeps` uses a few sweeps instead of Newton's method, at constant alpha. Undamped
+sweeps of a large pile do not converge, because contacts keep changing between stick and slip.
 References: R. T. Rockafellar, "Monotone operators and the proximal point algorithm", SIAM J. Control Optim. 14, 1976;
 V. Acary, M. Bremond, O. Huber, INRIA RR-9118, 2018 (PPA-NSN-AC).
 """
@@ -19,14 +19,14 @@ from gaussopt.solvers._cone import ConeIteration, ConeOptions
 from gaussopt.solvers.nsn_ac import newton
 
 INNER = 40
-"""Largest number of Newton steps in one proximal problem."""
+"""Maximum number of Newton steps in a proximal problem."""
 
 DAMPING, SWEPT = 0.03, 20
-"""alpha of damped sweeps, relative to a third of the traces of the contacts' blocks, and sweeps per problem."""
+"""alpha of damped sweeps in scaled variables, where the blocks W_ii have the trace 3, and sweeps per problem."""
 
 
 class Prox(ConeIteration[ConeOptions]):
-    """`max_iter` counts the proximal problems."""
+    """Proximal point method; an iteration is one proximal problem."""
 
     name = "prox"
     title = "Proximal point method, inner problems by nonsmooth Newton"
@@ -38,7 +38,7 @@ class Prox(ConeIteration[ConeOptions]):
 
 
 def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> tuple[Vector, int]:
-    """Return the best point of at most `limit` proximal problems from r, by the natural map, and their number."""
+    """Return the point with the smallest natural map in at most `limit` proximal problems from r, and their number."""
     own, s = scaled(problem)
     x, alpha, failed = r / s, 1.0, 0
     best, least = r, residual(problem, r)
@@ -59,7 +59,7 @@ def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: flo
 
 
 def damped_sweeps(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> Vector:
-    """Return the best point, by the natural map, of at most `limit` proximal problems from r, a few sweeps each."""
+    """Return the point with the smallest natural map in at most `limit` proximal problems from r, a few sweeps each."""
     own, s = scaled(problem)
     inner = ConeComplementarity(shifted_operator(own.W, DAMPING), own.q.copy(), own.mu)
     sweeps = Sweeps(inner)

@@ -1,15 +1,15 @@
-"""ProxQP through its own interface: initialised once, then matrices and vectors updated in place.
+"""ProxQP through its own interface: it is initialised once, then matrices and vectors are updated in place.
 
-Algorithm family: primal-dual augmented Lagrangian with proximal terms, its inner problems solved by semismooth
-Newton steps on LDL^T factors, dense or sparse: by size and density (`_places.py: pays_sparse`), or as
-`proxqp:dense` and `proxqp:sparse` request. Dependent rows and a singular P are no obstacle; a program without a
-feasible point is recognised by its multipliers.
-Assumptions: convex. A start replaces its default guess, the solution of the equality rows; with equality
-rows only that guess is the answer, and a warm start costs one more iteration.
-Weaknesses: the multipliers converge linearly, hence several outer iterations where an active-set method needs one
-solve. Without `check_duality_gap` it accepts points whose complementarity gap is 1e-8. Contradictory inequalities
-and descent along a row may run into the iteration limit instead of being recognised; `eps_primal_inf` and
-`eps_dual_inf` are tight here because at its own 1e-4 it calls badly scaled programs unbounded.
+Algorithm family: a primal-dual augmented Lagrangian method with proximal terms; inner problems are solved by semismooth
+Newton steps with L D L^T factors. The dense or the sparse interface is chosen by size and density
+(`_places.py: pays_sparse`), or by the names `proxqp:dense` and `proxqp:sparse`. Dependent rows and a singular P are
+allowed; an infeasible program is recognised by its multipliers.
+Assumptions: the program is convex. A start replaces the default guess, which is the solution for the equality rows
+alone. With equality rows only, that guess is the answer, and a warm start takes one more iteration.
+Weaknesses: the multipliers converge linearly, so that it takes several outer iterations where an active-set method
+needs one solve. Without `check_duality_gap` it accepts points with a complementarity gap of 1e-8. Infeasible and
+unbounded programs may end at the iteration limit without being recognised; `eps_primal_inf` and `eps_dual_inf` are
+tight here, because with its default of 1e-4 it reports badly scaled programs as unbounded.
 Reference: A. Bambade, S. El-Kazdadi, A. Taylor, J. Carpentier, "PROX-QP: yet another quadratic programming solver
 for robotics and beyond", Robotics: Science and Systems, 2022.
 """
@@ -33,7 +33,7 @@ _CLAIMS = {
     "PROXQP_PRIMAL_INFEASIBLE": Status.INFEASIBLE, "PROXQP_SOLVED_CLOSEST_PRIMAL_FEASIBLE": Status.INFEASIBLE,
     "PROXQP_DUAL_INFEASIBLE": Status.UNBOUNDED,
 }  # fmt: skip
-"""The remaining status (not run) is an error of the solver."""
+"""Statuses of ProxQP and the claims made of them; any other status is a solver error."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ProxQPOptions(Options):
 
 
 class ProxQP(TwoInterfaces[ProxQPOptions]):
-    """Proximal augmented Lagrangian."""
+    """ProxQP's proximal augmented Lagrangian method."""
 
     name = "proxqp"
     title = "ProxQP (proximal augmented Lagrangian)"
@@ -85,7 +85,7 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
         self._solver.update(**data, update_preconditioner=self.options.update_preconditioner)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Iterate from the start, or from the solution of the equality rows."""
+        """Iterate from the start, or without it from the solution for the equality rows alone."""
         eq = self._eq
         x, forces = (None, None) if start is None else start
         if forces is None:
@@ -99,7 +99,7 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
         info = result.info
         claim = _CLAIMS.get(info.status.name, Status.SOLVER_ERROR)
         note = info.status.name.removeprefix("PROXQP_").replace("_", " ").lower()
-        seconds = 1e-6 * info.run_time  # info in microseconds, of update and solve
+        seconds = 1e-6 * info.run_time  # run_time is that of update and solve, in microseconds
         if claim in (Status.INFEASIBLE, Status.UNBOUNDED):
             return RawSolution(None, None, claim, info.iter, seconds, note)
         y = -result.y
@@ -109,10 +109,10 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
         return RawSolution(np.array(result.x), y, claim, info.iter, seconds, note)
 
     def data(self, qp: QP) -> dict[str, Any]:
-        """Return rows split into equalities A x = b and two-sided rows l <= C x <= u."""
+        """Return the data with rows split into equalities A x = b and two-sided rows l <= C x <= u."""
         data: dict[str, Any] = {"H": qp.P, "g": qp.q}
         self._eq = None
-        if qp.equalities_only:  # without copies
+        if qp.equalities_only:  # avoids copies
             return {**data, "A": qp.A, "b": qp.l} if qp.m else data
         self._eq = eq = qp.equality
         rows = ~eq

@@ -1,7 +1,7 @@
 """Projected successive over-relaxation for contacts with friction cones: one projected step per contact and sweep.
 
-r_i <- P_K(r_i - omega / |W_ii| u~_i) with the newest impulses of the others. Cheaper per sweep than `nsgs`, which
-solves each contact exactly, and slower; its convergence with friction is not proved.
+A step sets r_i <- P_K(r_i - omega / |W_ii| u~_i), with the newest impulses of the other contacts. A sweep is cheaper
+than in `nsgs`, which solves each contact exactly, but more sweeps are needed; convergence is not guaranteed.
 Reference: M. Jean, J. J. Moreau, "Dynamics in the presence of unilateral contacts and dry friction: a numerical
 approach", in: Unilateral Problems in Structural Analysis 2, Springer 1987.
 """
@@ -24,7 +24,7 @@ from gaussopt.solvers.nsgs import BATCH
 
 @dataclass(frozen=True)
 class PSOROptions(ConeOptions):
-    """As the others; `omega`: relaxation, below 2; 1 is the step of the largest eigenvalue of the contact's block."""
+    """`omega`: relaxation factor, below 2; with 1 the step size is 1 / (largest eigenvalue of W_ii)."""
 
     max_iter: int = 20_000
     tolerance: float = 1e-9
@@ -33,7 +33,7 @@ class PSOROptions(ConeOptions):
 
 
 class PSOR(ConeIteration[PSOROptions]):
-    """Sweeps of projections."""
+    """Sweeps of projected steps."""
 
     name = "psor"
     title = "Projected successive over-relaxation over contacts"

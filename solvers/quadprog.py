@@ -1,11 +1,11 @@
-"""quadprog through qpsolvers: the dual active-set method that serves as reference for faster ones.
+"""quadprog through qpsolvers: a dual active-set method that serves as reference for faster methods.
 
-Algorithm family: from the unconstrained minimiser -P^-1 q, violated rows are added one at a time and the factors
-updated by rotations; the last working set is solved exactly.
-Assumptions: dense, small, P positive definite (others are refused). No warm start.
-Weaknesses: it has no tolerance to set, and rounding errors alone decide whether dependent rows agree: where more rows
-meet than there are unknowns, or where masses are huge, it calls solvable programs contradictory. The
-package is licensed under the GPL and therefore optional.
+Algorithm family: starting from the unconstrained minimiser -P^-1 q, violated rows are added one at a time, and the
+factors are updated by rotations; the last working set is solved exactly.
+Assumptions: the program is dense and small, and P is positive definite (otherwise it is refused). No warm start.
+Weaknesses: there is no tolerance, so that rounding errors decide whether dependent rows are consistent: if more rows
+are active than there are unknowns, or if masses are huge, it reports feasible programs as infeasible. The package is
+licensed under the GPL and therefore optional.
 Reference: D. Goldfarb, A. Idnani, "A numerically stable dual method for solving strictly convex quadratic programs",
 Math. Prog. 27, 1983.
 """
@@ -26,10 +26,10 @@ from gaussopt.solvers._places import OneSided
 
 
 class QuadProg(Solver[Options]):
-    """Goldfarb and Idnani's dual active set.
+    """Goldfarb and Idnani's dual active-set method.
 
-    qpsolvers states a program as min 1/2 x^T P x + q^T x subject to G x <= h, A x = b: the rows l <= A x <= u are split
-    into equalities and one row of G for each finite bound, and their multipliers are combined into one force per row.
+    The form of qpsolvers is min 1/2 x^T P x + q^T x subject to G x <= h, A x = b. The rows l <= A x <= u are split into
+    equalities and one row of G for each finite bound, and their multipliers are combined into one force per row.
     """
 
     name = "quadprog"
@@ -40,7 +40,7 @@ class QuadProg(Solver[Options]):
     extra = "quadprog"
 
     def refuses(self, program: Program) -> str | None:
-        """Refuse a singular P, which has no unconstrained minimiser to start from."""
+        """Refuse a singular P, for which there is no unconstrained minimiser to start from."""
         reason = super().refuses(program)
         if reason is None and gram_factor(as_qp(program).P) is None:
             return "it needs a positive definite P; use daqp, piqp or kkt for a singular one"
@@ -57,7 +57,7 @@ class QuadProg(Solver[Options]):
         )  # fmt: skip
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Solve; quadprog ends or finds the rows contradictory, and qpsolvers warns of any other error."""
+        """Solve the program; without an answer the rows are contradictory, unless qpsolvers warns of another error."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = backend("qpsolvers").solve_problem(self._problem, self.name)

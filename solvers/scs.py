@@ -1,8 +1,8 @@
 """SCS: operator splitting on the homogeneous embedding, with Anderson acceleration.
 
-Algorithm family: Douglas-Rachford splitting; each iteration solves with one sparse quasi-definite factor.
-Assumptions: convex; made for large conic programs. Used here from scratch each time: it can update vectors only.
-Weaknesses: linear convergence, hundreds of iterations for digits that a direct method has at once, and no polish.
+Algorithm family: Douglas-Rachford splitting; each iteration solves with the same sparse quasi-definite factors.
+Assumptions: the program is convex, and may be large. It is set up anew every time; only vectors could be updated.
+Weaknesses: convergence is linear, with hundreds of iterations for the accuracy of a direct method, and no polishing.
 Reference: B. O'Donoghue, "Operator splitting for a homogeneous embedding of the linear complementarity problem",
 SIAM J. Optimization 31, 2021.
 """
@@ -35,7 +35,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class SCSOptions(Options):
-    """The names are those of SCS's own settings; `time_limit_secs` in seconds, 0 for none."""
+    """The names are those of SCS's own settings; `time_limit_secs` is in seconds, 0 for no limit."""
 
     eps_abs: float = 1e-11
     eps_rel: float = 1e-11
@@ -46,7 +46,7 @@ class SCSOptions(Options):
 
 
 class SCS(Conic[SCSOptions]):
-    """Operator splitting for cone programs."""
+    """SCS's operator splitting for cone programs."""
 
     name = "scs"
     title = "SCS (operator splitting)"
@@ -75,7 +75,7 @@ class SCS(Conic[SCSOptions]):
         return RawSolution(found["x"], found["y"], *self._told(found["info"]))
 
     def _told(self, info: Mapping[str, Any]) -> tuple[Status, int, float, str]:
-        """Return claim, iterations, seconds and status from SCS's info, whose times are in milliseconds."""
+        """Return claim, iterations, seconds and status from the `info` of SCS, whose times are in milliseconds."""
         claim = _CLAIMS.get(int(info["status_val"]), Status.SOLVER_ERROR)
         if info["status_val"] == 2 and info["iter"] >= self.options.max_iters:
             claim = Status.ITERATION_LIMIT

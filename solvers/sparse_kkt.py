@@ -1,9 +1,9 @@
 """Sparse direct solution of the optimality conditions: the counterpart of `kkt` for hundreds of thousands of unknowns.
 
-Takes sparse programs whose rows are all equalities, and sparse systems of linear equations. Where P is block diagonal
-and positive definite it is eliminated, and S = A P^-1 A^T factorised in an order that keeps its factor as sparse as the
-mechanism allows (a band for chains); otherwise a regularised system is factorised, see `linalg.sparse_saddle_point`.
-Answers are refined until the optimality conditions hold up to rounding errors. Lists of places are kept for updates.
+It solves sparse programs whose rows are all equalities, and sparse systems of linear equations. If P is block diagonal
+and positive definite, it is eliminated, and S = A P^-1 A^T is factorised in an order that keeps its factor as sparse as
+the mechanism allows (a band for chains); otherwise a regularised system, see `linalg.sparse_saddle_point`. Answers are
+refined until the optimality conditions hold up to rounding errors. Data that depend on the pattern are reused.
 References: T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006; B. Stellato et al., QDLDL, in: OSQP,
 Math. Prog. Comp. 12, 2020; SuperLU for linear systems, X. S. Li et al., ACM TOMS 31, 2005.
 """
@@ -29,14 +29,14 @@ ACCURACY = 4 * EPS
 """Relative correction at which refinement ends."""
 
 BALANCING = 20
-"""Largest number of passes that bring rows and columns of a matrix to one size."""
+"""Maximum number of passes that scale the rows and columns of a matrix."""
 
 RESIDUAL = 1e-9
-"""Relative residual of the optimality conditions up to which the answer is claimed solved."""
+"""Relative residual of the equations up to which the claim is `solved`."""
 
 
 class SparseKKT(Solver[Options]):
-    """Direct solution by sparse factors."""
+    """Direct solution of the optimality conditions by sparse factors."""
 
     name = "sparse-kkt"
     title = "Sparse direct linear algebra (Schur complement, band or minimum degree)"
@@ -78,11 +78,11 @@ class SparseKKT(Solver[Options]):
 
 
 def _equations(program: LinearSystem) -> RawSolution:
-    """Return the answer to saddle-point equations [P A^T; A 0], else by LU with refinement, or of least norm.
+    """Solve linear equations as a saddle point [P A^T; A 0] if they have this form, otherwise by LU, or by least norm.
 
-    LU takes minimum degree of K^T K, since K need not be definite. Where K is singular, min sum (c_i x_i)^2 subject to
-    K x = b, with the lengths c_i of the columns, is the saddle point of a program whose rows may be dependent.
-    Equations and unknowns are multiplied by powers of two first, so that neither pivots nor relative residuals depend
+    LU uses the minimum-degree order of K^T K, since K need not be definite. If K is singular, sum (c_i x_i)^2, where
+    c_i are the lengths of the columns, is minimised subject to K x = b, by a saddle-point system whose rows may be
+    dependent. Rows and columns are scaled by powers of two first, so that neither pivots nor relative residuals depend
     on units.
     """
     r, c = _powers(program.K)
@@ -91,7 +91,7 @@ def _equations(program: LinearSystem) -> RawSolution:
     if (z := _saddle_point(program)) is not None:
         return RawSolution(z, None, Status.SOLVED)
     x, left = np.full(len(b), np.nan), np.nan
-    with suppress(RuntimeError):  # raised for a vanishing pivot, which rounding errors may hide
+    with suppress(RuntimeError):  # raised if a pivot vanishes; a singular K need not raise it
         lu = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(K), permc_spec="COLAMD")
         x = lu.solve(b)
         for _ in range(2):
@@ -105,7 +105,7 @@ def _equations(program: LinearSystem) -> RawSolution:
         return RawSolution(None, None, Status.SOLVER_ERROR, note="the matrix is singular")
     found = saddle.solve(np.zeros(len(b)), b, ACCURACY)
     least = _missed(K, found.x, b)
-    if not left < least:  # a solution of ill-conditioned equations may be large, and then its residual, too
+    if not left < least:  # if the equations are ill-conditioned, the LU solution and its residual may be large
         x, left = found.x, least
     good = left <= RESIDUAL
     note = "" if good else f"the matrix is singular or nearly so, and the equations are missed by {left:.3g}, relative"
@@ -115,7 +115,7 @@ def _equations(program: LinearSystem) -> RawSolution:
 def _left(saddle: Saddle, found: SaddleSolution, q: Vector, l: Vector) -> tuple[float, float]:
     """Return the residual of the optimality conditions, and the size of their terms, in unit masses and unit rows."""
     row = saddle.row
-    if saddle.regular:  # its factors need no rows of unit length
+    if saddle.regular:  # then `saddle.row` does not scale rows to unit length
         lengths = np.sqrt(times(saddle.J.multiply(saddle.J), saddle.scale**2))
         row = 1.0 / np.where(lengths > 0, lengths, 1.0)
     left = norm(found.rest_f * saddle.scale) + norm(found.rest_g * row)
@@ -124,10 +124,10 @@ def _left(saddle: Saddle, found: SaddleSolution, q: Vector, l: Vector) -> tuple[
 
 
 def _saddle_point(program: LinearSystem) -> Vector | None:
-    """Return the answer where the equations are [P A^T; A 0], in unit masses and rows of unit length.
+    """Return the answer to equations of the form [P A^T; A 0], solved in unit masses and rows of unit length.
 
-    There dependent rows are detected relative to each other, and not relative to the masses. None where the equations
-    have another form, or their residual is not small.
+    In these units dependent rows are detected independently of the masses. Return None if the equations have another
+    form, or if the residual is not small.
     """
     K, b = scipy.sparse.csr_array(program.K), program.b
     places = scipy.sparse.coo_array(K)
@@ -143,7 +143,7 @@ def _saddle_point(program: LinearSystem) -> Vector | None:
 
 
 def _powers(K: Any) -> tuple[Vector, Vector]:
-    """Return powers of two that bring the largest entries of rows and columns next to 1 (D. Ruiz, RAL-TR-2001-034)."""
+    """Return powers of two that scale the largest entries of rows and columns to about 1 (D. Ruiz, RAL-TR-2001-034)."""
     A = abs(K).tocsr()
     r, c = np.ones(A.shape[0]), np.ones(A.shape[1])
     for _ in range(BALANCING):
@@ -158,7 +158,7 @@ def _powers(K: Any) -> tuple[Vector, Vector]:
 
 
 def _missed(K: Any, x: Vector, b: Vector) -> float:
-    """Return the largest residual of an equation, relative to the largest right-hand side."""
+    """Return the largest residual of an equation relative to the largest entry of b."""
     return float(np.abs(K @ x - b).max(initial=0.0) / (np.abs(b).max(initial=0.0) or 1.0))
 
 

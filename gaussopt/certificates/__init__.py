@@ -1,4 +1,4 @@
-"""The distance of a candidate, from any source, to the true solution."""
+"""Certificates: proved distances of a candidate, from any source, to the true solution."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gaussopt.core.errors import NotAccepted
 from gaussopt.core.step_data import StepData
 
 ENTRIES = 250_000
-"""Most entries of a matrix up to which a sparse certificate that does not pass is computed again as a dense one."""
+"""If a sparse certificate fails, a dense certificate is computed for matrices of up to this number of entries."""
 
 SINGULAR_ENTRIES = 10_000
-"""The same for one that passes where M is singular: sparse scales do not see how rows join coordinates without mass."""
+"""The same limit if it passes but M is singular, as sparse scaling treats coordinates without mass only roughly."""
 
 
 def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Certificate:
@@ -27,8 +27,8 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
     Parameters
     ----------
     step : StepData
-    a : (n,) or None, the candidate; without one the step is only classified
-    lam : (m,) or None, reported multipliers, to be certified too
+    a : (n,) or None, the candidate; if None, the step is only classified
+    lam : (m,) or None, reported multipliers, which are certified, too
 
     Raises
     ------
@@ -63,6 +63,6 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
     limit = ENTRIES if not found.passed() else SINGULAR_ENTRIES if found.singular_mass else 0
     if step.n * max(step.n, step.m) > limit:
         return found
-    # Sparse factors of a singular M or of dependent rows are regularised, and see rank only to the size of that; where
-    # the matrices are small enough, singular values decide.
+    # If M is singular or rows are dependent, sparse factors are regularised, which limits how well they determine
+    # ranks; if the matrices are small enough, singular values decide.
     return certify_dense(replace(step, M=step.M.toarray(), J=step.J.toarray()), a, lam)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Proved errors of a candidate acceleration, and the sentence on why it does not pass."""
+"""The proved errors of a candidate acceleration, and the sentence that says why a candidate does not pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
 from gaussopt.linalg.dense import norm
 
 ROUGH = 1e3
-"""Tolerances by which forces may be off, relative to their own size, if M is singular."""
+"""Multiple of the tolerance by which forces may fail to balance, relative to their size, if M is singular."""
 
 
 @shown
@@ -30,41 +30,41 @@ class Certificate:
 
     Attributes
     ----------
-    error_bound : ||a - a*||_M, exact up to `rounding_floor`; infinite where no unique a* exists. Unit kg^(1/2) m/s^2
-    error_norm : ||a - a*||_2; the M-norm is zero in the null space of a singular M
+    error_bound : ||a - a*||_M, kg^(1/2) m/s^2, exact up to `rounding_floor`; infinite if no unique a* exists
+    error_norm : ||a - a*||_2, because the M-norm is zero in the null space of a singular M
     constraint_residual : ||J a - gamma||_2
     force_residual : float
-        ||M a + h - Q - J^T lam||_{M^-1} for the reported lam: how far the reported forces are from
-        explaining a; in the 2-norm if M is singular, for coordinates without mass relative to 1 + the size of the
-        forces. 0 if no forces were reported.
-    rounding_floor : the bound cannot be trusted below this value
+        ||M a + h - Q - J^T lam||_{M^-1}, the residual of the equations of motion with the reported lam; 0 if no forces
+        were reported. If M is singular, it is the 2-norm in coordinates of unit mass, where entries of coordinates
+        without mass are relative to 1 + the size of the forces.
+    rounding_floor : the error of `error_bound` that rounding may cause
     condition : condition number of the system that the certificate solved (NaN on the regular path)
     norm_a, norm_a_2, norm_gamma : ||a||_M, ||a||_2, ||gamma||_2, the scales of `passed`
     verdict : Status
         Verdict of the mechanics on the step itself: solved (a unique acceleration exists), infeasible,
         unbounded or acceleration_not_unique.
-    forces_unique : whether the multipliers are determined
+    forces_unique : whether the multipliers are unique
     singular_mass : bool
-    lam : (m,), multipliers that best explain a
+    lam : (m,), multipliers with the smallest residual of the equations of motion
     natural_scale : float
-        Size of the accelerations that the forces and constraints of the step call for, in the mass norm; infinite
-        where errors are so small relative to ||a||_M that it is not needed.
+        Size, in the mass norm, of the accelerations that the forces and constraints of the step cause; infinite if
+        errors are so small relative to ||a||_M that it is not needed.
     unit_error : float
-        The error in coordinates of unit mass, coordinates without mass scaled by the rows that constrain them; NaN
-        if M is regular and `error_bound` suffices, or if it is unknown.
+        The error in coordinates of unit mass, where coordinates without mass are scaled by the rows that constrain
+        them. NaN if M is regular, so that `error_bound` suffices, or if it is unknown.
     residual_share : float
-        Largest residual of a row of J a = gamma relative to its terms |J| |a| + |gamma|; NaN where the constraint
+        Largest residual of a row of J a = gamma relative to its terms |J| |a| + |gamma|; NaN if the constraint
         residual is so small that it is not needed.
     force_share : float
-        Residual of the equations of motion with the reported forces, relative to their terms; 0 if M is regular and
-        `force_residual` suffices.
+        Residual of the equations of motion with the reported forces, relative to their terms; 0 if M is regular, so
+        that `force_residual` suffices.
     independence : float
-        Sine of the smallest angle between a row of J and those before it, in the metric of M^-1, an upper bound of the
-        smallest singular value of J in unit masses and rows of unit length; if M is singular or rows are nearly
-        dependent, that singular value itself, without dependent rows. NaN if it is unknown.
+        Sine of the smallest angle between a row of J and the span of the rows before it, in the metric of M^-1. If M
+        is singular or rows are nearly dependent, it is the smallest nonzero singular value of J in unit masses and
+        rows of unit length, of which the sine is an upper bound. NaN if unknown.
     closeness : (m,) or None
-        Reciprocal square of the distance of each row of J from the span of those before it, in unit masses, with rows
-        of unit length if M is singular; None if it is unknown.
+        Reciprocal square of the distance of each row of J from the span of the rows before it, in unit masses, with
+        rows of unit length if M is singular; None if unknown.
     """
 
     error_bound: float
@@ -93,7 +93,7 @@ class Certificate:
         return About(f"the step is {self.verdict}, {unique}", (words,), list(self.to_mapping().items()))
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Tell whether the candidate is within tolerance (relative, plus the same absolute amount)."""
+        """Return whether the errors are within the tolerance, relative to 1 + the size of a."""
         accepted = self.verdict is Status.SOLVED and accepts(
             tolerance, own_tolerance=self.own_tolerance(tolerance), error_bound=self.error_bound,
             force_residual=self.force_residual, law_residual=self.laws_missed, rounding_floor=self.rounding_floor,
@@ -103,7 +103,7 @@ class Certificate:
         return bool(accepted) and math.isfinite(self.norm_a_2) and self._holds_massless(tolerance)
 
     def own_tolerance(self, tolerance: float) -> float:
-        """Return the error allowed relative to `natural_scale` + ||a||_M, the scale of the step itself."""
+        """Return the allowed error relative to the scale of the step itself, `natural_scale` + ||a||_M."""
         return math.sqrt(tolerance)
 
     @property
@@ -112,8 +112,8 @@ class Certificate:
         return 0.0
 
     def _holds_massless(self, tolerance: float) -> bool:
-        """Tell whether errors and forces are small also in coordinates without mass, which the mass norm leaves out."""
-        if self.unit_error > math.sqrt(tolerance) * (self.natural_scale + self.norm_a):  # a NaN is unknown, and passes
+        """Return whether errors and forces are small also in coordinates without mass, which the mass norm ignores."""
+        if self.unit_error > math.sqrt(tolerance) * (self.natural_scale + self.norm_a):  # NaN, if unknown, passes
             return False
         if self.force_share > ROUGH * tolerance:
             return False
@@ -122,15 +122,14 @@ class Certificate:
 
     @property
     def overflows(self) -> bool:
-        """Whether norms overflow, so that nothing can be compared with them."""
+        """Whether a norm overflows, so that errors cannot be compared with it."""
         return not (math.isfinite(self.norm_a) and math.isfinite(self.norm_gamma) and math.isfinite(self.norm_a_2))
 
     @property
     def own_error(self) -> float:
         """Largest error of acceleration, forces, massless coordinates and rounding, relative to the scale of the step.
 
-        Where all quantities are far below 1 in their units, errors must at least be small by this measure; a candidate
-        fails if the arithmetic cannot resolve its error.
+        If all quantities are far below 1 in their units, this number must be small for the candidate to pass.
         """
         largest = max(self.error_bound, self.force_residual)
         for more in (self.unit_error, self.rounding_floor):
@@ -141,7 +140,7 @@ class Certificate:
 
     @property
     def relative_error(self) -> float:
-        """error_bound / (1 + ||a||_M), what `passed` compares with the tolerance."""
+        """The ratio error_bound / (1 + ||a||_M), which `passed` compares with the tolerance."""
         return self.error_bound / (1.0 + self.norm_a)
 
     @property
@@ -150,7 +149,7 @@ class Certificate:
         return self.error_bound <= 10 * self.rounding_floor
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the entries for JSON; infinite and undefined values become null."""
+        """Return the certificate for JSON; infinite and undefined values become null."""
         numbers = finite_entries(
             self, "error_bound", "relative_error", "error_norm", "constraint_residual", "force_residual",
             "rounding_floor",
@@ -160,20 +159,20 @@ class Certificate:
 
 
 def beside(left: float, *terms: float) -> float:
-    """Return a remainder relative to the sum of the sizes of its terms."""
+    """Return the ratio of a remainder to the sum of the sizes of its terms; 0 if all terms are 0."""
     size = sum(terms)
     return left / size if size > 0.0 else 0.0
 
 
 def without_mass(gap: Vector, heavy: NDArray[np.bool_], forces: float) -> float:
-    """Return ||gap|| in unit masses; entries without mass are relative to 1 + the size of the forces on them."""
+    """Return ||gap||, where entries of coordinates without mass, those not `heavy`, are divided by 1 + `forces`."""
     return math.hypot(norm(gap[heavy]), norm(gap[~heavy]) / (1.0 + forces))
 
 
 def unmeasured(
     step: StepData, verdict: Status, forces_unique: bool, singular_mass: bool, rounding_floor: float = math.nan
 ) -> Certificate:
-    """Return the classification of a step without a candidate to measure."""
+    """Return a certificate that only classifies the step, with infinite errors, because there is no candidate."""
     inf = math.inf
     return Certificate(
         error_bound=inf, error_norm=inf, constraint_residual=inf, force_residual=inf, rounding_floor=rounding_floor,
@@ -183,7 +182,7 @@ def unmeasured(
 
 
 def explain(certificate: Certificate, tolerance: float) -> str:
-    """Return a sentence on why a candidate does not pass."""
+    """Return a sentence that says why a candidate does not pass."""
     c = certificate
     if c.verdict is not Status.SOLVED:
         return c.verdict.sentence

@@ -1,13 +1,12 @@
-"""How far a candidate acceleration is from the true one, computed from the mechanics alone.
+"""The distance of a candidate acceleration to the true acceleration, computed from the mechanics alone.
 
-For equality constraints the distance to the Gauss minimiser a* is computable without solving the problem:
-with r_c = J a - gamma, S = (J M^-1 J^T)^-1 and lam = S J M^-1 (M a - Q + h),
+For equality constraints the distance to the Gauss minimiser a* can be computed without solving the problem. With
+r_c = J a - gamma, S = (J M^-1 J^T)^-1 and lam = S J M^-1 (M a - Q + h),
 
-    ||a - a*||_M^2 = ||M a + h - Q - J^T lam||_{M^-1}^2 + r_c^T S r_c
+    ||a - a*||_M^2 = ||M a + h - Q - J^T lam||_{M^-1}^2 + r_c^T S r_c,
 
-(an M-orthogonal splitting into ker J and its complement). For singular M or dependent rows the error itself
-is e = J^+ r_c + Z (Z^T M Z)^-1 Z^T (M a + h - Q - M J^+ r_c), Z a basis of ker J.
-A constraint check alone proves nothing: a wrong formula can satisfy J a = gamma to the last digit.
+an M-orthogonal decomposition of a - a* into components in ker J and in its complement. If M is singular or rows are
+dependent, the error is e = J^+ r_c + Z (Z^T M Z)^-1 Z^T (M a + h - Q - M J^+ r_c), where Z is a basis of ker J.
 """
 
 from __future__ import annotations
@@ -45,23 +44,23 @@ from gaussopt.linalg.dense import (
 from gaussopt.linalg.saddle_point import careful_posedness, factorise, posedness
 
 TINY, LARGE = 1e-250, 1e250
-"""Squares below which the generated certificate may have lost digits by underflow, and above which it may overflow."""
+"""Squares below TINY may have lost digits by underflow in the generated certificate, and above LARGE may overflow."""
 
 FOLLOWS = 1e-9
-"""Distance of a row from the span of those before it, relative to its length, up to which it is dependent."""
+"""A row is dependent if its distance from the span of earlier rows, relative to its length, is at most this."""
 
 ROUNDED = 2.0**-44
-"""Residual of a coordinate relative to its terms up to which forces in floats explain it as well as any can."""
+"""Residual of the equation of a coordinate, relative to its terms, that counts as rounding of the forces."""
 
 LEADING = 3.0
-"""Entry of a coordinate in a row, relative to all others, beyond which it dominates the row."""
+"""Ratio of an entry to the sum of the others in its row beyond which its coordinate dominates the row."""
 
 QUIETLY = np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
-"""Suppresses warnings: numbers that overflow do not pass anyway."""
+"""Suppresses the warnings of NumPy; numbers that overflow do not pass anyway."""
 
 
 def certify_dense(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
-    """Certify a dense step without contacts as `gaussopt.certificates.certify` does; a and lam are finite or None."""
+    """Certify a dense step without contacts, see `gaussopt.certificates.certify`; a and lam are finite or None."""
     if a is None:
         posed = posedness(step)
         return unmeasured(step, posed.verdict, posed.forces_unique, posed.singular_mass)
@@ -69,14 +68,14 @@ def certify_dense(step: StepData, a: Vector | None, lam: Vector | None) -> Certi
 
 
 def about_rows(step: StepData) -> Certificate:
-    """Return a certificate of a dense step without a candidate, for its findings on the rows; errors are not scaled."""
+    """Return the certificate of a dense step for the candidate a = 0, which is used for its properties of the rows."""
     a = np.zeros(step.n)
     found = None if step.arithmetic is None else certify_generated(step, a, None)
     return found or _regular(step, a, None) or _careful(step, a, None)
 
 
 def with_own_scales(step: StepData, a: Vector, found: Certificate) -> Certificate:
-    """Add the scales of the step itself, unless its errors are so small that these do not matter."""
+    """Return `found` with the scales of the step itself, unless the errors are so small that these do not matter."""
     c = found
     if c.verdict is not Status.SOLVED:
         return c
@@ -95,26 +94,26 @@ def with_own_scales(step: StepData, a: Vector, found: Certificate) -> Certificat
 
 @QUIETLY
 def _natural_scale(step: StepData) -> float:
-    """Estimate ||M^-1 (Q - h)||_M plus the norm of the least a with J a = gamma, including massless coordinates."""
+    """Estimate ||M^-1 (Q - h)||_M plus the norm of the smallest a with J a = gamma, in scaled coordinates."""
     d, _ = equilibrate(step.M, step.J)
     return norm(step.force * d) + norm(nearest(step.M, step.J, step.gamma)[0] / d)
 
 
 def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
-    """Certify the regular case by generated straight-line code, about six times faster; None if a pivot fails."""
+    """Certify the regular case by generated straight-line code, which is six times faster; None if a pivot fails."""
     assert step.arithmetic is not None
     evaluation, flat = step.arithmetic
     found = evaluation.certificate(flat, a, lam, step.m)
     if found is None:
         return None
     out, best, inverse = found
-    # Squares of numbers above 1e125 or below 1e-125 overflow or underflow; the other path scales them.
+    # Squares of numbers above 1e125 or below 1e-125 may overflow or underflow; the other functions scale them.
     if not sum(out) < LARGE:
         return None
     vanishing = abs(out[5]) < TINY and (abs(out[4]) < TINY or abs(out[0]) < TINY)
     if vanishing and (a.any() or step.gamma.any() or step.force.any()):
         return None
-    # Sums of squares; abs, because rounding may leave a zero slightly negative.
+    # The entries of out are sums of squares; rounding may make a zero slightly negative.
     return Certificate(
         error_bound=sqrt(abs(out[0])), error_norm=sqrt(abs(out[1])), constraint_residual=sqrt(out[2]),
         force_residual=sqrt(abs(out[3])), rounding_floor=EPS * sqrt(abs(out[4])), condition=math.nan,
@@ -136,7 +135,7 @@ def _regular(step: StepData, a: Vector, lam: Vector | None) -> Certificate | Non
     u = solve_lower(L, Ma - f)
     best = solve_lower_transposed(C, solve_lower(C, B.T @ u))
     kernel = u - B @ best
-    # Once more: the normal equations alone leave a part of range B in the kernel component.
+    # Refine once: rounding in the normal equations leaves a component in the range of B.
     correction = solve_lower_transposed(C, solve_lower(C, B.T @ kernel))
     best, kernel = best + correction, kernel - B @ correction
     r_c = J @ a - gamma
@@ -145,7 +144,7 @@ def _regular(step: StepData, a: Vector, lam: Vector | None) -> Certificate | Non
     size_r = np.abs(M) @ np.abs(a) + np.abs(f) + np.abs(J.T) @ np.abs(best)
     size_c = np.abs(J) @ np.abs(a) + np.abs(gamma)
     floor = EPS * math.hypot(norm(np.abs(invert_lower(L)) @ size_r), norm(np.abs(invert_lower(C)) @ size_c))
-    # The error vector itself: M^-1/2 times its two orthogonal parts.
+    # The error vector itself: L^-T times the sum of its two orthogonal components.
     error = solve_lower_transposed(L, kernel + B @ solve_lower_transposed(C, s))
     return Certificate(
         error_bound=math.hypot(norm(kernel), norm(s)), error_norm=norm(error), constraint_residual=norm(r_c),
@@ -158,7 +157,7 @@ def _regular(step: StepData, a: Vector, lam: Vector | None) -> Certificate | Non
 
 @QUIETLY
 def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
-    """Certify with singular M or dependent rows: ranks first, then the exact error."""
+    """Certify if M is singular or rows are dependent: determine ranks, then compute the exact error."""
     posed = careful_posedness(step)
     data, forces_unique, singular = posed.space, posed.forces_unique, posed.singular_mass
     if posed.verdict is not Status.SOLVED or data is None:
@@ -171,7 +170,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     r_c = Jd @ ad - gd
     particular = Jp @ r_c
     residual = Md @ ad - fd
-    # Constraint forces are subtracted before the projection on the null space, whose basis is not exact.
+    # Constraint forces are subtracted before the projection onto the null space, because its basis has rounding errors.
     along = residual - Md @ particular
     held = Jp.T @ along
     along = along - Jd.T @ held
@@ -179,18 +178,18 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     best = (Jp.T @ (residual - Md @ ed)) * row  # multipliers of the true acceleration
     reported, share = (0.0, 0.0) if lam is None else _explained(step, lam, ad, residual, data, singular)
     condition = float(values[-1] / values[0]) if len(values) else 1.0
-    # The error in the mass norm that rounding errors of the residuals may cause. The basis of the null space is less
-    # accurate the more nearly dependent the rows are, and lets a corresponding part of the other forces through.
+    # The floor is the error, in the mass norm, that rounding errors of the residuals may cause. The more nearly
+    # dependent the rows are, the less accurate is the basis of the null space, and the larger the error `through` it.
     size_a, size_J = np.abs(ad), np.abs(Jd)
     size_f = np.abs(Md) @ (size_a + np.abs(particular)) + np.abs(fd) + size_J.T @ np.abs(held)
     size_c = size_J @ size_a + np.abs(gd)
-    answers = (Z / np.sqrt(values)).T  # maps forces to accelerations, measured in the mass norm
-    called = Jp - answers.T @ (answers @ (Md @ Jp))  # accelerations that the rows require
+    answers = (Z / np.sqrt(values)).T  # maps forces to accelerations in coordinates whose 2-norm is the mass norm
+    called = Jp - answers.T @ (answers @ (Md @ Jp))  # maps g to the accelerations that the rows require
     lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", called, Md @ called), 0.0))
     through = step.n * space.condition * resistance(values) * norm(along)
     floor = EPS * (through + norm(np.abs(answers) @ size_f) + float(lengths @ size_c))
     error = mass_norm(ed, Md @ ed)
-    # Along directions with hardly any mass the terms of the mass norm of the error nearly cancel.
+    # Along directions with hardly any mass, the terms of the mass norm nearly cancel.
     floor += cancelled(ed, Md, error) if singular else 0.0
     condition *= space.condition
     seen, least = _without_mass(step, d, space) if singular else (step.J * d, space.least)
@@ -206,28 +205,28 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
 def _explained(
     step: StepData, lam: Vector, ad: Vector, residual: Vector, data: Balanced, singular: bool
 ) -> tuple[float, float]:
-    """Return the residual of the equations of motion with `lam`; if M is singular also relative to their terms."""
+    """Return the residual of the equations of motion with `lam`, and, if M is singular, its ratio to their terms."""
     if not math.isfinite(float(lam.sum())):
         return math.inf, 0.0
     Md, fd, d = data.M, data.f, data.d
     wide = d * (step.J.T.astype(np.longdouble) @ lam)
     pull, gap = np.asarray(wide, dtype=float), np.asarray(residual - wide, dtype=float)
-    # Multipliers of dependent rows may be large and cancel: their rounding is an unexplained force.
+    # Multipliers of dependent rows may be large and cancel: the rounding error of their sum counts as a residual.
     gap = gap + np.copysign(WIDE_EPS * d * (np.abs(step.J).T @ np.abs(lam)), gap)
     if not singular:
         L = cholesky(Md)
         return norm(gap) if L is None else norm(solve_lower(L, gap)), 0.0
-    # Rounding errors of the accelerations that the rows require are inertia forces that no multiplier can explain,
-    # and if no force acts at all, the multipliers are such rounding errors.
+    # A residual counts as zero if rounding errors of the accelerations that the rows require can cause it as inertia
+    # forces; if no force acts at all, the multipliers consist of such rounding errors.
     called = data.space.pinv @ data.g
     size_M, left, forces, reactions = np.abs(Md), norm(gap), norm(fd), norm(pull)
     inertia = size_M @ np.abs(called) if forces else called
     if not left > 8 * step.n * EPS * norm(inertia):
         left = 0.0
-    # All terms of M a, which may vanish although they do not, and all forces.
+    # The share is relative to all terms of M a, even if their sum vanishes, and to all forces.
     terms, own = size_M @ np.abs(ad), Md.diagonal()
     share = beside(left, norm(terms), forces, reactions)
-    # Nearly massless coordinates are scaled by the rows, too: beyond rounding each is measured by its own mass.
+    # Nearly massless coordinates are scaled by the rows, too; residuals beyond rounding are divided by sqrt(mass).
     most = norm(terms) + forces + reactions
     beyond = np.abs(gap) > np.maximum(ROUNDED * (terms + np.abs(fd) + np.abs(pull)), 8 * step.n * EPS * most)
     gap = gap / np.sqrt(np.where((own > 0) & beyond, own, 1.0))
@@ -235,9 +234,9 @@ def _explained(
 
 
 def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, float]:
-    """Return the rows, scaled for comparison to unit length if M is singular, and their smallest singular value.
+    """Return the rows of a step with singular M, scaled to unit length, and their smallest nonzero singular value.
 
-    In units of mass a coordinate with hardly any mass of its own would dominate all rows, which then look alike.
+    In units of mass, a coordinate with hardly any mass of its own would dominate all rows and make them nearly equal.
     """
     seen = without_own_mass(step.M, np.abs(step.J), d, LEADING)
     rows = step.J * seen
@@ -251,7 +250,7 @@ def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, f
 def _closeness(J: Matrix) -> Vector:
     """Return reciprocal squares of the distances of rows from the span of earlier rows, (m,); infinite if dependent.
 
-    The remainder of a dependent row is only rounding error, so that the row is left out of the span for later rows.
+    A dependent row is left out of the span for later rows, because its remainder is only rounding error.
     """
     lengths, rows = np.linalg.norm(J, axis=1), np.arange(len(J))
     found = np.full(len(J), np.inf)

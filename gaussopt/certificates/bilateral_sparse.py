@@ -1,17 +1,17 @@
-"""The certificate of a sparse step: the exact error of a candidate in time and memory that grow like N.
+"""The certificate of a sparse step: the exact error of a candidate, in time and memory of O(N).
 
 With r = M a + h - Q and r_c = J a - gamma, the error e = a - a* and the multipliers lam of a* satisfy
 
     M e + J^T lam = r,     J e = r_c
 
-(subtract M a* + h - Q = J^T lam, J a* = gamma). The system is factorised here anew, whatever the solver did, and the
-solution refined until these equations, formed by plain products with M and J, are met: the factors decide only
-how fast. The stated floor is the effect of rounding in r and r_c on e: |L^-1| times the sizes of the terms for the
-forces, and for the constraints the worst combination of signs that a few steps of a convex ascent find.
+(subtract M a* + h - Q = J^T lam, J a* = gamma). The system is factorised anew, independently of the solver, and the
+solution is refined until these equations, evaluated by products with M and J, hold: the factors only influence the
+speed. The rounding floor is the effect of rounding in r and r_c on e. For the forces it is |L^-1| times the sizes of
+the terms; for the constraints it is the largest effect over all signs that a few steps of a convex ascent find.
 
-If the regularised system is needed, the residual of refinement is itself a proof: w with J^T w = 0 and
-w . gamma != 0 proves that the rows contradict each other, and w with M w = 0, J w = 0 that the direction w has no mass
-and no constraint. If neither is proved, the floor is infinite and no answer passes.
+If the regularised system is needed, the residual of refinement leads to a proof: w with J^T w = 0 and w . gamma != 0
+proves that the rows contradict each other, and w with M w = 0 and J w = 0 that the direction w has neither mass nor
+constraint. If neither is proved and refinement fails, the floor is infinite and no answer passes.
 
 References
 ----------
@@ -39,26 +39,26 @@ from gaussopt.linalg.redundancy import CONTRADICTION, least_contradiction, size_
 from gaussopt.linalg.sparse_saddle_point import Saddle, SaddleSolution
 
 ENOUGH = 1e-8
-"""Relative accuracy of the error; its multipliers have some digits less."""
+"""Relative accuracy to which the error e is computed; its multipliers have fewer correct digits."""
 
 LEFT = 1e-6
-"""Share of a right-hand side that must remain after refinement for the matrix to be tested for singularity."""
+"""Share of a right-hand side that must remain after refinement before a proof of singularity is tried."""
 
 PROOF = 1e-13
-"""Size of M w, J w and J^T w, relative to w, that counts as zero in unit masses and rows of unit length."""
+"""M w, J w and J^T w count as zero up to this size relative to w, in unit masses and rows of unit length."""
 
 IDLE = 10.0
-"""Multiple of w . J a, which is rounding error if the rows depend on each other, that is no contradiction."""
+"""Multiple of |J^T w| |a| by which w . gamma must exceed zero to be a contradiction."""
 
 SLOWEST = 0.999
-"""Largest rate of convergence of refinement that the estimate of the remaining error assumes."""
+"""Largest ratio of successive corrections that the estimate of the remaining error assumes."""
 
 ASCENTS = 1
-"""Steps of the search for the worst signs. On chains of 10^5 links a second one adds 0.2 %."""
+"""Number of steps of the search for the worst signs. On chains of 10^5 links a second step adds 0.2 %."""
 
 
 class _Workspace(threading.local):
-    """The factors of the last certificate: their symbolic analysis is reused, their numbers are not."""
+    """The factors of the last certificate, whose symbolic analysis is reused."""
 
     last: Saddle | None = None
 
@@ -67,7 +67,7 @@ _WORKSPACE = _Workspace()
 
 
 def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
-    """Certify a sparse step without contacts as `gaussopt.certificates.certify` does; a and lam are finite or None."""
+    """Certify a sparse step without contacts, see `gaussopt.certificates.certify`; a and lam are finite or None."""
     M, J = parts(step)
     _WORKSPACE.last, saddle = None, Saddle.of(M, J, _WORKSPACE.last)
     if saddle is None:  # nothing is known of the step: no answer passes
@@ -83,14 +83,14 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     residual, r_c = Ma - f, times(J, a) - step.gamma
     found = saddle.solve(residual, r_c, ENOUGH)
     e, best = found.x, -found.y
-    # Row residuals that refinement leaves are an error, too: the smallest motion along the directions of the rows.
+    # Residuals of rows that refinement leaves are converted to an acceleration along the rows and added to the error.
     unmet = 0.0 * a if saddle.regular else times(J.T, found.rest_g * saddle.row**2) * saddle.scale
     size_a = times(abs(M), np.abs(a))
     size_f = size_a + np.abs(f) + times(abs(J).T, np.abs(best))
     size_c = times(abs(J), np.abs(a)) + np.abs(step.gamma)
     forces = norm(saddle.whiten_sizes(size_f)) if saddle.definite else _worst(saddle, size_f, 0.0 * size_c)
     constraints = _worst_rows(saddle, size_c) if saddle.regular else _worst(saddle, 0.0 * size_f, size_c)
-    # The ascent may miss the worst signs; rounding of a itself counts in any case.
+    # The ascent may miss the worst signs, so the floor is at least the rounding error of a itself.
     floor = EPS * max(math.hypot(forces, constraints), math.sqrt(float(np.abs(a) @ size_a)))
     floor += _unsolved(saddle, found)
     if not resolved or not _met(saddle, found, size_f, size_c):
@@ -100,13 +100,13 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
         finite = math.isfinite(float(lam.sum()))
         pull = times(J.T, lam)
         gap = residual - pull
-        if not saddle.regular:  # multipliers of dependent rows that cancel: their rounding is a force
+        if not saddle.regular:  # multipliers of dependent rows may cancel: the rounding error of their sum is added
             gap = np.asarray(residual - J.T.astype(np.longdouble) @ lam, dtype=float)
             gap = gap + np.copysign(WIDE_EPS * times(abs(J).T, np.abs(lam)), gap)
         reported = norm(saddle.whiten(gap)) if finite else math.inf
         if finite and not saddle.definite:
             gap, *sizes = (gap * saddle.scale, *(norm(x * saddle.scale) for x in (Ma, f, pull)))
-            # If no force acts at all, the multipliers are rounding errors of the accelerations that the rows require.
+            # If no force acts at all, the multipliers are only rounding errors of inertia forces.
             none = not f.any() and norm(gap) <= 8 * step.n * EPS * norm(a / saddle.scale)
             share = 0.0 if none else beside(norm(gap), *sizes)
             reported = without_mass(gap, np.asarray(M.diagonal()) > 0, sum(sizes))
@@ -127,11 +127,10 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
 
 
 def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
-    """Estimate the largest mass norm of solutions for right-hand sides of these sizes and any signs.
+    """Estimate the largest mass norm of the solution x over right-hand sides of these sizes and any signs.
 
-    The square of the norm is a convex function of the right-hand side, half its gradient is the solution for (M x, 0),
-    and the next signs are those of the gradient. If rows are dependent, y itself is mostly a combination of rows that
-    vanishes, and has no effect.
+    The square of the norm is a convex function of the right-hand side, and half its gradient is the solution for
+    (M x, 0). The ascent sets the signs of the right-hand side to those of the gradient.
     """
     s, t = (np.copysign(size, np.cos(1.7 * np.arange(len(size)))) for size in (size_f, size_c))
     largest = 0.0
@@ -146,7 +145,7 @@ def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
 
 
 def _worst_rows(saddle: Saddle, size: Vector) -> float:
-    """Return `_worst` for constraints alone: the square is t . S^-1 t."""
+    """Estimate `_worst` for constraints alone, where the square of the norm is t . S^-1 t."""
     t = np.copysign(size, np.cos(1.7 * np.arange(len(size))))
     largest = 0.0
     for _ in range(ASCENTS + 1 if len(t) else 0):
@@ -157,7 +156,7 @@ def _worst_rows(saddle: Saddle, size: Vector) -> float:
 
 
 def _met(saddle: Saddle, found: SaddleSolution, size_f: Vector, size_c: Vector) -> bool:
-    """Tell whether the equations of the error hold to rounding, so that the error is right."""
+    """Return whether the equations of the error e hold to rounding, so that e is right."""
     if saddle.regular:
         return math.isfinite(float(found.x.sum()))
     left = norm(found.rest_f * saddle.scale) + norm(found.rest_g * saddle.row)
@@ -166,9 +165,9 @@ def _met(saddle: Saddle, found: SaddleSolution, size_f: Vector, size_c: Vector) 
 
 
 def _unsolved(saddle: Saddle, found: SaddleSolution) -> float:
-    """Estimate the mass norm of the missing correction from the rate of two more passes; 0 if M is eliminated.
+    """Estimate the mass norm of the remaining error by extrapolating two more corrections; 0 if M is eliminated.
 
-    Nearly dependent rows turn residuals at rounding level into accelerations larger by 1 / (their singular value).
+    If rows are nearly dependent, residuals at rounding level cause errors larger by 1 / (the singular value).
     """
     if saddle.regular:
         return 0.0
@@ -182,7 +181,7 @@ def _unsolved(saddle: Saddle, found: SaddleSolution) -> float:
 
 
 def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
-    """Return the verdict on the step, whether its forces are unique, and whether that is proved."""
+    """Return the verdict on the step, whether its forces are unique, and whether both are proved."""
     d, row = saddle.scale, saddle.row
     f, gamma = step.force, step.gamma
     rng = np.random.default_rng(0)
@@ -190,15 +189,15 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     found = saddle.solve(f, gamma, EPS)
     limit, most = least_contradiction(step, row, d), EVALUATED * size_in_units(step, row, d)
     left_g, left_f = norm(found.rest_g * row), norm(found.rest_f * d)
-    # If accelerations or forces grow without bound, their rounding leaves residuals in consistent equations: the only
-    # proofs are a dependency of rows that gamma contradicts, and a free direction along which a force acts.
+    # Very large accelerations or forces leave residuals by rounding even in consistent equations. So only a dependency
+    # of rows that gamma contradicts, or a free direction along which a force acts, is accepted as a proof.
     if _contradicted(saddle, step, found):
         return Status.INFEASIBLE, False, True
     if max(left_f, left_g) > limit and _unheld(saddle, f, f, limit):
         return Status.UNBOUNDED, not _idle_rows(saddle, probe_g / row), True
     if max(left_g, left_f) > most:
         return Status.SOLVED, False, False
-    # There is no residual, but the answer may not be unique, or have no correct digits: try arbitrary data.
+    # The residual is zero, but the answer may not be unique, or have no correct digits: solve for random data.
     probe = saddle.solve(probe_f / d, probe_g / row, EPS)
     if norm(probe.rest_f * d) > LEFT * norm(probe_f):
         if _unheld(saddle, probe.rest_f):
@@ -210,15 +209,15 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
 
 
 def _idle_rows(saddle: Saddle, g: Vector) -> bool:
-    """Tell whether g leads to a dependency of the rows, J^T w = 0 to rounding."""
+    """Return whether the component w of g outside the range of J is a dependency of the rows: J^T w = 0 to rounding."""
     w = saddle.left_null(g)
     return norm(times(saddle.J.T, w * saddle.row) * saddle.scale) <= PROOF * norm(w)
 
 
 def _contradicted(saddle: Saddle, step: StepData, found: SaddleSolution) -> bool:
-    """Tell whether the residual of the rows leads to a dependency that gamma contradicts.
+    """Return whether the residual of the rows leads to a dependency w that gamma contradicts.
 
-    What counts as rounding is a share of the terms of w . gamma, not of all of gamma: other rows may be in other units.
+    Rounding is estimated from the terms of w . gamma, not from the size of gamma, because rows may differ in units.
     """
     w, g = saddle.left_null(found.rest_g), step.gamma * saddle.row
     idle = norm(times(saddle.J.T, w * saddle.row) * saddle.scale)
@@ -228,7 +227,7 @@ def _contradicted(saddle: Saddle, step: StepData, found: SaddleSolution) -> bool
 
 
 def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float = 0.0) -> bool:
-    """Tell whether f leads to a w with M w = 0 and J w = 0 along which `force`, if given, acts."""
+    """Return whether f leads to a direction w with M w = 0 and J w = 0, along which `force`, if given, acts."""
     w = saddle.null(f)
     way = w * saddle.scale
     resisted = math.hypot(norm(times(saddle.M, way) * saddle.scale), norm(times(saddle.J, way) * saddle.row))

@@ -1,9 +1,9 @@
-"""The distance of impulses, from any source, to a solution of contacts with friction cones.
+"""The distance of impulses, from any source, to a solution of a contact problem with friction cones.
 
-The residual is the natural map in units of velocity, e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i with
-rho_i = 3 / tr W_ii, relative to |q|. It is never divided by |r|, which would pass impulses that diverge if there is no
-solution, and does not use rho = 1, which would add impulses to velocities. `cone_bounds` derives bounds of the distance
-from it; `cone_existence` tells whether there is a solution.
+The residual is the natural map in the unit of velocity, e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i with
+rho_i = 3 / tr W_ii, relative to |q|. It is not divided by |r|, because impulses that diverge, when there is no
+solution, would then pass; and rho_i = 1 would mix the units of impulses and velocities. `cone_bounds` derives bounds of
+the distance from it; `cone_existence` examines whether a solution exists.
 """
 
 from __future__ import annotations
@@ -29,54 +29,54 @@ from gaussopt.linalg.cones import DENSE_ROWS, project, residual, rounding, rows_
 from gaussopt.linalg.dense import largest
 
 CERTIFIED = 1e-12
-"""Largest natural map relative to |q|, in addition to its floor, of each of several solutions."""
+"""Largest residual, and largest rounding error, relative to |q|, of impulses that count as one of several solutions."""
 
 APART = 1e-4
 """Distance of two certified velocities, relative to |q|, beyond which they are different solutions."""
 
 ROUGH = 100.0
-"""Largest violation of cones and law, in tolerances; the sizes they are relative to are those of all contacts."""
+"""Largest violation of cones and law, as a multiple of the tolerance; relative to the sizes of all contacts."""
 
 PROOF_RATE = 4e-10
-"""Seconds of processor time, over n^3, that the cheapest proof takes: an eigenvalue and an inverse of n rows."""
+"""Processor time of the cheapest proof, s, divided by n^3: eigenvalues and an inverse of an n by n matrix."""
 
 PROOF_TIMES, PROOF_LEAST, SEARCH_LEAST = 10.0, 0.1, 0.5
-"""Multiple of the time of a solve, and seconds, up to which proofs are not left out; least seconds of their search."""
+"""Proofs are left out beyond PROOF_TIMES the time of the solve and PROOF_LEAST s; a search may take SEARCH_LEAST s."""
 
 ENTRIES = (
     "residual", "floor", "error_bound", "impulse_error_bound", "bound_from", "modulus", "velocity_unique",
     "impulses_unique", "existence_margin", "farkas_ray", "no_solution", "cone_violation", "dual_violation",
     "complementarity", "asymmetry", "proof_seconds",
 )  # fmt: skip
-"""Entries of a certificate for JSON; solutions are kept apart."""
+"""Names of the entries of a certificate for JSON; the solutions are not among them."""
 
 
 @shown
 class ConeCertificate(ProgramCertificate):
     """Proved properties of impulses r.
 
-    All that decides a status is computed at once: the residual, its floor, several solutions, and, if r does not pass,
-    the existence of solutions. The rest, which takes longer, is computed when it is read.
+    The data that determine the status are computed at once: the residual, its floor, several solutions, and, if r does
+    not pass, the existence of solutions. The other data, which take longer, are computed when they are read.
 
     Attributes
     ----------
-    residual : natural map relative to |q|, in m/s where q = 0
+    residual : norm of the natural map relative to |q|; in m/s if q = 0
     floor : the residual that rounding alone may cause
     error_bound : |u - u*|, m/s, to the nearest solution; None if nothing is proved
     impulse_error_bound : |r - r*|, N s, to the same solution; None if nothing is proved
-    bound_from : "monotone", "newton-kantorovich", "none" or "skipped", see `limit_proofs`
-    modulus : of monotonicity, dimensionless; existence and uniqueness are proved where it is positive
-    velocity_unique, impulses_unique : True if this is proved, False if refuted, None if undecided
+    bound_from : the proof of the bounds: "monotone", "newton-kantorovich", "none" or "skipped", see `limit_proofs`
+    modulus : modulus of monotonicity, dimensionless; if it is positive, existence and uniqueness are proved
+    velocity_unique, impulses_unique : True if proved, False if refuted, None if undecided
     existence_margin : t*, see `cone_existence`; None if it was not computed
-    farkas_ray : normal impulses that prove contradiction, (k,), or None
-    no_solution : whether all modes were visited and none is possible
-    solutions : impulses of certified solutions with different velocities, at least two or none
-    cone_violation : how far r is outside K, relative to R, see `violations`
-    dual_violation : how far u~ is outside K*, relative to the largest entry of q
-    complementarity : distance of r_i / R and u~_i / |q| from a pair that satisfies the law, the largest of all contacts
+    farkas_ray : normal impulses, (k,), that prove that the problem is contradictory, or None
+    no_solution : whether all modes of a single contact were examined and none is possible
+    solutions : impulses of certified solutions with different velocities; at least two, or none
+    cone_violation : largest distance of r_i from K, relative to R, see `violations`
+    dual_violation : largest distance of u~_i from K*, relative to the largest entry of q
+    complementarity : largest distance of a pair (r_i / R, u~_i / |q|) from the law
     asymmetry : relative asymmetry of W
-    proof_seconds : processor time of modulus and bounds up to now; the certificate of a solve leaves them out, and
-        uniqueness with them, where they take much longer than the solve
+    proof_seconds : processor time of modulus and bounds so far, s; if they take much longer than a solve, the
+        certificate of this solve leaves them out, and uniqueness with them
     """
 
     def __init__(
@@ -98,10 +98,10 @@ class ConeCertificate(ProgramCertificate):
         self.no_solution = one is not None and one.complete and not one.solutions
 
     def limit_proofs(self, solving: float) -> str:
-        """Leave modulus and bounds out where they take much longer than the solve of so many seconds, and say so.
+        """Leave out modulus and bounds if they take much longer than a solve of `solving` s; return a sentence on it.
 
-        They are left out where the least estimate of their time is above PROOF_TIMES the solve, and above PROOF_LEAST;
-        the search for a modulus ends at the same multiple, and not before SEARCH_LEAST.
+        They are left out if a lower estimate of their time exceeds PROOF_TIMES * `solving` and PROOF_LEAST. The search
+        for a modulus ends after PROOF_TIMES * `solving`, but not before SEARCH_LEAST.
         """
         needed = PROOF_RATE * float(self._problem.n) ** 3
         self._skipped = needed > max(PROOF_LEAST, PROOF_TIMES * solving)
@@ -122,7 +122,7 @@ class ConeCertificate(ProgramCertificate):
 
     @cached_property
     def modulus(self) -> float:
-        """Modulus of monotonicity, -inf where it is left out."""
+        """Modulus of monotonicity; -inf if it is left out."""
         if self._skipped:
             return -np.inf
         begin = process_time()
@@ -132,7 +132,7 @@ class ConeCertificate(ProgramCertificate):
 
     @cached_property
     def _bound(self) -> Bound | None:
-        """The smaller of the proved bounds: if the solution is unique, both are distances to it."""
+        """The smaller of the proved bounds, or None; if the solution is unique, both bound the distance to it."""
         if self._r is None or self._skipped:
             return None
         modulus, begin = self.modulus, process_time()
@@ -143,17 +143,17 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def error_bound(self) -> float | None:
-        """|u - u*|, m/s."""
+        """Bound on |u - u*|, m/s."""
         return None if self._bound is None else self._bound.velocity
 
     @property
     def impulse_error_bound(self) -> float | None:
-        """|r - r*|, N s."""
+        """Bound on |r - r*|, N s."""
         return None if self._bound is None else self._bound.impulse
 
     @property
     def bound_from(self) -> str:
-        """The proof that the bounds come from; "none" if they prove nothing, "skipped" if they are left out."""
+        """The proof of the bounds; "none" if nothing is proved, "skipped" if proofs are left out."""
         return "skipped" if self._skipped else "none" if self._bound is None else self._bound.source
 
     @cached_property
@@ -178,27 +178,27 @@ class ConeCertificate(ProgramCertificate):
 
     @property
     def cone_violation(self) -> float:
-        """How far r is outside K."""
+        """Relative distance of r from K, see `violations`."""
         return self._violations[0]
 
     @property
     def dual_violation(self) -> float:
-        """How far u~ is outside K*."""
+        """Relative distance of u~ from K*, see `violations`."""
         return self._violations[1]
 
     @property
     def complementarity(self) -> float:
-        """How far impulses and velocities are from the law, each in its own size."""
+        """Relative distance of impulses and velocities from the law, see `violations`."""
         return self._violations[2]
 
     @property
     def asymmetry(self) -> float:
-        """Asymmetry of W."""
+        """Relative asymmetry of W."""
         return self._problem.asymmetry
 
     @cached_property
     def measures(self) -> Measures:
-        """The natural map and its rounding error; the violations count apart, and must be small, too."""
+        """The residual, its rounding error, and the largest violation divided by ROUGH, as the numbers to be judged."""
         return Measures(True, self.residual, max(self._violations) / ROUGH, self.floor)
 
     def to_mapping(self) -> Mapping[str, Any]:
@@ -207,7 +207,7 @@ class ConeCertificate(ProgramCertificate):
 
 
 class _Entries(Mapping[str, Any]):
-    """The entries of a certificate as JSON takes them."""
+    """The entries of a certificate, converted for JSON when they are read."""
 
     def __init__(self, certificate: ConeCertificate) -> None:
         self._certificate = certificate
@@ -235,12 +235,12 @@ def certify_cone(
     ----------
     r : (3 k,) or None
     others : impulses that may be other solutions
-    existence : whether to compute the margin of existence and a ray; None: only if r does not pass
-    tolerance : on the natural map relative to |q|, within which r passes
+    existence : whether to compute the existence margin and a Farkas ray; None: only if r does not pass
+    tolerance : tolerance within which r passes, relative to |q|
 
     Examples
     --------
-    A block of 1 kg at rest on the ground, stopped by its weight over 10 ms: it sticks.
+    A block of 1 kg rests on the ground; over a step of 10 ms the impulse of the contact balances its weight.
 
     >>> import gaussopt as go
     >>> import numpy as np
@@ -254,7 +254,7 @@ def certify_cone(
 
 
 def _distinct(problem: ConeComplementarity, candidates: Sequence[Vector]) -> tuple[Vector, ...]:
-    """Return certified candidates whose velocities differ."""
+    """Return the candidates that are certified solutions with different velocities."""
     size = velocity_size(problem)
     found: list[Vector] = []
     for r in candidates:
@@ -283,11 +283,11 @@ def _uniqueness(
 
 
 def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, float, float]:
-    """Return how far r is outside K, u~ outside K*, and both from the law; all relative.
+    """Return the relative distances of r from K, of u~ from K*, and of both from the law.
 
-    The last is the natural map with r in units of R and u~ in units of |q|, the same for all contacts: rho_i of the
-    residual lets an impulse pass where its own block of W is nearly zero. R is the largest entry of r, and at least
-    that of q over that of W: where r should be zero, its own size is that of rounding errors.
+    The last is the natural map of r / R and u~ / |q|, with the same scales for all contacts; the residual, with rho_i,
+    is insensitive to impulses whose block W_ii is nearly zero. R is the largest entry of r, but at least that of q
+    divided by that of W, because r may consist of rounding errors. |q| is the largest entry of q.
     """
     if r is None:
         return np.inf, np.inf, np.inf
@@ -298,12 +298,12 @@ def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, f
     free = largest(problem.q) or 1.0
     size = max(largest(r), free / (largest_entry(problem.W) or 1.0))
     x = r / size - u / free
-    # u~ itself where r - u~ lies in the cone, without the rounding of the difference.
+    # Where r - u~ is in the cone, this is u~ itself, without rounding errors of the difference.
     off = rows_of(u / free + (x - project(x, problem.mu)))
     return largest(np.maximum(outside, 0.0)) / size, largest(below) / free, largest(np.linalg.norm(off, axis=1))
 
 
 def velocity_range(problem: ConeComplementarity, solutions: Sequence[Vector]) -> Matrix:
-    """Return the smallest and largest of every velocity over several solutions, (3 k, 2)."""
+    """Return the smallest and largest value of each entry of u over several solutions, (3 k, 2)."""
     u = np.array([problem.u(r) for r in solutions])
     return np.column_stack((u.min(axis=0), u.max(axis=0)))

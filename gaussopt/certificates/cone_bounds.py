@@ -1,15 +1,15 @@
-"""Proved distances of an impulse from a solution of contacts with friction cones.
+"""Proved bounds of the distance of impulses to a solution of a contact problem with friction cones.
 
-In r^ = r / s and u^ = s u, s_i^2 = rho_i = 3 / tr W_ii, which keep every cone, the operator is W^ = S W S.
+In scaled variables r^ = r / s, u^ = s u, s_i^2 = rho_i = 3 / tr W_ii, the cones are unchanged and W becomes W^ = S W S.
 
-Globally: with the modulus c of `cone.monotonicity`, if c > 0,
+The global bound needs a modulus c > 0 of `cone.monotonicity`; e^ is the natural map in these variables:
 
-    |r^ - r^*| <= (1 + L) / c |e^|,    L = |W^|_2 + max(mu) |W^_T|_2,    e^ the natural map over s.
+    |r^ - r^*| <= (1 + L) / c |e^|,    L = |W^|_2 + max(mu) |W^_T|_2.
 
-Locally: with every contact in its mode (open r = 0; stick u = 0; slip u_N = 0, r_T x u_T = 0, |r_T|^2 = mu^2 r_N^2) the
-law is a quadratic system F(r^) = 0. Kantorovich: if beta = |J^-1|, eta = |J^-1 F|, J changes by at most kappa times the
-distance and h = beta kappa eta <= 1/2, a root lies within 2 eta; it solves the problem if no sign can change over that
-distance.
+For the local bound every contact is in a fixed mode (open: r = 0; stick: u = 0; slip: u_N = 0, r_T x u_T = 0 and
+|r_T|^2 = mu^2 r_N^2), so that the law is a quadratic system F(r^) = 0 with Jacobian J. Let beta = |J^-1|,
+eta = |J^-1 F|, and kappa a Lipschitz constant of J. By Kantorovich's theorem, if beta kappa eta <= 1/2, a root lies
+within 2 eta. It solves the problem if no inequality of the modes can be violated within that distance.
 References: L. V. Kantorovich, "Functional analysis and applied mathematics", 1948; J.-S. Pang, "Error bounds in
 mathematical programming", Math. Prog. 79, 1997.
 """
@@ -26,11 +26,11 @@ from gaussopt.linalg.cones import DENSE_ROWS, dense, natural_map, rows_of, scale
 from gaussopt.linalg.dense import EPS
 
 EXACT_NORM = 300
-"""Maximum number of rows for which the 2-norm is computed; for more the Frobenius norm bounds it."""
+"""Maximum number of rows for which the 2-norm is computed; larger matrices are bounded by the Frobenius norm."""
 
 
 class Bound(NamedTuple):
-    """|u - u*| in m/s and |r - r*| in N s, Euclidean norms over all rows, and their proof."""
+    """Bounds on |u - u*|, m/s, and |r - r*|, N s, in Euclidean norms over all rows, and the name of their proof."""
 
     velocity: float
     impulse: float
@@ -47,12 +47,12 @@ def matrix_norm(A: Matrix) -> float:
 
 
 def error_of_u(own: ConeComplementarity, x: Vector) -> Vector:
-    """Return the rounding error of u^ as computed from x, scaling included, (3 k,)."""
+    """Return a bound, (3 k,), on the rounding error of u^ = W^ x + q^, including that of the scaling."""
     return np.asarray((own.n + 8) * EPS * (np.abs(own.W) @ np.abs(x) + np.abs(own.q)))
 
 
 def global_bound(problem: ConeComplementarity, r: Vector, modulus: float) -> Bound | None:
-    """Return the bound from the modulus of monotonicity, None if that is not positive."""
+    """Return the bound from the modulus of monotonicity; None if the modulus is not positive."""
     if not modulus > 0:
         return None
     if not problem.k:
@@ -73,11 +73,11 @@ def _unscaled(own: ConeComplementarity, s: Vector, distance: float, source: str)
 
 
 OPEN, STICK, SLIP, FRICTIONLESS = range(4)
-"""Modes of contacts; a closed contact without friction has a mode of its own."""
+"""Modes of contacts; FRICTIONLESS is the mode of a closed contact without friction."""
 
 
 def modes_of(own: ConeComplementarity, x: Vector) -> Vector:
-    """Return the mode of each contact according to x - u^, (k,)."""
+    """Return the mode of each contact, (k,), determined from x - u^."""
     y = rows_of(x - own.u(x))
     length = np.hypot(y[:, 1], y[:, 2])
     stick = length <= own.mu * y[:, 0]
@@ -86,7 +86,7 @@ def modes_of(own: ConeComplementarity, x: Vector) -> Vector:
 
 
 class ModeSystem:
-    """F and its Jacobian J at x, rows scaled; a bound on the change of J, and the rounding error of F."""
+    """F and its Jacobian J at x, with scaled rows, the Lipschitz constant `kappa` of J, and the rounding error of F."""
 
     def __init__(self, own: ConeComplementarity, x: Vector, modes: Vector) -> None:
         k, n = own.k, own.n
@@ -122,7 +122,7 @@ class ModeSystem:
 
 
 def local_bound(problem: ConeComplementarity, r: Vector) -> Bound | None:
-    """Return the bound by Kantorovich's theorem in the modes of r; None if it proves nothing."""
+    """Return the bound by Kantorovich's theorem for the modes that r indicates; None if it proves nothing."""
     if not problem.k or (problem.sparse and problem.n > DENSE_ROWS):
         return None
     own, s = scaled(dense(problem))
@@ -141,7 +141,7 @@ def local_bound(problem: ConeComplementarity, r: Vector) -> Bound | None:
         hidden = np.abs(A) @ (system.hidden + EPS * np.abs(system.F))
         beta = matrix_norm(A) / (1.0 - off)
         eta = (float(np.linalg.norm(A @ system.F)) + float(np.linalg.norm(hidden))) / (1.0 - off)
-    eta += 4.0 * EPS * float(np.linalg.norm(x))  # x is r / s rounded
+    eta += 4.0 * EPS * float(np.linalg.norm(x))  # for the rounding error of x = r / s
     if not beta * system.kappa * eta <= 0.5:
         return None
     distance = 2.0 * eta
@@ -149,7 +149,7 @@ def local_bound(problem: ConeComplementarity, r: Vector) -> Bound | None:
 
 
 def _signs_hold(own: ConeComplementarity, x: Vector, modes: Vector, distance: float) -> bool:
-    """Tell whether no inequality of the modes can be violated within a distance of x."""
+    """Return whether no inequality of the modes can be violated within `distance` of x."""
     r, u = rows_of(x), rows_of(own.u(x))
     change = distance * np.linalg.norm(own.W.reshape(own.k, ROWS, own.n), axis=(1, 2)) + rows_of(
         error_of_u(own, x)

@@ -1,11 +1,11 @@
-"""Existence of solutions of contacts with friction cones.
+"""Existence of solutions of contact problems with friction cones.
 
-A solution exists if some velocity lies inside the dual cones, u in range(W) + q: the margin
+A solution exists if some velocity u in range(W) + q lies in the interior of the dual cones, that is if the margin
 
     t* = max t <= 1 with W y + q / |q| - t n in K*     (y free, n the normals)
 
-is positive. t* = 0 indicates self-stress inside the cones; t* < 0 proves nothing. No velocity keeps all contacts from
-penetration if there is a Farkas ray y >= 0 of normal impulses with W^T y = 0 and q . y < 0.
+is positive. t* = 0 indicates self-stress inside the cones; t* < 0 proves nothing. If there is a Farkas ray, normal
+impulses y >= 0 with W^T y = 0 and q . y < 0, every velocity violates a contact, and there is no solution.
 Reference: V. Acary, F. Cadoux, C. Lemarechal, J. Malick, "A formulation of the linear discrete Coulomb friction problem
 via convex optimization", ZAMM 91, 2011.
 """
@@ -19,16 +19,16 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.linalg.cones import DENSE_ROWS, dense, scaled
 
 RAY = 1e-9
-"""Largest entry of W^T y of a ray, relative to those of |W|^T y; its square root is the least value of -q . y / |q|."""
+"""Largest entry of W^T y for a ray, relative to those of |W|^T y; -q . y / |q| must exceed the square root of RAY."""
 
 SECONDS = 10.0
-"""Longest time of each of the two programs; nothing is told of one that takes longer."""
+"""Time limit, s, of the conic program for t* and of the linear program for a ray."""
 
 
 def existence_margin(problem: ConeComplementarity) -> float | None:
-    """Return t*, dimensionless; None if sym W is indefinite, when it proves nothing, or the program was not solved.
+    """Return t*, dimensionless; None if sym W is indefinite, because t* then proves nothing, or if the solver fails.
 
-    For more than DENSE_ROWS rows kept as blocks neither t* nor a ray is computed.
+    For sparse W with more than DENSE_ROWS rows neither t* nor a ray is computed.
     """
     import clarabel
     from scipy import sparse
@@ -42,7 +42,7 @@ def existence_margin(problem: ConeComplementarity) -> float | None:
         return None
     n, k = problem.n, problem.k
     size = float(np.linalg.norm(problem.q)) or 1.0
-    # Unknowns y and t; u is measured in m/s, y in the scale of own. mu u_T makes K* the standard cone.
+    # Unknowns y, in the scale of `own`, and t. The factor mu of u_T transforms K* to the standard cone.
     factor = np.column_stack((np.ones(k), problem.mu, problem.mu)).ravel()
     A = np.zeros((n + 1, n + 1))
     A[:n, :n] = -factor[:, None] * own.W / s[:, None]
@@ -63,7 +63,7 @@ def existence_margin(problem: ConeComplementarity) -> float | None:
 
 
 def farkas_ray(problem: ConeComplementarity) -> Vector | None:
-    """Return normal impulses y >= 0, (k,), that are a Farkas ray, of scaled sum at most 1; None if there are none."""
+    """Return normal impulses y >= 0, (k,), that form a Farkas ray, with a scaled sum of at most 1; None without one."""
     from scipy.optimize import linprog
 
     if not problem.k or (problem.sparse and problem.n > DENSE_ROWS):

@@ -1,8 +1,8 @@
 """Residual, distance and uniqueness of contact laws over friction cones.
 
-The distance of a candidate is that to the solution of the mode (open, stick or slip) that its forces indicate: Newton's
-method on the equations of that mode, with steps of least norm if redundant contacts leave forces undetermined, then a
-check of every inequality. If that finds no solution, the bound of monotonicity holds, see `cone_bounds`.
+The distance of a candidate is measured to the solution in the modes (open, stick or slip) that its forces indicate.
+This solution is found by Newton's method on the equations of the modes, with steps of least norm if redundant contacts
+leave forces undetermined; then all inequalities are checked. If there is none, `cone_bounds` may give a bound.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from gaussopt.linalg.cones import project, rows_of, scaled, shifted, steps_of
 from gaussopt.linalg.dense import EPS, mass_norm, norm
 
 STEPS = 8
-"""Maximum number of Newton steps to the solution of a mode; from a point near it two are enough."""
+"""Maximum number of Newton steps to the solution in given modes; from a nearby point two are enough."""
 
 CLOSED = 1e-9
-"""Gap acceleration, relative to those of all gaps, up to which a contact may push."""
+"""Gap acceleration, relative to those of all gaps, up to which a contact may have a force."""
 
 DEPENDENT = 1e-10
-"""Singular value, relative to the largest, below which equations of a mode count as dependent."""
+"""Singular value, relative to the largest, up to which the equations of the modes count as dependent."""
 
 
 def laws_of(op: ContactOperator) -> ContactLaws:
-    """Return the contact laws of a step: over friction cones if a contact rests in space, else an LCP."""
+    """Return the contact laws of a step: friction cones if a contact in space has no slip, otherwise an LCP."""
     return ConeLaws(op.cones) if op.step.rests_in_space else op.complementarity
 
 
 @dataclass(frozen=True)
 class ConeLaws:
-    """The `ContactLaws` of contacts in space, some of them without slip."""
+    """The `ContactLaws` of a step in space in which some contacts have no slip."""
 
     cones: FrictionCones
 
     def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:
-        """Decide uniqueness by strong monotonicity, or for a single contact by enumeration of its modes."""
+        """Decide uniqueness by strong monotonicity, or for a single contact by enumerating its modes."""
         problem = self.cones.problem
         if problem.k == 1:
             found = solve_contact(problem)
@@ -58,7 +58,7 @@ class ConeLaws:
         return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
 
     def _enumerated(self, found: OneContact, joints_unique: bool) -> Uniqueness:
-        """Return the verdict on one contact whose modes are all known."""
+        """Return the verdict on a single contact, all solutions of which have been found."""
         reason = UniquenessProof.ENUMERATION
         if not found.solutions:
             return Uniqueness(Status.NO_SOLUTION, reason, False)
@@ -73,9 +73,9 @@ class ConeLaws:
         return ContactSolution(a, op.multipliers(x), lam_N, lam_T, op.step.J_N @ a + op.step.zeta_N)
 
     def residual(self, a: Vector, lam_N: Vector, lam_T: Matrix) -> float:
-        """Return the natural map of all laws at the reported point, in the unit of the mass norm.
+        """Return the norm of the natural map of all laws at the reported point, in the unit of the mass norm.
 
-        Each contact has one step length in de Saxce's law, so that the map does not depend on the tangents chosen.
+        All rows of a contact have the same step size rho, so that the norm does not depend on the choice of tangents.
         """
         op, step, problem = self.cones.op, self.cones.op.step, self.cones.problem
         mu, rest = problem.mu, op.resting
@@ -91,7 +91,7 @@ class ConeLaws:
         return norm(np.concatenate((missed.ravel(), sliding)))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Return least-squares forces that explain an acceleration, in their cones, completed in their mode."""
+        """Return forces that explain a: the solution in the modes of the least-squares forces, or else the latter."""
         op, problem = self.cones.op, self.cones.problem
         w = op.step.J_N @ a + op.step.zeta_N
         closed = w <= CLOSED * (norm(op.bias) + norm(w))
@@ -106,14 +106,14 @@ class ConeLaws:
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Return the distance to the solution of the mode of x, or a bound if the law is strongly monotone."""
+        """Return the distance to the solution in the modes of x, or a bound, in mass norm and 2-norm, and rounding."""
         op, scale = self.cones.op, float(self.cones.op.scale.max())
         true, floor = self._complete(x)
         if true is not None:
             e = a - op.acceleration(true)
             return mass_norm(e, op.step.M @ e), norm(e), floor + op.rounding(x - true, own_error)
         if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):
-            # All laws hold to rounding: this is a solution, even if its mode is degenerate.
+            # All laws hold to rounding, so this is a solution, even if its modes are degenerate.
             return own_error + residual, (own_error + residual) * scale, 0.0
         problem = self.cones.problem
         found = global_bound(problem, self.cones.r(x), monotonicity(problem))
@@ -121,9 +121,9 @@ class ConeLaws:
         return bound, bound * scale, 0.0
 
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
-        """Return the solution nearest to x in the mode of x, and the rounding error of its acceleration, in mass norm.
+        """Return the solution in the modes of x that is nearest to x, and the mass norm of its rounding error.
 
-        The solution is None if that mode has none.
+        The solution is None if there is none in these modes.
         """
         op, (own, s) = self.cones.op, scaled(self.cones.problem)
         y = self.cones.r(x) / s
@@ -149,7 +149,7 @@ class ConeLaws:
 
     @staticmethod
     def _lawful(own: ConeComplementarity, y: Vector, modes: Vector, tiny: Vector) -> bool:
-        """Tell whether impulses obey equations and inequalities of their modes, each contact relative to its terms."""
+        """Return whether impulses satisfy the equations and inequalities of their modes to `tiny`, (k,)."""
         r, u = rows_of(y), rows_of(own.u(y))
         lengths = np.hypot(r[:, 1], r[:, 2]), np.hypot(u[:, 1], u[:, 2])
         equal = (np.abs(rows_of(ModeSystem(own, y, modes).F)) <= tiny[:, None]).all(axis=1)

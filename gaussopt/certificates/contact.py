@@ -1,9 +1,9 @@
-"""How far a candidate with contact forces is from the mechanics: joints, contact and friction laws, uniqueness.
+"""The certificate of a candidate with contact forces: errors, residual of the contact laws, uniqueness.
 
-A candidate (a, lam, lam_N, lam_T) is measured in three steps. The distance of a from the acceleration that its own
-contact forces would cause is computed exactly, as for steps without contacts. The residual of the laws and the distance
-to a true solution come from the laws themselves (`gaussopt.contact.laws.ContactLaws`), and so does the answer whether
-that solution is unique.
+A candidate (a, lam, lam_N, lam_T) is judged in three steps. First, the distance of a from the acceleration that lam_N
+and lam_T cause is computed exactly, as for steps without contacts. Second, the contact laws
+(`gaussopt.contact.laws.ContactLaws`) give their residual and the distance to a true solution. Third, they decide
+whether the solution is unique.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ class ContactCertificate(Certificate):
     Attributes
     ----------
     law_residual : natural map of the contact and friction laws, in the unit of ||a||_M
-    friction_power : power of friction, W; positive means that friction acts along the slip
-    smallest_w : smallest gap acceleration, m/s^2; NaN without contacts
-    uniqueness : proof of uniqueness
-    contact : Uniqueness
+    friction_power : power of friction if it is positive (friction acts along the slip), otherwise 0, W
+    smallest_w : smallest gap acceleration, m/s^2; NaN if it was not computed
+    contact : Uniqueness, the verdict on the contact problem and its proof
     """
 
     law_residual: float = 0.0
@@ -46,12 +45,12 @@ class ContactCertificate(Certificate):
     contact: Uniqueness = NO_CONTACTS
 
     def own_tolerance(self, tolerance: float) -> float:
-        """Return the tolerance itself: errors must be small relative to the scale of the step in any unit."""
+        """Return the smaller of the tolerance and its square root, so that errors must be small in any units."""
         return min(tolerance, math.sqrt(tolerance))
 
     @property
     def laws_missed(self) -> float:
-        """The residual of the laws, `law_residual`."""
+        """The residual of the contact laws, `law_residual`."""
         return self.law_residual
 
     def to_mapping(self) -> dict[str, Any]:
@@ -73,17 +72,17 @@ def certify_contact(
     operator: ContactOperator | None = None,
     thorough: bool = True,
 ) -> ContactCertificate:
-    """Certify a candidate of a step with contacts, all of them closed.
+    """Certify a candidate of a step all contacts of which are closed.
 
     Parameters
     ----------
     step : StepData
-    a : (n,) or None, which only classifies the step
+    a : (n,) or None; if None, the step is only classified
     lam, lam_N, lam_T : (m,), (k,), (k, d) or None
-        Reported forces; without them those of the true solution nearest to a are used.
-    operator : ContactOperator, if it is known already
+        Reported forces; if absent, those of the true solution nearest to a are used.
+    operator : ContactOperator of the step, if it has already been computed
     thorough : bool
-        Whether all contact modes may be enumerated with linear programs to decide uniqueness. Without it only quick
+        Whether all contact modes may be enumerated with linear programs to decide uniqueness. Otherwise only quick
         proofs are tried, and `contact.decided` may be False.
 
     Raises
@@ -133,7 +132,7 @@ def certify_contact(
 
 
 def _without(step: StepData, posed: Posedness, verdict: Uniqueness) -> ContactCertificate:
-    """Return the classification of a step without a candidate to measure."""
+    """Return a certificate that only classifies the step, because there is no candidate or no unique solution."""
     base = unmeasured(step, verdict.status, verdict.forces_unique, posed.singular_mass)
     shared = {f.name: getattr(base, f.name) for f in fields(Certificate)}
     return ContactCertificate(**shared, law_residual=math.inf, contact=verdict)

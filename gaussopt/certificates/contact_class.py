@@ -1,4 +1,4 @@
-"""Classes of contact steps, from their data alone."""
+"""Classification of contact steps from their data alone, without a candidate."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class ContactClass:
 
     Attributes
     ----------
-    delassus, bias : (k, k), (k,), the contact operator with the joints eliminated
-    matrix : symmetric, positive definite, P-matrix
+    delassus, bias : (k, k), (k,), gap accelerations delassus @ lam_N + bias, with the joints eliminated
+    matrix : class of `delassus`: symmetry, definiteness, P-property
     painleve : bool
-        Whether friction, and not redundancy, destroys the P-property: with mu = 0 the operator is a P-matrix, with
-        friction it is not.
+        Whether friction destroys the P-property: with mu = 0 the operator is a P-matrix, with friction it is not.
     resting : contacts without slip, whose friction is not part of the operator
-    weights : (k,) or None, positive D such that D delassus is symmetric, if there are any
-    verdict : how many accelerations the laws allow, and the proof
+    weights : (k,) or None, the diagonal of a positive D such that D delassus is symmetric, if one exists
+    verdict : how many accelerations the contact laws allow, and the proof
     printed_is_lcp : bool or None
-        Whether the printed normal-force program returns the LCP's solution, by criterion eta; None if not applicable.
+        Whether the normal-force program as printed in the paper returns the solution of the LCP, by criterion eta; None
+        if the criterion does not apply.
     """
 
     delassus: Matrix
@@ -52,7 +52,7 @@ class ContactClass:
         return About(title, (self.matrix.sentence,), list(self.to_mapping().items()))
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the entries for JSON."""
+        """Return the properties for JSON."""
         return {
             "delassus": self.delassus.tolist(),
             "bias": self.bias.tolist(),
@@ -67,7 +67,7 @@ class ContactClass:
 
 
 def classify_step(step: StepData) -> ContactClass:
-    """Classify a step with contacts, all of them closed.
+    """Classify a step all contacts of which are closed.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def classify_step(step: StepData) -> ContactClass:
 
 
 def _prediction(op: ContactOperator, matrix: MatrixClass) -> bool | None:
-    """Return criterion eta at the solution of the LCP; None unless the operator is positive definite."""
+    """Return what criterion eta predicts at the solution of the LCP; None unless the operator is positive definite."""
     if op.resting.any() or not matrix.positive_definite or not op.complementarity.enumerable:
         return None
     found = op.complementarity.enumerated.solutions

@@ -1,9 +1,9 @@
 """Residual and error of a candidate solution x, from any source, of a linear system or a least-squares problem.
 
-Rows are judged by their own terms, |r_i| <= tolerance (|b_i| + |K_i| |x|), and x by the distance K^+ r to the
-nearest solution, coordinate by coordinate. Units are powers of two in which entries are as near to 1 as possible
-(`qp_scaling.units`), so that neither units nor one large entry decide, and squares of large numbers are never formed.
-Parts of x in the null space of the matrix do not count as size.
+Each row is judged relative to its own terms, |r_i| <= tolerance (|b_i| + |K_i| |x|), and each coordinate of x by the
+distance K^+ r to the nearest solution. Rows and columns are scaled by powers of two to entries near 1
+(`qp_scaling.units`), so that neither units nor a single large entry influence the verdict, and squares do not overflow.
+Components of x in the null space of the matrix do not contribute to the sizes.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class LinearCertificate(ProgramCertificate):
     Attributes
     ----------
     residual : largest entry of K x - b, or of A^T (A x - b)
-    relative_residual : the largest of the residuals, each relative to the size of its own terms
+    relative_residual : the largest residual, each relative to the size of its terms
     relative_error : float
-        Distance to the nearest solution relative to the point: for linear systems the largest of all coordinates, for
-        least squares in the units named above; NaN for sparse systems.
-    contradictory : whether the system has no solution; True for sparse systems, where this is not checked
+        Distance to the nearest solution relative to the size of x: for linear systems the largest ratio of all
+        coordinates, for least squares the ratio of norms in scaled units; NaN for sparse systems.
+    contradictory : whether the system is proved to have no solution
     """
 
     residual: float
@@ -43,23 +43,23 @@ class LinearCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """Residual and error; the residual alone if the error is unknown."""
+        """The relative residual and error, or the residual alone if the error is unknown."""
         error = 0.0 if math.isnan(self.relative_error) else self.relative_error
         return Measures(math.isfinite(self.residual), self.relative_residual, error)
 
     def to_mapping(self) -> dict[str, float | None]:
-        """Return the entries for JSON."""
+        """Return the numbers for JSON."""
         return finite_entries(self, "residual", "relative_residual", "relative_error")
 
 
 QUIETLY = np.errstate(over="ignore", invalid="ignore", divide="ignore")
-"""Suppresses warnings: numbers that overflow do not pass anyway."""
+"""Suppresses the warnings of NumPy; numbers that overflow do not pass anyway."""
 
 UNSEEN = 1e-8
-"""Products of columns with a residual, relative to their terms, up to which it counts as orthogonal to all columns."""
+"""A residual is orthogonal to a column if their scalar product, relative to its terms, is at most this."""
 
 NOWHERE = LinearCertificate(residual=math.inf, relative_residual=math.inf, relative_error=math.inf)
-"""The certificate of a point that is not finite."""
+"""The certificate of a point with infinite or undefined coordinates."""
 
 
 @QUIETLY
@@ -79,7 +79,7 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
     rank = int((s > 8 * n * EPS * s[0]).sum()) if n else 0
     inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     size, reach = _sizes(K, b, Vt[:rank].T @ (Vt[:rank] @ x), inverse)
-    if not b.any():  # the only sizes are the units of the coordinates
+    if not b.any():  # nothing gives x a size, so errors are judged relative to the units of the coordinates
         size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), np.maximum(reach, largest(1.0 / d))
     noise = (n + 2) * EPS * (np.abs(K) @ np.abs(x))
     contradictory = rank < n and feasibility(K, b, b).possible is False
@@ -90,9 +90,9 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
 
 
 def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector, Vector]:
-    """Return sizes of rows and coordinates, (n,), (n,): their own terms, or rounding errors of terms they depend on.
+    """Return the sizes of rows and coordinates, (n,) each: of their own terms, or of rounding in terms they depend on.
 
-    A coordinate that is zero at the solution has the size of the rounding error of the largest one.
+    A coordinate that is zero at the solution has the size of the rounding error of the largest coordinate.
     """
     share = rounding(len(b)) / DEFAULT_TOLERANCE
     terms = np.abs(b) + np.abs(K) @ np.abs(seen)
@@ -104,7 +104,7 @@ def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector,
 
 
 def _sparse_system(program: LinearSystem, x: Vector) -> LinearCertificate:
-    """Certify the rows only, in time that grows with the number of entries."""
+    """Certify the rows only, in time proportional to the number of entries."""
     r = program.K @ x - program.b
     size = abs(program.K) @ np.abs(x) + np.abs(program.b)
     if not program.b.any():
@@ -117,11 +117,11 @@ def _sparse_system(program: LinearSystem, x: Vector) -> LinearCertificate:
 
 
 def _unseen(program: LinearSystem, r: Vector) -> bool:
-    """Tell whether a part of a residual is orthogonal to all columns of K, which proves that K x = b has no solution.
+    """Return whether a component y of the residual is orthogonal to all columns of K.
 
-    For such a part y, y^T K x is zero for every x, and y^T b is not.
+    Then K x = b has no solution, because y^T K x is zero for every x, and y^T b is not.
     """
-    from scipy.sparse.linalg import lsqr  # slow to import, and not needed for systems that are solved
+    from scipy.sparse.linalg import lsqr  # slow to import, and only needed if x does not pass
 
     y = r - program.K @ lsqr(program.K, r, atol=0.0, btol=0.0, iter_lim=4 * program.n)[0]
     if not norm(y) > UNSEEN * norm(program.b):
@@ -133,7 +133,7 @@ def _unseen(program: LinearSystem, r: Vector) -> bool:
 def certify_least_squares(program: LeastSquares, x: Vector) -> LinearCertificate:
     """Certify a candidate solution x, (n,), of a least-squares problem.
 
-    The sum of squares exceeds its minimum by ||U^T r||^2, U an orthonormal basis of the range of A.
+    The sum of squares exceeds its minimum by ||U^T r||^2, where U is an orthonormal basis of the range of A.
     """
     if not np.isfinite(x).all():
         return NOWHERE

@@ -4,22 +4,22 @@ With duals y (estimated if none are given) and a feasible point x_f near x,
 
     1/2 ||x_f - x*||_P^2 <= gap = 1/2 x_f^T P x_f + q^T x_f - D(y),
 
-so ||x - x*||_P <= ||x - x_f||_P + sqrt(2 gap). Where P is singular, P x* is still the same for all minimisers, and the
-distance in ||.||_P is that in directions with curvature; in those without, the gap bounds the loss.
+so ||x - x*||_P <= ||x - x_f||_P + sqrt(2 gap). If P is singular, P x* is still the same for all minimisers, and
+||.||_P measures the distance in directions with curvature; in directions without, the gap bounds the loss of objective.
 
-Every residual is judged in its own unit, so that neither units nor one large coefficient decide:
+Every residual is judged in its own unit, so that neither units nor a single large coefficient influence the verdict:
 
-- a row by its bound and its terms |A| |x|; a row whose bound is zero, whose terms may all vanish, by how far
-  forces could move its coordinates, X_j = (|P| |x| + |q|)_j / P_jj; a tiny bound also by rounding errors of these;
-- a coordinate by its forces, |P| |x| + |q| + |A^T| |y|;
-- a dual times the distance to the bound that its sign selects, by the row's size times max(|dual|, `Sizes.pull`);
-- the distance in the norm of P by ||x||_P, or coordinate by coordinate by X;
-- the gap by the terms of the objective at the point, without those that are equal at all feasible points, and by a
-  thousandth of the least value, forces times bounds, where these terms cancel.
+- a row: relative to its bound and its terms |A| |x|; if the bound is zero, relative to |A| X, where
+  X_j = (|P| |x| + |q|)_j / P_jj is how far forces could move coordinate j; a tiny bound also to rounding errors of X;
+- a coordinate: its stationarity residual relative to its forces |P| |x| + |q| + |A^T| |y|;
+- a dual times the distance to the bound of its sign: relative to the row's size times max(|dual|, `Sizes.pull`);
+- the distance in the norm of P: relative to ||x||_P, or to X coordinate by coordinate;
+- the gap: relative to the terms of the objective at the point, without those that are equal at all feasible points,
+  and with weight `CANCELLED` relative to the value of the objective, where these terms cancel.
 
-Sizes are not taken from the candidate x itself but from the point that P x and the bounds of active rows determine, and
-parts of y that are opposite forces on equal rows do not count. So a candidate cannot widen its own tolerance by
-diverging where the objective has no curvature. All sizes are in units of `qp_scaling`.
+Sizes are not computed from the candidate x itself but from the point that P x and the bounds of active rows determine,
+and components of y that cancel between equal rows do not count. So a candidate cannot enlarge its own tolerance by
+diverging in directions without curvature. All sizes are in the units of `qp_scaling`.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
 from gaussopt.linalg.dense import largest, largest_ratio, ratio
 
 DOUBT = 1e-3
-"""Relative residual above which a point fails at any sensible tolerance, for every program."""
+"""Relative residual above which a point fails at any sensible tolerance, whether or not a minimiser exists."""
 
 SMALL = 1e-9
-"""Absolute residuals up to which an answer counts as accurate; what qpbenchmark calls high accuracy."""
+"""Absolute residuals up to which qpbenchmark rates an answer as highly accurate."""
 
 NOT_PROVED = "not proved: no distance to a minimiser follows; the loss of the objective is at most objective_gap"
 
@@ -62,22 +62,22 @@ class QPCertificate(ProgramCertificate):
 
     Attributes
     ----------
-    verdict : of the program itself: solved (a minimiser exists), infeasible or unbounded
+    verdict : verdict on the program itself: solved (a minimiser exists), infeasible or unbounded
     primal_residual : largest violation of l <= A x <= u
-    dual_residual : largest entry of P x + q - A^T y
-    complementarity : sum over rows of |y_i| times the distance to the bound selected by y_i
+    dual_residual : largest entry of P x + q - A^T y by absolute value
+    complementarity : sum over rows of |y_i| times the distance to the bound selected by the sign of y_i
     error_bound : bound on ||x - x*||_P; infinite if P is zero or no bound was found
     norm_x : ||x||_P
     relative_residual : the largest of the residuals, each relative to the size of its own terms
     y : (m,), the duals used
-    scale : size by which the error bound is judged, in the same unit
+    scale : the size relative to which the error bound is judged, in the same unit
     objective_gap : float
         Bound on f(x) - f*, in the unit of the objective; for singular P, f* is the least value at feasible points that
-        are, in flat directions, no further away than the size of x. Infinite if unknown.
-    definite : whether P is positive definite, so that ||.||_P covers all directions
+        are no further away in flat directions than the size of x. Infinite if unknown.
+    definite : whether P is positive definite, so that ||.||_P is a norm in all directions
     duality_gap : float
-        |x^T P x + q^T x - y^T b|, b_i being the bound selected by y_i. With the primal and dual residual these are the
-        three absolute residuals of qpbenchmark.
+        |x^T P x + q^T x - y^T b|, where b_i is the bound selected by the sign of y_i; the third absolute residual of
+        qpbenchmark, besides the primal and the dual residual.
     """
 
     verdict: Status
@@ -107,12 +107,12 @@ class QPCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """Residual and error relative to their own terms; the residual alone if no distance is proved."""
+        """The relative residual and error, or the residual alone if no distance is proved."""
         error = self.relative_error if math.isfinite(self.error_bound) else 0.0
         return Measures(self.verdict is Status.SOLVED, self.relative_residual, error)
 
     def failure(self, tolerance: float) -> str:
-        """Return a sentence on why the point does not pass."""
+        """Return a sentence that says why the point does not pass."""
         distance = f"error bound {self.error_bound:.3g}, relative {self.relative_error:.3g}"
         if not math.isfinite(self.error_bound):
             distance = f"no distance proved, loss of the objective at most {self.objective_gap:.3g}"
@@ -122,7 +122,7 @@ class QPCertificate(ProgramCertificate):
         )
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the entries for JSON."""
+        """Return the certificate for JSON."""
         numbers = finite_entries(
             self, "error_bound", "relative_error", "primal_residual", "dual_residual", "complementarity",
             "relative_residual", "objective_gap", "duality_gap",
@@ -138,13 +138,13 @@ class QPCertificate(ProgramCertificate):
 def certify_qp(
     qp: QP, x: Vector | None, y: Vector | None = None, tolerance: float = DEFAULT_TOLERANCE
 ) -> QPCertificate:
-    """Certify a point, with the given duals or the best ones found.
+    """Certify a point with the given duals, or with the best duals that are found.
 
     Parameters
     ----------
     qp : QP
-    x : (n,) or None, which only classifies the program
-    y : (m,) or None, duals with P x + q = A^T y, positive on lower bounds
+    x : (n,) or None; if None, the program is only classified
+    y : (m,) or None, duals with P x + q = A^T y, positive at lower bounds
 
     Examples
     --------
@@ -190,7 +190,7 @@ def _judge(point: JudgedPoint, y: Vector) -> QPCertificate:
     slack = np.abs(point.z - named)
     beyond = np.maximum(qp.l - point.z, point.z - qp.u)
     violation = np.maximum(beyond, 0.0)
-    # Rounding errors may hide a violation: at a point far along a flat direction they exceed the sizes of the data.
+    # Rounding errors may hide a violation: far along a flat direction they are larger than the data.
     possible = np.maximum(beyond + point.noise_z, 0.0)
     nearest = np.where(qp.l - point.z > point.z - qp.u, qp.l, qp.u)
     sizes, noise = point.sizes(y, force), point.noise(y)
@@ -230,6 +230,6 @@ def _duality_gap(qp: QP, x: Vector, y: Vector) -> float:
 
 
 def classify_qp(qp: QP) -> Status:
-    """Return whether a minimiser exists, see `qp_verdict`; in large sparse programs as far as `qp_sparse` proves it."""
+    """Return solved, infeasible or unbounded, by `qp_verdict`, or for large sparse programs by `qp_sparse`."""
     qp = dense_if_small(qp)
     return classify_sparse(qp) if qp.sparse else classify(qp)

@@ -1,4 +1,4 @@
-"""The interface by which `qp` judges a point of a quadratic program, dense (in units of its own) or sparse."""
+"""The interface by which the module `qp` judges a point of a quadratic program, dense (in scaled units) or sparse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 
 CANCELLED = 1e-4
-"""Weight of a loss relative to the least value; the weight is 1 for a loss relative to the terms, which may cancel."""
+"""Weight of the loss relative to the value of the objective; relative to its terms, which may cancel, it is 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,10 @@ class Sizes:
 
     Attributes
     ----------
-    x, y : (n,), (m,), point and duals without parts that have no effect
-    force, reach : (n,), sum of the absolute terms of stationarity, and how far they could move the coordinate
-    blur : rounding error of the norm of P x in P^+
-    share : least size of a row as a share of its move by `reach`; times the tolerance, the rounding error of that move
+    x, y : (n,), (m,), point and duals without components that have no effect
+    force, reach : (n,), sums of the absolute terms of stationarity, and how far these could move each coordinate
+    blur : rounding error of P x, in the norm of P^+
+    share : smallest size of a row relative to |A| `reach`; the tolerance times `share` is rounding
     """
 
     absolute_A: Matrix
@@ -37,17 +37,17 @@ class Sizes:
     share: float
 
     def row(self, bound: Vector) -> Vector:
-        """Return the size of each row for a bound, (m,); a bound below the rounding error of `reach` counts as zero."""
+        """Return sizes of rows, (m,): |bound| + |A| |x|, at least share |A| reach; |A| reach if the bound is zero."""
         size, wide = np.abs(bound), self.absolute_A @ self.reach
         return np.where(size > 0, np.maximum(size + self.absolute_A @ np.abs(self.x), self.share * wide), wide)
 
     def rounding(self, row: int) -> float:
-        """Return the size of a row below which its terms are rounding errors of possible moves of its coordinates."""
+        """Return the size of a row below which its terms are rounding errors of moves by `reach`."""
         return self.share * float(self.absolute_A[row] @ self.reach)
 
     @property
     def pull(self) -> Vector:
-        """The least dual of each row whose force on a coordinate is as large as the other forces on it, (m,)."""
+        """For each row, the smallest dual whose force on some coordinate equals the other forces there, (m,)."""
         felt = np.where(self.absolute_A > 0, self.force / np.where(self.absolute_A > 0, self.absolute_A, 1.0), np.inf)
         least = felt.min(axis=1, initial=np.inf)
         return np.where(np.isfinite(least), least, 0.0)
@@ -59,10 +59,10 @@ class JudgedPoint(ABC):
     Attributes
     ----------
     qp, x, z : the program, the point, (n,), and A x, (m,)
-    noise_z : rounding of z, (m,)
+    noise_z : rounding error of z, (m,)
     d, row : units of the coordinates, (n,), and of the rows, (m,)
-    assumed : verdict on the program if residuals are so large that it does not matter
-    definite : whether P is positive definite, as far as is known
+    assumed : verdict on the program that is used if the point gives no reason to examine it
+    definite : False if P is known to be singular
     """
 
     qp: QP
@@ -76,45 +76,45 @@ class JudgedPoint(ABC):
 
     @property
     def norm(self) -> float:
-        """||x||_P."""
+        """The norm ||x||_P."""
         return math.sqrt(max(float(self.x @ (self.qp.P @ self.x)), 0.0))
 
     def admitted(self, y: Vector) -> Vector:
-        """Return the duals, (m,), with zeros towards infinite bounds: such duals count as residuals instead."""
+        """Return the duals, (m,), set to zero at infinite bounds, so that they show in the stationarity residual."""
         return towards_bounds(self.qp, y)
 
     @abstractmethod
     def sizes(self, y: Vector, force: Vector) -> Sizes:
-        """Return the sizes relative to which residuals are measured, for duals and their forces A^T y."""
+        """Return the sizes relative to which residuals are measured, for duals y and their forces A^T y."""
 
     def noise(self, y: Vector) -> Vector:
-        """Return the rounding error of P x + q - A^T y, (n,), if the sizes do not contain it."""
+        """Return the rounding error of P x + q - A^T y, (n,); zero if the sizes contain it."""
         return np.zeros(self.qp.n)
 
     def row_sizes(self, y: Vector, sizes: Sizes, nearest: Vector, possible: Vector) -> Vector:
-        """Return the sizes by which violations of the nearest bounds are judged, (m,)."""
+        """Return the sizes, (m,), relative to which violations of the nearest bounds are judged."""
         return sizes.row(nearest)
 
     @abstractmethod
     def lengths(self, r: Vector, noise: Vector, sizes: Sizes) -> tuple[float, float]:
-        """Return the norm in P^+ of the residual of stationarity, and what it may gain along flat directions."""
+        """Return the norm of the stationarity residual in P^+, and its possible gain along flat directions."""
 
     @abstractmethod
     def losses(self, gap: float, sloped: float, y: Vector, slack: Vector, sizes: Sizes) -> tuple[float, ...] | None:
         """Return the losses of the objective that the gap allows, relative to its terms and to its value.
 
-        None if squares overflow and measure nothing, or if the loss exceeds the value.
+        Return None if squares overflow, or if the loss exceeds the value.
         """
 
     @abstractmethod
     def distance(self, y: Vector, sizes: Sizes, noise: Vector, slack: Vector) -> tuple[float, float]:
-        """Return a bound on ||x - x*||_P and the size by which it is judged; slack is relative to the rows."""
+        """Return a bound on ||x - x*||_P and the size to which it is relative; `slack` is relative to rows."""
 
     @abstractmethod
     def verdict(self, y: Vector, sizes: Sizes, violation: Vector, nearest: Vector) -> Status:
-        """Return whether the program has a minimiser; residuals below the tolerance may hide that it has none."""
+        """Return the verdict on the program; even if residuals are small, it may have no minimiser."""
 
 
 def towards_bounds(qp: QP, y: Vector) -> Vector:
-    """Return the duals with zeros in place of those towards an infinite bound, (m,)."""
+    """Return the duals, (m,), set to zero where the bound that their sign selects is infinite."""
     return np.where((y > 0) & ~np.isfinite(qp.l), 0.0, np.where((y < 0) & ~np.isfinite(qp.u), 0.0, y))

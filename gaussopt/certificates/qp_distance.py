@@ -1,9 +1,9 @@
 """Bounds on the distance of a point from the minimisers of a convex quadratic program, in the norm of P.
 
-A feasible point x_f near x and duals y bound it: ||x_f - x*||_P^2 <= 2 (f(x_f) - f*) <= 2 gap. If each row has
-either no force or no slack, the gap is quadratic in the residuals, so that the bound is linear in them. If P is
-singular, ||.||_P is zero in directions without curvature; P x* is the same for all minimisers, and the bound holds
-if the duals balance q in those directions to rounding.
+A feasible point x_f near x and duals y give ||x_f - x*||_P^2 <= 2 (f(x_f) - f*) <= 2 gap. If each row has either no
+force or no slack, the gap is quadratic in the residuals, so that the bound is linear in them. If P is singular, ||.||_P
+is zero in directions without curvature; P x* is the same for all minimisers, and the bound holds if the duals balance
+q in those directions to rounding.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from gaussopt.linalg.dense import EPS, gram_factor, invert_lower, least_norm
 
 
 def violation_bound(qp: QP, z: Vector) -> Vector:
-    """Return the bound of each row that z violates, or the row's value."""
+    """Return the bound that z violates in each row, (m,), or z itself where it violates none."""
     return np.where(z < qp.l, qp.l, np.where(z > qp.u, qp.u, z))
 
 
 class Curvature:
-    """P split into directions with curvature and without.
+    """The decomposition of P into directions with and without curvature.
 
     Attributes
     ----------
-    L : (n, n), Cholesky factor of a definite P, or None
-    Z : (n, k), directions without curvature
+    L : (n, n), Cholesky factor of P, or None if P is singular
+    Z : (n, k), directions without curvature, as columns
     root : (n, n - k), with sqrt(r^T P^+ r) = ||root^T r||
-    room : (n,), sqrt of the diagonal of P^+: largest error of a coordinate if the error is 1 in the norm of P
+    room : (n,), square root of the diagonal of P^+: the largest error of a coordinate per unit error in the norm of P
     """
 
     def __init__(self, P: Matrix) -> None:
@@ -40,7 +40,7 @@ class Curvature:
         self.L = gram_factor(P) if np.isfinite(P).all() else None
         self.Z = np.zeros((len(P), 0))
         self.root: Matrix = np.zeros((len(P), 0)) if self.L is None else invert_lower(self.L).T
-        # All pivots may exceed rounding though an eigenvalue does not; 1 / (the least eigenvalue) is at most this sum.
+        # All pivots may exceed rounding although an eigenvalue does not; the sum bounds 1 / (smallest eigenvalue).
         if self.L is None or not zero * float(np.square(self.root).sum()) < 1.0:
             self.L = None
             self.Z = flat_directions(P)
@@ -50,7 +50,7 @@ class Curvature:
         self.room = np.linalg.norm(self.root, axis=1)
 
     def lengths(self, r: Vector, noise: Vector, reach: Vector) -> tuple[float, float]:
-        """Return the norm of r in P^+, with its rounding, and what r may gain along flat directions within reach."""
+        """Return the norm of r in P^+, including rounding, and the gain of r along flat directions within `reach`."""
         steep = float(np.linalg.norm(self.root.T @ r)) + float(noise @ self.room) * (1.0 if r.any() else 0.0)
         flat = float((np.abs(self.Z) @ np.abs(self.Z.T @ r)) @ reach)
         return steep, flat
@@ -59,7 +59,7 @@ class Curvature:
 def error_bound(qp: QP, curvature: Curvature, x: Vector, y: Vector, noise: Vector, held: Any) -> float:
     """Return a bound on ||x - x*||_P; infinite if nothing is proved.
 
-    Rows in `held`, (m,), are taken as active; `noise`, (n,), is the rounding error of P x + q - A^T y.
+    Rows of the mask `held`, (m,), are assumed active; `noise`, (n,), is the rounding error of P x + q - A^T y.
     """
     if not curvature.root.shape[1]:
         return math.inf
@@ -68,7 +68,7 @@ def error_bound(qp: QP, curvature: Curvature, x: Vector, y: Vector, noise: Vecto
 
 
 def pushing(qp: QP, curvature: Curvature, x: Vector, y: Vector) -> Any:
-    """Return the rows whose force is larger than their slack, each in the unit that a definite P gives it, (m,)."""
+    """Return a mask, (m,), of the rows whose force exceeds their slack, compared in the norm of a definite P."""
     named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
     unit = np.linalg.norm(curvature.root.T @ qp.A.T, axis=0)
     slack = np.abs(qp.A @ x - named)
@@ -88,7 +88,7 @@ def _bound_from(qp: QP, curvature: Curvature, x: Vector, y: Vector, held: Any, n
     r = float(np.linalg.norm(curvature.root.T @ residual)) + float(noise @ curvature.room) * bool(residual.any())
     r += _turned(qp, curvature, residual, y, noise)
     slack = np.abs(z - np.where(y > 0, qp.l, np.where(y < 0, qp.u, z)))
-    if curvature.L is None:  # forces along flat directions may be large: keep out the square root of rounding errors
+    if curvature.L is None:  # large forces along flat directions would turn rounding errors of the slack into a gap
         slack = np.maximum(slack - (qp.n + 2) * EPS * (np.abs(qp.A) @ np.abs(feasible)), 0.0)
     gap = 0.5 * r * r + float((np.abs(y) * slack).sum())
     moved = x - feasible
@@ -96,9 +96,9 @@ def _bound_from(qp: QP, curvature: Curvature, x: Vector, y: Vector, held: Any, n
 
 
 def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, noise: Vector) -> Vector | None:
-    """Return duals of the same signs that balance the gradient along the flat directions, (m,).
+    """Return duals, (m,), of the same signs that balance the gradient along the flat directions.
 
-    None if no change of the nonzero duals does, or if it changes the sign of one.
+    Return None if no change of the nonzero duals achieves this, or if a sign would have to change.
     """
     Z = curvature.Z
     if not Z.shape[1]:
@@ -118,10 +118,10 @@ def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, no
 
 
 def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Vector) -> float:
-    """Return the norm in P^+ of the remaining slope along flat directions, as rows transfer it to curved directions.
+    """Return the effect, in the norm of P^+, of balancing the remaining slope along flat directions by the rows.
 
-    The forces of duals that balance the slope exactly differ by this value from those of y. A part that no row with a
-    force can balance falls to a row without force at x: of these rows the one that transfers most counts.
+    Duals that balance the slope exactly have forces along curved directions that differ by at most this value from
+    those of y. A component that no row with a force can balance is assigned to the worst of the rows without force.
     """
     Z, push = curvature.Z, y != 0
     if not Z.shape[1]:
@@ -129,7 +129,7 @@ def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Ve
     left = np.abs(Z.T @ residual) + np.abs(Z).T @ noise * bool(residual.any())
     flat, curved = (qp.A @ Z).T, curvature.root.T @ qp.A.T
     U, s, Vt = np.linalg.svd(flat[:, push], full_matrices=False)
-    # Flat directions are known to rounding of the least curvature: smaller entries of rows along them are zero.
+    # Flat directions are known up to rounding relative to the smallest curvature; smaller entries of rows are zero.
     zero = 64 * qp.n * EPS * max(1.0, float(np.square(curvature.root).sum(axis=0).max()))
     seen = s > zero
     U = U[:, seen]
@@ -144,7 +144,7 @@ def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Ve
 
 
 def project(qp: QP, x: Vector, pinned: Any, y: Vector) -> Vector | None:
-    """Return a feasible point near x, by a few rounds of least squares on violated and tight rows, or None."""
+    """Return a feasible point near x, by repeated least squares on violated and active rows; None if that fails."""
     if not np.isfinite(x).all():
         return None
     z, level, size, held = x.copy(), rounding(qp.n), np.abs(qp.A), qp.equality | pinned

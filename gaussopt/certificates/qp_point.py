@@ -1,4 +1,4 @@
-"""A point of a scaled convex quadratic program, its duals, and the scales of its residuals."""
+"""A candidate point of a scaled dense quadratic program: estimates of its duals, and the scales of its residuals."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.dense import EPS, least_norm, ratio
 
 SMALL = 1e-3
-"""Least share of ||x||_P by which a coordinate is judged: 1e-10 of the whole at the default tolerance."""
+"""Smallest scale of a coordinate, relative to ||x||_P; at the default tolerance, errors of 1e-10 ||x||_P pass."""
 
 ELSEWHERE = 1e6
-"""Weight of coordinates outside a row, relative to those in it, in the search for the least terms of the row."""
+"""Weight of coordinates outside a row, relative to those in it, when the terms of the row are minimised."""
 
 
 class CandidatePoint(JudgedPoint):
@@ -37,7 +37,7 @@ class CandidatePoint(JudgedPoint):
         self.curvature = Curvature(qp.P)
         self.definite = self.curvature.L is not None
         self.level = rounding(qp.n + qp.m)
-        # Least scale of a coordinate, relative to the largest one: differences below rounding are no errors.
+        # Smallest scale of a coordinate, relative to the largest: smaller differences are rounding.
         self.share = self.level / DEFAULT_TOLERANCE
         self.z = qp.A @ x
         self.absolute_A, self.absolute_P = np.abs(qp.A), np.abs(qp.P)
@@ -57,9 +57,9 @@ class CandidatePoint(JudgedPoint):
         return math.sqrt(max(float(x @ self.qp.P @ x), 0.0))
 
     def _curved(self, place: Vector) -> float:
-        """Return x' P x of a place that is zero where coordinates are fixed, at most that of the point.
+        """Return p^T P p for a point p, (n,), with zeros at fixed coordinates, at most the value of the candidate.
 
-        The point has the same P x, but coordinates of `_placed` may come from two points, whose mixture has more.
+        The result of `_placed` mixes coordinates of two points with equal P x, and the mixture may have a larger value.
         """
         own = np.where(self.fixed, 0.0, self.x)
         return max(min(float(place @ self.qp.P @ place), float(own @ self.qp.P @ own)), 0.0)
@@ -82,7 +82,7 @@ class CandidatePoint(JudgedPoint):
         return found
 
     def lengths(self, r: Vector, noise: Vector, sizes: Sizes) -> tuple[float, float]:
-        # The duals of equalities that fix a coordinate may be chosen so that its residual vanishes.
+        # If equalities fix a coordinate, their duals can be chosen such that its residual vanishes.
         free, blur = np.where(self.fixed, 0.0, r), np.where(self.fixed, 0.0, noise)
         return self.curvature.lengths(free, blur, sizes.reach)
 
@@ -97,10 +97,10 @@ class CandidatePoint(JudgedPoint):
         qp, curvature = self.qp, self.curvature
         if curvature.L is not None:
             held = pushing(qp, curvature, self.x, y)
-        else:  # rows that constrain flat directions have no unit in the norm of P
+        else:  # the norm of P gives no unit to rows that constrain flat directions
             held = qp.equality | (np.abs(y) > np.nan_to_num(slack, nan=0.0) * sizes.pull)
         bound = error_bound(qp, curvature, self.x, y, noise, held)
-        if curvature.L is None:  # rounding that `error_bound` ignores, in the norm of P
+        if curvature.L is None:  # add the rounding error that `error_bound` ignores, in the norm of P
             bound += self.level * math.sqrt(float(np.abs(sizes.x) @ (self.absolute_P @ np.abs(sizes.x))))
         size = self._length(sizes.x)
         if bound > self.level * size:
@@ -115,7 +115,7 @@ class CandidatePoint(JudgedPoint):
     def _doubtful(self, y: Vector, sizes: Sizes, violation: Vector) -> bool:
         qp = self.qp
         bound = np.abs(violation_bound(qp, self.z))
-        # Rounding of A x excuses no more than rounding of the bounds: contradictions are measured by these alone.
+        # At most rounding of the bounds is allowed, because contradictions are judged relative to the bounds alone.
         noise = np.minimum(self.noise_z, self.level * largest_bound(qp.l, qp.u))
         if (violation > self.level * bound + noise).any() and meeting(qp.A, qp.l, qp.u, self.x) is None:
             return True
@@ -124,7 +124,7 @@ class CandidatePoint(JudgedPoint):
         return bool((slope > self.level * (np.abs(Z).T @ (np.abs(qp.q) + self.absolute_A.T @ np.abs(sizes.y)))).any())
 
     def duals(self, tolerance: float) -> Iterator[Vector]:
-        """Yield duals of the rows with bounds near x, for increasing distances."""
+        """Yield duals of the rows whose bounds are near x, for an increasing limit of the distance."""
         qp, lower, upper = self.qp, self.lower, self.upper
         gradient = qp.P @ self.x + qp.q
         weight = self.absolute_P @ np.abs(self.x) + np.abs(qp.q)
@@ -142,7 +142,7 @@ class CandidatePoint(JudgedPoint):
                 yield self._refined(_fit(qp.A / weight, gradient / weight, at_lower, at_upper), gradient, weight)
 
     def _refined(self, y: Vector, gradient: Vector, weight: Vector) -> Vector:
-        """Return duals of the same rows whose residuals are smallest relative to the forces on each coordinate."""
+        """Return duals of the same rows that minimise the residuals relative to the forces on each coordinate."""
         push, scale = y != 0, weight + self.absolute_A.T @ np.abs(y)
         r = (gradient - self.qp.A.T @ y) / scale
         if not push.any() or not np.isfinite(r).all():
@@ -154,7 +154,7 @@ class CandidatePoint(JudgedPoint):
     def sizes(self, y: Vector, force: Vector) -> Sizes:
         qp = self.qp
         x, forces = self._placed(y), np.zeros(qp.m)
-        if (pushing := y != 0).any() and np.isfinite(force).all():  # without forces that cancel each other
+        if (pushing := y != 0).any() and np.isfinite(force).all():  # in duals of least norm no forces cancel
             forces[pushing] = least_norm(qp.A[pushing].T, force)
         diagonal = qp.P.diagonal()
         total = self.absolute_P @ np.abs(x) + np.abs(qp.q)
@@ -167,12 +167,12 @@ class CandidatePoint(JudgedPoint):
         rounded = 2.0 * (qp.n + qp.m + 3) * EPS * (self.absolute_P @ self._near(x))
         total = np.maximum(total + self.absolute_A.T @ np.abs(forces), diagonal * reach) + rounded / DEFAULT_TOLERANCE
         total = np.maximum(total, self.share * total.max(initial=0.0))
-        if not qp.q.any() and not (qp.P @ x).any():  # any feasible point will do; the only size of forces is their unit
+        if not qp.q.any() and not (qp.P @ x).any():  # the gradient is zero, so only the units give forces a size
             total = np.maximum(total, self.scaled.d)
         return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room), self.share)
 
     def polished(self, held: Any, upper: Any) -> float:
-        """Return `polished_bound` of the point, which once found holds for all duals; infinite also if P is zero."""
+        """Return `polished_bound` of the point, which is independent of the duals and cached; infinite if P is zero."""
         if math.isinf(self._polished) and self.curvature.root.shape[1]:
             root = definite_root(self.qp, self.curvature.L)
             if root is not None:
@@ -180,14 +180,14 @@ class CandidatePoint(JudgedPoint):
         return self._polished
 
     def _placed(self, y: Vector) -> Vector:
-        """Return the point that P x and bounds of active rows determine, (n,), for sizes independent of the candidate.
+        """Return the point, (n,), that P x and the bounds of active rows determine; sizes are computed from it.
 
-        Parts in the null space of P and these rows do not count, and if the point is far from the bounds of the rows,
-        the bounds count. Coordinates of this place that are larger than those of the point are replaced by the latter.
+        It is the point of least norm with this P x and active rows at their bounds, so that it does not diverge with
+        the candidate. Its coordinates are replaced by those of the candidate where these are smaller.
         """
         x = self.x
         if self.curvature.L is not None:
-            return x  # a diverging point loses as much as it gains in size
+            return x  # if P is definite, the error of a diverging point grows with its size
         seen, goal = self.ties(y)
         if not np.isfinite(goal).all():
             return x
@@ -195,9 +195,9 @@ class CandidatePoint(JudgedPoint):
         return np.where(np.abs(place) < np.abs(x), place, x)
 
     def pushes(self, y: Vector) -> Any:
-        """Return rows whose share of the forces on a coordinate exceeds that of their slack in their terms, (m,).
+        """Return a mask, (m,), of rows whose force, relative to others, exceeds their slack, relative to their terms.
 
-        A force below rounding of the other forces, which the cost needs along no flat direction, is not known to push.
+        A force below rounding of the other forces does not count, unless it balances the cost along a flat direction.
         """
         qp, size = self.qp, self.absolute_A
         named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
@@ -211,17 +211,17 @@ class CandidatePoint(JudgedPoint):
         return known & (share * terms > np.abs(self.z - named))
 
     def _near(self, x: Vector) -> Vector:
-        """Return |x|, (n,), limited by its size and that of the least point with this P x that meets all rows.
+        """Return |x| of the candidate, (n,), limited to the larger of the given |x| and `_least`.
 
-        Rounding errors of this size are allowed; a larger size would let the candidate widen its own tolerance.
+        Rounding errors of this size are allowed; without the limit a candidate could enlarge its own tolerance.
         """
         return np.asarray(np.minimum(np.abs(self.x), np.maximum(np.abs(x), self._least)))
 
     @cached_property
     def _least(self) -> Vector:
-        """|z|, (n,), of a point near zero with P z = P x that meets all rows; that of x if it is not found.
+        """|z|, (n,), for a small feasible point z with P z = P x; |x| if none is found.
 
-        In a linear program, where that may be zero, the size of each coordinate at the nearest bound of a row instead.
+        In a linear program, where z may be zero, the smallest |bound| / |entry| of a row for each coordinate.
         """
         qp, root = self.qp, self.curvature.root
         if not root.shape[1]:
@@ -236,9 +236,9 @@ class CandidatePoint(JudgedPoint):
         return np.abs(self.x if near is None else near)
 
     def least_size(self, row: int, bound: float, seen: Matrix, goal: Vector) -> float:
-        """Return the size of a row and its bound at the point with least terms among those with these `ties`.
+        """Return the size of a row and its bound at the point that minimises its terms among those with these `ties`.
 
-        If curvature does not fix the point, its terms may have diverged, together with an error that they hide.
+        If curvature does not determine the point, the terms of the candidate may have diverged and hide an error.
         """
         size = self.absolute_A[row]
         least = np.abs(self.x)
@@ -251,16 +251,16 @@ class CandidatePoint(JudgedPoint):
         return abs(bound) + float(size @ least)
 
     def ties(self, y: Vector) -> tuple[Matrix, Vector]:
-        """Return the matrix and right-hand side of the equations by which P x and active rows determine the point."""
+        """Return matrix and right-hand side of the equations that keep P x and put active rows at their bounds."""
         held = self.qp.equality | self.pushes(y)
         named = np.where(y < 0, self.qp.u, self.qp.l)[held]
         return np.vstack((self.qp.P, self.qp.A[held])), np.concatenate((self.qp.P @ self.x, named))
 
     def _room(self, x: Vector, y: Vector) -> Vector:
-        """Return how far a coordinate could move without changing a row by more than the row's other terms, (n,).
+        """Return how far each coordinate, (n,), could move before it changes a row by more than its other terms.
 
-        The size of a coordinate that is alone in an active row is the bound of that row; alone in a row with two
-        bounds, it cannot move further than the larger one.
+        If a coordinate is the only one in a row, the limit is the bound of the row if it is active, and otherwise the
+        larger bound if the row has two.
         """
         size = self.absolute_A
         own = size * np.abs(x)
@@ -274,17 +274,17 @@ class CandidatePoint(JudgedPoint):
         bound = np.where((y != 0) & (held > 0), held, boxed)
         alone = (size > 0) & ((np.count_nonzero(size, axis=1) == 1) & (bound > 0))[:, None]
         room = np.minimum(room, np.where(alone, bound[:, None] / entry, np.inf).min(axis=0, initial=np.inf))
-        # Otherwise the rounding errors of the bounds.
+        # Without such a row, the limit is the rounding error of the bounds.
         known = (size > 0) & (ends > 0)[:, None]
         least = self.share * np.where(known, ends[:, None] / entry, np.inf).min(axis=0, initial=np.inf)
         return np.where(np.isfinite(room), room, np.where(np.isfinite(least), least, 0.0))
 
     def stake(self, y: Vector, sizes: Sizes) -> tuple[float, float, float]:
-        """Return sizes of the objective: that of its terms, that for moves by `reach`, and its value.
+        """Return three sizes of the objective: of its terms, of its terms for moves by `reach`, and of its value.
 
-        The terms are those at the point, without those that are equal at all feasible points; a coordinate that its
-        rows hold at zero counts with its `reach`. Rounding of the gap is added, since it is no loss. The value is
-        that of the dual objective, forces times bounds, in which terms of the cost that cancel do not count.
+        Terms that are equal at all feasible points are left out; a coordinate that rows hold at zero counts with its
+        `reach`. The value is that of the dual objective, forces times bounds, in which cancelling terms of the cost do
+        not occur. The rounding error of the gap is added to the sizes, since it is not a loss.
         """
         qp, fixed = self.qp, self.fixed
         size = np.where(self._vanishing(y), sizes.reach, np.abs(sizes.x))
@@ -295,40 +295,40 @@ class CandidatePoint(JudgedPoint):
         unit = float(qp.P.diagonal() @ self.least**2)
         value = 0.5 * float(moving @ qp.P @ moving) + float(slope @ free) + unit
         wide = 0.5 * float(sizes.x @ qp.P @ sizes.x) + float(np.abs(qp.q) @ sizes.reach) + unit
-        wide = wide if wide > 0 else 1.0  # a constant objective: its own unit
+        wide = wide if wide > 0 else 1.0  # the objective is constant
         value = value if value > 0 else wide
         blur = float(sizes.blur) / DEFAULT_TOLERANCE
         noise = self._loss_by_rounding(sizes) / DEFAULT_TOLERANCE + 0.5 * blur * blur
         if not math.isfinite(noise):
-            noise = 0.0  # squares that overflow excuse nothing
+            noise = 0.0  # squares that overflow must not enlarge the tolerance
         bound = np.where(y > 0, qp.l, np.where(y < 0, qp.u, 0.0))
         least = 0.5 * self._curved(moving) + float(np.abs(sizes.y) @ np.abs(bound))
         least = max(least, self.share * value) + noise if self._told(sizes) else 0.0
         return value + noise, max(value, wide) + noise, least
 
     def _noise(self, sizes: Sizes) -> Vector:
-        """Return the rounding of the gradient and of the forces, (n,), for sizes that are not the candidate's own."""
+        """Return the rounding error of the gradient and the forces, (n,), for these sizes and not for the candidate."""
         terms = self.absolute_P @ self._near(sizes.x) + np.abs(self.qp.q) + self.absolute_A.T @ np.abs(sizes.y)
         return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
 
     def _told(self, sizes: Sizes) -> bool:
-        """Tell whether the slopes of q along directions without curvature exceed rounding errors of the gradient.
+        """Return whether the slopes of q along directions without curvature exceed rounding errors of the gradient.
 
-        Far along such a direction they do not, and it is unknown which way is downhill.
+        Far along such a direction they do not, and the sign of the slope is unknown.
         """
         Z = np.abs(self.curvature.Z)
         slopes = Z.T @ np.where(self.fixed, 0.0, np.abs(self.qp.q))
         return bool(((Z.T @ self._noise(sizes) <= slopes) | (slopes == 0.0)).all())
 
     def _loss_by_rounding(self, sizes: Sizes) -> float:
-        """Return the gap caused by rounding errors of rows and forces, for sizes that are not the candidate's own."""
+        """Return the gap that rounding errors of rows and forces cause, for these sizes and not for the candidate."""
         x, y, Z, noise = self._near(sizes.x), np.abs(sizes.y), self.curvature.Z, self._noise(sizes)
         pulled = (self.qp.n + 2) * EPS * float((y * self.losing) @ (self.absolute_A @ x))
         way = float(noise @ self.curvature.room)
         return pulled + 0.5 * way * way + float((np.abs(Z) @ (np.abs(Z).T @ noise)) @ sizes.reach)
 
     def _vanishing(self, y: Vector) -> Any:
-        """Return a mask of the coordinates that are zero to rounding if the active rows are met exactly, (n,)."""
+        """Return a mask, (n,), of the coordinates that are zero to rounding once active rows hold exactly."""
         qp, push = self.qp, y != 0
         if not push.any() or not np.isfinite(self.z).all():
             return self.x == 0
@@ -340,7 +340,7 @@ class CandidatePoint(JudgedPoint):
 
 
 def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
-    """Return masks of coordinates that equalities fix, (n,), and of rows other than equalities of these alone, (m,)."""
+    """Return a mask, (n,), of coordinates that equalities fix, and a mask, (m,), of all rows but these equalities."""
     equal = qp.equality
     fixed = np.zeros(qp.n, dtype=bool)
     if equal.any() and np.isfinite(qp.A).all():
@@ -351,7 +351,7 @@ def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
 
 
 def _fit(A: Matrix, gradient: Vector, at_lower: Any, at_upper: Any) -> Vector:
-    """Return the duals with A^T y nearest to the gradient, of the signs that the bounds allow, (m,)."""
+    """Return the duals, (m,), of the signs that the bounds allow, for which A^T y is nearest to the gradient."""
     from scipy.optimize import lsq_linear, nnls
 
     y = np.zeros(len(A))
@@ -361,7 +361,7 @@ def _fit(A: Matrix, gradient: Vector, at_lower: Any, at_upper: Any) -> Vector:
     columns = np.hstack((A[low].T, -A[high].T))
     try:
         forces = nnls(columns, gradient)[0]
-    except RuntimeError:  # it cycled
+    except RuntimeError:  # nnls cycled
         forces = lsq_linear(columns, gradient, bounds=(0.0, np.inf), tol=1e-14).x
     np.add.at(y, low, forces[: len(low)])
     np.add.at(y, high, -forces[len(low) :])

@@ -1,9 +1,9 @@
-"""A bound on the distance to the minimiser, linear in rounding, where P is definite on the feasible directions.
+"""A bound on the distance to the minimiser, linear in rounding errors, if P is definite on the feasible directions.
 
 The active rows are guessed from a point and its duals, and corrected until the minimiser on them satisfies all other
-rows and all forces have the right signs. However it was found, this point is proved to be near the minimiser: with the
-rows met exactly and forces only on these, the gap is that of the residual alone, ||x - x*||_P <= ||r||_{P^-1}. The
-residuals of the rows, which are rounding errors, count with the shortest correction.
+rows and all forces have the right signs. This point z is proved to be near the minimiser, however it was found: if the
+active rows hold exactly and no other row has a force, the gap comes from the residual r alone, and
+||z - x*||_P <= ||r||_{P^-1}. Residuals of the rows, which are rounding errors, add the length of a correction.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from gaussopt.core.programs import QP
 from gaussopt.linalg.dense import EPS, gram_factor, invert_lower
 
 ROUNDS = 30
-"""Half the maximum number of changes of the active rows: all wrong ones at once or, after a cycle, only the worst."""
+"""Half the maximum number of changes of the active set: of all wrong rows or, after a cycle, of the worst row."""
 
 
 def definite_root(qp: QP, L: Matrix | None) -> Matrix | None:
-    """Return U with U U^T the inverse of P, (n, n), or of P + E^T E, E the equalities, if P is not definite.
+    """Return U, (n, n), with U U^T = P^-1, or = (P + E^T E)^-1 with the equalities E if P is not definite.
 
-    Along the feasible directions both are the same; None if neither is definite.
+    Both have the same effect on the feasible directions. Return None if neither matrix is definite.
     """
     if L is None:
         E = qp.A[qp.equality]
@@ -41,8 +41,8 @@ def polished_bound(qp: QP, root: Matrix, x: Vector, held: Any, upper: Any) -> fl
 
     Parameters
     ----------
-    root : of `definite_root`
-    held, upper : (m,), rows guessed to be active, and of these the ones at their upper bounds
+    root : the matrix U of `definite_root`
+    held, upper : (m,), masks of the rows guessed to be active, and of those at their upper bounds
     """
     found = _minimiser(qp, root, held, upper) or _minimiser(qp, root, *_least_distance(qp, root))
     if found is None:
@@ -65,7 +65,7 @@ def _inverse(B: Matrix, n: int) -> Matrix:
 
 
 def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vector, Any, Vector] | None:
-    """Return a point and duals that satisfy all optimality conditions to rounding, active rows, and their bounds."""
+    """Return a point and duals that are optimal to rounding, the mask of active rows, and the active bounds."""
     held, upper = held | qp.equality, upper & ~qp.equality
     level, size = rounding(qp.n), np.abs(qp.A)
     unit = np.linalg.norm(qp.A @ root, axis=1)
@@ -76,7 +76,7 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
         z, y = _on_rows(qp, root, held, bound)
         if not (np.isfinite(z).all() and np.isfinite(y).all()):
             return None
-        force = np.where(qp.equality, 0.0, np.where(upper, y, -y))  # positive where it pulls
+        force = np.where(qp.equality, 0.0, np.where(upper, y, -y))  # positive if it has the wrong sign
         pulls = held & (force * unit > level * (float(np.abs(y) @ unit) + pull))
         s = qp.A @ z
         beyond = np.maximum(qp.l - s, s - qp.u)
@@ -86,11 +86,11 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
         broken = ~held & (beyond > blur + level * np.abs(np.where(s < qp.l, qp.l, qp.u)))
         if not pulls.any() and not broken.any():
             if (held & (np.abs(s - bound) > blur + level * np.abs(bound))).any():
-                return None  # more rows than can be met at once
+                return None  # the active rows cannot hold at once
             y = np.where((force > 0) & held, 0.0, y)
             return z, y, held, bound
         key = held.tobytes() + upper.tobytes()
-        if key in seen:  # changing all rows at once cycled: change the worst one only
+        if key in seen:  # changing all wrong rows at once cycled: change the worst row only
             wrong = np.where(broken, beyond / np.where(unit > 0, unit, 1.0), np.where(pulls, force * unit, 0.0))
             worst = np.arange(qp.m) == int(np.argmax(wrong))
             pulls, broken = pulls & worst, broken & worst
@@ -101,9 +101,9 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
 
 
 def _least_distance(qp: QP, root: Matrix) -> tuple[Any, Any]:
-    """Return active rows, and those active at their upper bounds, by non-negative least squares.
+    """Return masks of active rows, and of those at their upper bounds, by non-negative least squares.
 
-    In the norm of P the minimiser is the feasible point nearest to that without rows (Lawson and Hanson 1974, ch. 23).
+    In the norm of P the minimiser is the feasible point nearest to the free one (Lawson and Hanson 1974, ch. 23).
     """
     from scipy.optimize import nnls
 
@@ -117,7 +117,7 @@ def _least_distance(qp: QP, root: Matrix) -> tuple[Any, Any]:
     held, sides = np.zeros(len(size)), np.concatenate((lower, upper))
     furthest = float(np.abs(h).max(initial=0.0))
     if furthest > 0 and math.isfinite(furthest):
-        with contextlib.suppress(RuntimeError):  # it cycled
+        with contextlib.suppress(RuntimeError):  # nnls cycled
             held[size > 0] = nnls(np.vstack((G.T, h / furthest)), np.append(np.zeros(qp.n), 1.0))[0]
     pushes, above = np.zeros(qp.m, dtype=bool), np.zeros(qp.m, dtype=bool)
     pushes[sides[held > 0]] = True
@@ -126,12 +126,12 @@ def _least_distance(qp: QP, root: Matrix) -> tuple[Any, Any]:
 
 
 def _on_rows(qp: QP, root: Matrix, held: Any, bound: Vector) -> tuple[Vector, Vector]:
-    """Return the minimiser with given rows at their bounds, and its duals, (n,), (m,), after two refinements."""
+    """Return the minimiser, (n,), with given rows at their bounds, and its duals, (m,), after two refinements."""
     y, z = np.zeros(qp.m), np.zeros(qp.n)
     B = qp.A[held] @ root
     inverse = _inverse(B, qp.n) if len(B) else np.zeros((qp.n, 0))
     for _ in range(3):
-        # Row residuals first, so that the augmentation of P has no effect.
+        # Row residuals are removed first, so that the term E^T E in `root` has no effect.
         z = z + root @ (inverse @ (bound[held] - qp.A[held] @ z))
         step = root.T @ (qp.P @ z + qp.q - qp.A.T @ y)
         change = inverse.T @ step

@@ -1,7 +1,7 @@
-"""Units in which a quadratic program is judged: powers of two, so that scaling is exact.
+"""Scaling of a quadratic program by powers of two, which is free of rounding errors, before it is judged.
 
 With x = D x', y = R y' the program in the scaled unknowns has P' = D P D, q' = D q, A' = R A D, l' = R l, u' = R u.
-With a coordinate or a row in another unit (a power of two away) the scaled program is the same, bit for bit.
+If the unit of a coordinate or a row changes by a power of two, the scaled program stays the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import QP
 
 _TIE = 0.5123
-"""Offset for rounding exponents to integers: not 0.5, since averages in small programs are often half-integers."""
+"""Offset for rounding exponents to integers; not 0.5, because averages in small programs are often half-integers."""
 
 LARGE = 64
-"""Rows plus coordinates without curvature beyond which singular values take too long."""
+"""Number of rows and coordinates without curvature above which singular values take too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """A dense program in its own units: those of the coordinates, x = d x', (n,), and of the rows, y = row y', (m,)."""
+    """A scaled dense program, with the units d of the coordinates, x = d x', and `row` of the rows, y = row y'."""
 
     qp: QP
     d: Vector
@@ -31,7 +31,7 @@ class Scaled:
 
     @classmethod
     def of(cls, qp: QP) -> Scaled:
-        """Scale a program: entries P_jj > 0 to between 1/2 and 2, largest entries of rows to between 1/2 and 1."""
+        """Scale a program: every P_jj > 0 to between 1/2 and 2, the largest entry of every row to between 1/2 and 1."""
         d, row = units(qp.P.diagonal(), qp.A, qp.q)
         with np.errstate(over="ignore", invalid="ignore"):
             P = (qp.P * d[:, None]) * d
@@ -42,8 +42,8 @@ class Scaled:
 def units(diagonal: Vector, A: Matrix, q: Vector) -> tuple[Vector, Vector]:
     """Return units d of the coordinates and factors of the rows, powers of two.
 
-    Coordinates without curvature are scaled by the rows that contain them: logarithms of all entries are made as small
-    as possible in the least-squares sense (Curtis and Reid 1972). Those in no row are scaled by their entry of q.
+    Coordinates without curvature are scaled by the rows that contain them, such that the sum of squared logarithms of
+    all entries is least (Curtis and Reid 1972). If no row contains them, they are scaled by their entry of q.
     """
     massed = diagonal > 0
     exponent = np.zeros(len(q), dtype=np.int64)
@@ -61,7 +61,7 @@ def units(diagonal: Vector, A: Matrix, q: Vector) -> tuple[Vector, Vector]:
 
 
 def _massless(A: Matrix, exponent: NDArray[np.int64], massed: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return exponents of the coordinates without curvature, from the rows that contain them."""
+    """Return the exponents of the units of coordinates without curvature, from the rows that contain them."""
     filled = A != 0
     size = np.zeros(A.shape)
     size[filled] = np.log2(np.abs(A[filled]))
@@ -74,9 +74,9 @@ def _massless(A: Matrix, exponent: NDArray[np.int64], massed: NDArray[np.bool_])
 
 
 def _least_norm(normal: Matrix, right: Vector, rows: int) -> Vector:
-    """Return the solution of least norm without singular values, which would take long.
+    """Return the solution of least norm without singular values, which would take too long.
 
-    Null vectors are known: 1 for the rows and -1 for the columns of each connected component.
+    The null vectors are known: 1 for the rows and -1 for the columns of each connected component.
     """
     from scipy.linalg import solve
     from scipy.sparse import csr_array

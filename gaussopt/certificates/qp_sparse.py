@@ -1,10 +1,10 @@
-"""The certificate of a sparse convex quadratic program, in time and memory that grow like its entries.
+"""The certificate of a sparse convex quadratic program, in time and memory proportional to its number of entries.
 
-Once the active rows are known, the minimiser is that of a program with equalities alone, for which the certificate of a
-step of the same form (M = P, h = q) bounds the distance. It is the minimiser of the whole program if its multipliers
-have the signs that the bounds allow and it meets every other row. The rows are guessed from the duals and corrected,
-as in `qp_polish`. If they are not found, no distance is proved, and residuals are judged alone.
-Contradictions below FEASIBLE times the largest bound are not detected, unlike by the certificate of a dense program.
+If the active rows are known, the program has the same minimiser as a program with equalities only, for which the
+certificate of a step of the same form (M = P, h = q) bounds the distance. This is the minimiser of the whole program if
+its multipliers have the signs that the bounds allow and every other row holds. The active rows are guessed from the
+duals and corrected, as in `qp_polish`. If they are not found, no distance is proved, and residuals alone are judged.
+Contradictions below FEASIBLE times the largest bound are only detected by the certificate of dense programs.
 """
 
 from __future__ import annotations
@@ -28,46 +28,46 @@ from gaussopt.linalg.dense import EPS, largest, mass_scale, ratio
 from gaussopt.linalg.sparse_saddle_point import Saddle, equilibrate_sparse
 
 ENTRIES = 1_000_000
-"""Maximum number of entries of a matrix for the certificate of dense programs, which proves more."""
+"""Number of entries of a matrix up to which the certificate of dense programs, which proves more, is used."""
 
 ROUNDS = 12
 """Maximum number of changes of the set of active rows; each costs a factorisation."""
 
 ACCURACY = 1e-14
-"""Relative correction at which the refinement of a point on its rows ends."""
+"""Relative correction at which the refinement of a minimiser on given rows ends."""
 
 FEASIBLE = 1e-9
-"""Least violation, with largest entries of rows and bounds 1, that must be exceeded to prove a contradiction."""
+"""A contradiction is proved only if the least violation exceeds this, with rows and bounds scaled to size 1."""
 
 LARGEST_SEARCH = 1000
-"""Maximum number of iterations of the search for the place of a point, which only gives sizes."""
+"""Maximum number of iterations for the point from which sizes are computed."""
 
 NEAR = 1e-7
-"""Distance to a bound, relative to it and to the terms of the row, up to which a row counts as active."""
+"""Distance to a bound, relative to the bound and the terms of the row, up to which the row counts as active."""
 
 SHARE = rounding(8) / DEFAULT_TOLERANCE
-"""Least scale of a coordinate, relative to the largest one: differences below rounding are no errors."""
+"""Smallest scale of a coordinate, relative to the largest; smaller differences are rounding."""
 
 MOST_CHECKED = 4_000_000
-"""Maximum number of entries of the rows in a contradiction that is checked, since this takes singular values."""
+"""Maximum number of entries of the rows of a contradiction that is checked, because this takes singular values."""
 
 
 def dense_if_small(qp: QP) -> QP:
-    """Return a program with inequalities as a dense one if its matrices are small enough, else unchanged."""
+    """Return a program with inequalities in dense form if its matrices are small enough, otherwise unchanged."""
     if not qp.sparse or qp.equalities_only or qp.n * max(qp.n, qp.m) > ENTRIES:
         return qp
     return replace(qp, P=qp.P.toarray(), A=qp.A.toarray())  # type: ignore[attr-defined]
 
 
 class Nearest(NamedTuple):
-    """The minimiser near a point, or bounds and duals without it.
+    """The minimiser near a point x, its duals and its distance.
 
     Attributes
     ----------
-    verdict : of a program of equalities; solved, by assumption, for all others
-    bound : on ||x - x*||_P; infinite if none is proved
-    y : (m,), its duals
-    place : (n,), the minimiser itself, None if it was not found
+    verdict : verdict on a program with equalities only; for other programs solved, by assumption
+    bound : bound on ||x - x*||_P; infinite if none is proved
+    y : (m,), duals of the minimiser, or of x if it was not found
+    place : (n,), the minimiser of a program with inequalities; None if it was not found
     """
 
     verdict: Status
@@ -77,7 +77,7 @@ class Nearest(NamedTuple):
 
 
 def nearest_minimiser(qp: QP, x: Vector, y: Vector | None) -> Nearest:
-    """Return the minimiser near a point with the given duals, or estimated ones."""
+    """Find the minimiser near a point x, (n,), from the given duals, (m,), or from estimated duals."""
     if qp.equalities_only:
         return Nearest(*on_rows(qp, x))
     y = _held_duals(qp, x) if y is None else y
@@ -92,17 +92,17 @@ def nearest_minimiser(qp: QP, x: Vector, y: Vector | None) -> Nearest:
 
 
 def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
-    """Return verdict, error in the norm of P and best duals of a program of equalities, certified as a step."""
+    """Certify a program with equalities only as a step; return the verdict, the error in the norm of P, and duals."""
     step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
     c = certify_sparse(step, x, None)
-    # Minimisers that are not unique are minimisers, too.
+    # If the minimiser is not unique, the program still has one.
     verdict = Status.SOLVED if c.verdict is Status.ACCELERATION_NOT_UNIQUE else c.verdict
     return verdict, c.error_bound if math.isfinite(c.rounding_floor) else math.inf, np.nan_to_num(c.lam)
 
 
 @dataclass(frozen=True, slots=True)
 class SparseSizes(Sizes):
-    """Sizes of a sparse program; unlike in `Sizes`, a bound below the rounding error of `reach` counts."""
+    """Sizes of a sparse program; unlike in `Sizes`, a tiny nonzero bound is not compared with rounding of `reach`."""
 
     def row(self, bound: Vector) -> Vector:
         wide = self.absolute_A @ self.reach
@@ -118,7 +118,7 @@ class SparsePoint(JudgedPoint):
 
     Attributes
     ----------
-    y : (m,), the duals given, or those of the minimiser near the point
+    y : (m,), the given duals, or those of the minimiser near the point
     """
 
     def __init__(self, qp: QP, x: Vector, y: Vector | None) -> None:
@@ -155,7 +155,7 @@ class SparsePoint(JudgedPoint):
         qp, place = self.qp, self._place
         named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, self.z))
         energy = 0.5 * float(place @ (qp.P @ place))
-        whole = energy + float(np.abs(qp.q) @ sizes.reach)  # for a constant objective, its unit
+        whole = energy + float(np.abs(qp.q) @ sizes.reach)  # zero if the objective is constant
         stake = max(energy + float(np.abs(qp.q) @ np.abs(place)), SHARE * (whole or 1.0))
         least = max(energy + float(np.abs(y) @ np.abs(named)), SHARE * stake)
         return ratio(gap, stake), CANCELLED * ratio(gap, least)
@@ -170,9 +170,9 @@ class SparsePoint(JudgedPoint):
 
 
 def _placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
-    """Return the point that P x and the bounds of active rows determine, (n,), without parts that neither fixes.
+    """Return the point of least norm, (n,), with this P x and active rows at their bounds, or x where it is smaller.
 
-    d, (n,), are the units of the coordinates.
+    The norm is that in the units d, (n,), of the coordinates.
     """
     held = qp.equality | (y != 0)
     goal = np.concatenate((qp.P @ x, np.where(y < 0, qp.u, qp.l)[held]))
@@ -188,10 +188,10 @@ def _placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
 
 
 def classify_sparse(qp: QP) -> Status:
-    """Return whether a minimiser exists; solved also if linear programs do not decide.
+    """Return whether a minimiser exists; the verdict is solved, too, if the linear programs prove nothing.
 
-    Infeasible: rows contradict each other. Unbounded: P w + q = A^T y has no solution w, y in which y has the signs
-    that the bounds allow (Farkas).
+    A program is infeasible if rows contradict each other. It is unbounded if P w + q = A^T y has no solution (w, y) in
+    which y has the signs that the bounds allow (Farkas).
     """
     if qp.equalities_only:
         return on_rows(qp, None)[0]
@@ -209,7 +209,7 @@ def classify_sparse(qp: QP) -> Status:
 
 
 def _contradictory(A: Any, l: Vector, u: Vector) -> bool:
-    """Tell whether l <= A x <= u is proved to have no solution."""
+    """Return whether l <= A x <= u is proved to have no solution."""
     A = scipy.sparse.csr_array(A)
     largest = abs(A).max(axis=1).toarray().ravel()
     empty = largest == 0
@@ -232,7 +232,7 @@ def _contradictory(A: Any, l: Vector, u: Vector) -> bool:
 
 
 def _felt(A: Any, force: Vector) -> Vector:
-    """Return the least dual of each row whose force on a coordinate is as large as the other forces on it, (m,)."""
+    """For each row, return the smallest dual whose force on some coordinate equals the other forces there, (m,)."""
     A = scipy.sparse.csr_array(A)
     least, filled = np.zeros(A.shape[0]), np.diff(A.indptr) > 0
     duals = np.where(A.data != 0, force[A.indices] / np.where(A.data != 0, np.abs(A.data), 1.0), np.inf)
@@ -242,7 +242,7 @@ def _felt(A: Any, force: Vector) -> Vector:
 
 
 def _room(qp: QP) -> Vector:
-    """Return how far a coordinate could move until a row changes by its bound, (n,); zero if no row has a bound."""
+    """Return how far each coordinate, (n,), could move before a row changes by its bound; 0 without such a row."""
     A: Any = scipy.sparse.coo_array(qp.A)
     ends = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u)))[A.row]
     counts, way = (A.data != 0) & (ends > 0), np.full(qp.n, np.inf)
@@ -256,13 +256,13 @@ def _longest_row(A: Any) -> int:
 
 
 def _restricted(qp: QP, held: Any, upper: Any) -> QP:
-    """Return the program of the active rows as equalities at their bounds."""
+    """Return the program with the active rows only, as equalities at their bounds."""
     bound = np.where(upper, qp.u, qp.l)[held]
     return QP(qp.P, qp.q, scipy.sparse.csr_array(qp.A)[held], bound, bound)
 
 
 def _guess(qp: QP, x: Vector, y: Vector) -> tuple[Any, Any]:
-    """Guess the active rows, (m,), and of these the ones at their upper bounds."""
+    """Guess the active rows, and those at their upper bounds; both are masks, (m,)."""
     named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
     unit = abs(qp.A) @ (1.0 / np.sqrt(np.where(qp.P.diagonal() > 0, qp.P.diagonal(), np.inf)))
     slack = np.abs(qp.A @ x - named)
@@ -271,7 +271,7 @@ def _guess(qp: QP, x: Vector, y: Vector) -> tuple[Any, Any]:
 
 
 def _held_duals(qp: QP, x: Vector) -> Vector:
-    """Return duals of the rows active at x, by least squares, of the signs that the bounds allow, (m,)."""
+    """Return duals, (m,), of the rows active at x, by least squares; duals of the wrong sign are set to zero."""
     z, terms = qp.A @ x, abs(qp.A) @ np.abs(x)
     at_lower, at_upper = (np.abs(z - b) <= NEAR * (np.abs(b) + terms) for b in (qp.l, qp.u))
     held = np.flatnonzero(qp.equality | at_lower | at_upper)
@@ -283,7 +283,7 @@ def _held_duals(qp: QP, x: Vector) -> Vector:
 
 
 def _pushing(qp: QP, held: Any, upper: Any) -> tuple[Any, Any, Vector] | None:
-    """Find active rows, those at upper bounds, and the minimiser on them if it is that of the program; else None."""
+    """Return masks of the active rows and of those at upper bounds, and the minimiser; None if it is not found."""
     A: Any = scipy.sparse.csr_array(qp.A)
     level, size = 1e3 * rounding(_longest_row(A)), abs(A)
     for _ in range(ROUNDS):

@@ -1,13 +1,13 @@
-"""Existence of a minimiser of a convex quadratic program, from the program alone.
+"""Existence of a minimiser of a convex quadratic program, decided from the program alone.
 
-Rows contradict each other if some y with A^T y = 0 has y^T b > 0, b_i being the bound selected by the sign of y_i
-(Farkas). The objective is unbounded on feasible rows if no multipliers balance q in the directions without curvature,
-which is a contradiction of the same kind between the rows of Z^T A^T mu = Z^T q and the signs of mu.
+Rows contradict each other if some y with A^T y = 0 has y^T b > 0, where b_i is the bound selected by the sign of y_i
+(Farkas). The objective of a feasible program is unbounded if no multipliers mu balance q along the directions Z without
+curvature. This is a contradiction of the same kind, between Z^T A^T mu = Z^T q and the signs of mu.
 
-The rule for both: a contradiction counts if it exceeds rounding of the bounds that take part in it,
-y^T b > rounding * sum |y_i b_i|. It does not depend on units, on rows that take no part, or on any solver's answer.
-Linear programs find y; whether y proves anything is checked, in rational arithmetic if few rows take part. The absolute
-tolerances of linear programs are overcome by solving again for the remaining violation, scaled to size 1.
+A contradiction counts if it exceeds rounding of the bounds with y_i != 0: y^T b > rounding * sum |y_i b_i|. This rule
+does not depend on units, on other rows, or on any solver's answer. Linear programs find y, and it is then checked
+whether y is a proof, in rational arithmetic if few rows take part. Because linear programs are solved to absolute
+tolerances, they are solved again for the remaining violation, scaled to size 1.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from gaussopt.core.status import Status
 from gaussopt.linalg.dense import EPS, WIDE_EPS, least_norm
 
 ROUNDS = 8
-"""Maximum number of linear programs, each for the violation that the one before left."""
+"""Maximum number of linear programs, each for the violation that the previous program left."""
 
 RATIONAL = 30
 """Maximum number of rows in a contradiction that is checked in rational arithmetic."""
 
 SUPPORT = 1e-8
-"""Share of the largest multiplier below which a multiplier of a linear program is noise."""
+"""Multipliers of a linear program up to this size, relative to the largest, are noise."""
 
 _FAR = 1e15
-"""Distance of a bound, relative to the remaining violation, beyond which it plays no part."""
+"""Bounds further away than this, relative to the remaining violation, are left out of a linear program."""
 
 CORRECTIONS = 8
-"""Maximum number of least-squares corrections towards a point that meets every row."""
+"""Maximum number of least-squares corrections towards a point that satisfies every row."""
 
 
 def rounding(n: int) -> float:
-    """Return the relative size of what counts as rounding in sums of n terms."""
+    """Return the relative error that counts as rounding in sums of n terms."""
     return 16 * (n + 4) * EPS
 
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
-    """The answer whether l <= A x <= u has a solution, None if the linear programs failed to decide.
+    """Whether l <= A x <= u has a solution, with a proof; None if the linear programs did not decide.
 
-    x (n,) meets every row to rounding of its bound, y (m,) are multipliers that prove a contradiction.
+    x, (n,), satisfies every row to rounding of its bound; y, (m,), are multipliers that prove a contradiction.
     """
 
     possible: bool | None
@@ -58,7 +58,7 @@ class Feasibility:
 
 
 def classify(qp: QP) -> Status:
-    """Return solved if a minimiser of a dense program exists, else infeasible or unbounded."""
+    """Return solved if a dense program has a minimiser, otherwise infeasible or unbounded."""
     scaled = Scaled.of(qp).qp
     if feasibility(scaled.A, scaled.l, scaled.u).possible is False:
         return Status.INFEASIBLE
@@ -71,7 +71,7 @@ def flat_directions(P: Matrix) -> Matrix:
     """Return an orthonormal basis of the directions without curvature, (n, k); P has a diagonal near 1 or 0."""
     massed = P.diagonal() > 0
     values, V = np.linalg.eigh(P[np.ix_(massed, massed)])
-    # Entries that are rounding become zero: a large force on their coordinate would make them a slope.
+    # Entries at rounding level become zero, because a large force on their coordinate would cause a spurious slope.
     V, flat = np.where(np.abs(V) > rounding(len(V)), V, 0.0), values <= 64 * len(P) * EPS
     if massed.all():
         return V[:, flat]
@@ -81,7 +81,7 @@ def flat_directions(P: Matrix) -> Matrix:
 
 
 def held_where_flat(qp: QP, Z: Matrix) -> bool:
-    """Tell whether multipliers of the right signs balance q along the directions Z; true also if undecided."""
+    """Return whether multipliers of the right signs balance q along the directions Z; True also if undecided."""
     if not Z.shape[1]:
         return True
     level = rounding(qp.n)
@@ -93,14 +93,14 @@ def held_where_flat(qp: QP, Z: Matrix) -> bool:
     lower, upper = lower[use], upper[use]
     signed = lower ^ upper
     rows = np.vstack((turn, np.eye(len(lower))[signed]))
-    # The slope is known to rounding of its terms, which may cancel.
+    # The slope has rounding errors relative to its terms, which may cancel.
     low = np.concatenate((slope - level * size, np.where(lower, 0.0, -np.inf)[signed]))
     high = np.concatenate((slope + level * size, np.where(upper, 0.0, np.inf)[signed]))
     return feasibility(rows, low, high).possible is not False
 
 
 def feasibility(A: Matrix, l: Vector, u: Vector) -> Feasibility:
-    """Return a point that meets the rows, or multipliers that prove that there is none."""
+    """Find a point that satisfies the rows, or multipliers that prove that there is none."""
     m, n = A.shape
     empty = ~A.any(axis=1)
     wrong = empty & ((l > 0) | (u < 0))
@@ -120,21 +120,21 @@ def feasibility(A: Matrix, l: Vector, u: Vector) -> Feasibility:
 
 
 def largest_bound(l: Vector, u: Vector) -> float:
-    """Return the largest finite bound by absolute value."""
+    """Return the largest absolute value of a finite bound."""
     ends = np.abs(np.concatenate((l, u)))
     return float(ends[np.isfinite(ends)].max(initial=0.0))
 
 
 def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
-    """Return a point near x that meets every row to rounding of its bound, (n,) in extended precision, or None.
+    """Return a point near x, (n,), in extended precision, that satisfies every row to rounding of its bound, or None.
 
-    It proves that the rows do not contradict each other: multipliers with A^T y = 0 give y^T b at most the sum of |y_i|
-    times the violations, at any point. A point that meets the rows to rounding of its terms A x proves less, as these
-    may be large relative to the bounds.
+    The point proves that the rows do not contradict each other, because for multipliers with A^T y = 0 the number y^T b
+    is at most the sum of |y_i| times the violations at any point. Rounding of the terms A x must not be allowed
+    instead, because these may be large relative to the bounds.
     """
     wide, x = A.astype(np.longdouble), x.astype(np.longdouble)
     size, level, blur = np.abs(wide), rounding(A.shape[1]), (A.shape[1] + 2) * WIDE_EPS
-    # Rounding of large terms excuses no more than rounding of the bounds.
+    # The allowance for rounding of terms is limited to rounding of the largest bound.
     most = level * largest_bound(l, u)
     if not most:
         return np.zeros_like(x)
@@ -146,7 +146,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
         bound = np.where(z < l, l, np.where(z > u, u, z))
         miss = bound - z
         terms = size @ np.abs(x)
-        # The terms of a row with bound zero may be only rounding errors of the corrections for other rows.
+        # If the bound of a row is zero, its terms may consist of rounding errors of corrections for other rows.
         terms = np.where(bound == 0, terms.max(initial=0.0), terms)
         broken = (miss != 0) & (np.abs(miss) > level * np.abs(bound) + np.minimum(blur * terms, most))
         if not broken.any():
@@ -157,7 +157,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
 
 
 def _search(A: Matrix, l: Vector, u: Vector) -> Feasibility:
-    """Reduce the largest violation by linear programs until every row holds to rounding, or cannot, or none decides."""
+    """Reduce the largest violation by linear programs until every row holds or a contradiction is proved."""
     x = np.zeros(A.shape[1], dtype=np.longdouble)
     level = rounding(A.shape[1])
     wide = A.astype(np.longdouble)
@@ -182,7 +182,7 @@ def _search(A: Matrix, l: Vector, u: Vector) -> Feasibility:
 
 
 def least_violation(A: Any, low: Vector, high: Vector) -> tuple[Vector | None, float, Vector | None]:
-    """Minimise t with low - t <= A s <= high + t; return s, t and the multipliers of the rows."""
+    """Minimise t >= 0 subject to low - t <= A s <= high + t; return s, t and the multipliers of the rows."""
     from scipy.optimize import linprog
 
     m, n = A.shape
@@ -214,9 +214,9 @@ def least_violation(A: Any, low: Vector, high: Vector) -> tuple[Vector | None, f
 
 
 def contradiction(A: Matrix, l: Vector, u: Vector, y: Vector) -> tuple[float, Vector] | None:
-    """Return the size of the contradiction that multipliers prove, relative to the bounds that take part.
+    """Return the size y^T b / sum |y_i b_i| of the contradiction that multipliers y prove, and these multipliers.
 
-    That is y^T b / sum |y_i b_i|, with the multipliers made exact, (m,); None if they prove nothing.
+    The multipliers, (m,), are first corrected such that A^T y = 0 holds exactly. Return None if they prove nothing.
     """
     y = np.where(np.abs(y) > SUPPORT * np.abs(y).max(initial=0.0), y, 0.0)
     part = np.flatnonzero(y)
@@ -254,9 +254,9 @@ def _excess_exact(exact: list[Fraction], l: Vector, u: Vector, part: Any, m: int
 
 
 def _exact_dependency(rows: Matrix) -> list[Fraction] | None:
-    """Return the only combination of the rows that vanishes, if there is exactly one."""
+    """Return the coefficients of the combination of rows that vanishes, if it is unique up to a factor, or None."""
     table = [[Fraction(value) for value in line] for line in rows.T.tolist()]
-    lines: dict[int, list[Fraction]] = {}  # of the reduced echelon form, by the columns of their leading ones
+    lines: dict[int, list[Fraction]] = {}  # lines of the reduced echelon form, by the columns of their leading ones
     for column in range(len(rows)):
         found = next((line for line in table if line[column]), None)
         if found is None:

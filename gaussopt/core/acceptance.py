@@ -1,4 +1,4 @@
-"""The rule by which the numbers of a certificate pass; classes, compiled kernels and arrays of rows share it."""
+"""The acceptance rule of certificates, shared by Python classes, compiled kernels and arrays of rows."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def accepts(
     rounding_floor: float, constraint_residual: float, residual_share: float, natural_scale: float, norm_a: float,
     norm_gamma: float,
 ) -> bool:  # fmt: skip
-    """Tell whether error bound, force residual, law residual, rounding floor and constraint residual are small enough.
+    """Return whether error bound, residuals of forces, laws and constraints, and rounding floor are small enough.
 
-    Written with comparisons only, so that it holds for numbers, for arrays, and translated to machine code; a NaN is
-    never small.
+    The rule uses comparisons only, so that the same source serves for numbers, for arrays and for compiled kernels; a
+    NaN never passes.
 
     Parameters
     ----------
-    tolerance : relative to 1 + ||a||_M and 1 + ||gamma||; infinite where bounds are only recorded
+    tolerance : relative to 1 + ||a||_M and 1 + ||gamma||; infinite if bounds are only recorded, not judged
     own_tolerance : float
         Tolerance relative to the scale of the step itself, `natural_scale` + ||a||_M: the "1 +" above has a unit, and
         where all quantities are far below 1 in that unit, errors must be small relative to the scale of the step.
     error_bound, force_residual, law_residual, rounding_floor : in the unit of ||a||_M, see `Certificate`
     constraint_residual : in the unit of ||gamma||
-    residual_share : largest residual of a row relative to its terms, which unlike a norm over all rows mixes no units;
-        NaN if unknown
+    residual_share : largest residual of a constraint row relative to the terms of that row, so that no units are mixed,
+        as they are in a norm over all rows; NaN if unknown
     natural_scale, norm_a, norm_gamma : sizes, see `Certificate`
     """
     scale, size = tolerance * (1.0 + norm_a), own_tolerance * (natural_scale + norm_a)
@@ -50,11 +50,11 @@ class Measures(NamedTuple):
 
     Attributes
     ----------
-    possible : whether the program itself allows an answer, as far as is known
-    residual : the largest of the residuals, each relative to its own terms
+    possible : False if the program is known to have no answer
+    residual : the largest residual, each relative to the terms of its equation
     error : the relative error; 0 where it is unknown, so that the residual alone decides
     floor : the residual that rounding alone may cause
-    rough : residuals that need only be below the square root of the tolerance
+    rough : the largest of those residuals that need only be below the square root of the tolerance
     """
 
     possible: bool
@@ -65,17 +65,17 @@ class Measures(NamedTuple):
 
 
 class ProgramCertificate:
-    """Base of the certificates of programs: they pass by the rule of steps, with dimensionless numbers."""
+    """Base of the certificates of programs, which pass by the same rule as steps, applied to dimensionless numbers."""
 
     __slots__ = ()
 
     @property
     def measures(self) -> Measures:
-        """The numbers that the answer is judged by."""
+        """The dimensionless numbers by which the answer is judged."""
         raise NotImplementedError
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Tell whether the answer is right within the (relative) tolerance, and rounding is small enough to tell."""
+        """Return whether the answer is right within the relative tolerance, and rounding small enough to decide it."""
         m = self.measures
         accepted = accepts(
             tolerance, own_tolerance=tolerance, error_bound=min(m.error, LARGEST), force_residual=0.0,

@@ -1,4 +1,4 @@
-"""Arrays of numbers from outside: read, checked and copied; errors are reported in sentences."""
+"""Read, check and copy arrays of numbers that a user gives; errors are reported in sentences."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ MOST_NAMES = 12
 
 
 def all_finite(x: Vector) -> bool:
-    """Tell whether all numbers of a vector are finite, (n,)."""
-    # The square overflows only far beyond any physical number; then the entries themselves are tested.
+    """Return whether all entries of a vector, (n,), are finite."""
+    # The square may overflow although the entries are finite, so then the entries themselves are tested.
     return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
 
 
 def is_sparse(A: Any) -> bool:
-    """Tell whether a matrix is a SciPy sparse one, without importing scipy.sparse, which not every run needs."""
+    """Return whether A is a sparse matrix of SciPy, without importing scipy.sparse, which not every run needs."""
     return not isinstance(A, np.ndarray) and hasattr(A, "tocsr")
 
 
 def given_sparse(value: Any) -> bool:
-    """Tell whether a matrix is given sparse: in SciPy's form, or as the places and values of its entries in a file."""
+    """Return whether a matrix is given sparse: as SciPy's, or as a mapping of row and column numbers and values."""
     return is_sparse(value) or (isinstance(value, Mapping) and "row" in value)
 
 
 def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
     """Convert `value` to a finite float array of the given shape (None: any length).
 
-    Raises BadInput, naming the array, the place and what was expected.
+    Raises BadInput, which names the array, the index of the wrong entry and what was expected.
     """
     try:
         array = real_array(value)
@@ -61,7 +61,7 @@ def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDAr
 
 
 def shape_in_words(shape: tuple[int | None, ...]) -> str:
-    """Return an expected shape in words, for messages; None: any length."""
+    """Return an expected shape in words, for messages; None stands for any length."""
     if None not in shape:
         return str(shape)
     kind = {1: "a vector", 2: "a matrix"}.get(len(shape), f"an array of {len(shape)} axes")
@@ -73,7 +73,7 @@ def shape_in_words(shape: tuple[int | None, ...]) -> str:
 
 
 def as_coordinates(name: str, value: ArrayLike, coordinates: Sequence[str] | None) -> Vector:
-    """Return a vector, (n,), of any length if the coordinates are None; raises BadInput, which lists them in order."""
+    """Return a vector with one number for each coordinate, or of any length if the names are None; raises BadInput."""
     if coordinates is None:
         return as_array(name, value, (None,))
     n = len(coordinates)
@@ -87,7 +87,7 @@ def as_coordinates(name: str, value: ArrayLike, coordinates: Sequence[str] | Non
 
 
 def as_state(t: Any, q: ArrayLike, v: ArrayLike, alike: bool = True) -> tuple[float, Vector, Vector]:
-    """Return time, s, and two vectors, (n,), of one length if `alike`; raises BadInput, naming the wrong entry."""
+    """Return time t, s, and vectors q and v, of equal length (n,) if `alike`; raises BadInput, naming the wrong one."""
     try:
         time, state, rate = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
         if state.ndim == rate.ndim == 1 and (rate.shape == state.shape or not alike) and math.isfinite(time):
@@ -101,7 +101,7 @@ def as_state(t: Any, q: ArrayLike, v: ArrayLike, alike: bool = True) -> tuple[fl
 def real_array(value: ArrayLike) -> NDArray[np.float64]:
     """Return a copy of `value` as an array of floats.
 
-    Raises TypeError, ValueError, OverflowError, also for texts and complex numbers, which NumPy would turn into floats.
+    Raises TypeError, ValueError or OverflowError, also for strings and complex numbers, which NumPy would convert.
     """
     array = np.array(value)
     if array.dtype == np.float64:
@@ -125,9 +125,9 @@ def finite_number(name: str, value: Any) -> float:
 
 
 def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
-    """Return M made exactly symmetric, or say why it is no mass matrix.
+    """Return the symmetric part of M, (n, n), after checking that M is a mass matrix.
 
-    Raises BadInput if M is asymmetric beyond rounding or has a negative eigenvalue beyond rounding.
+    Raises BadInput if M is asymmetric beyond rounding, NegativeMass if it has a negative eigenvalue beyond rounding.
     """
     scale = float(np.abs(M).max(initial=0.0))
     skew = np.abs(M - M.T)
@@ -147,7 +147,7 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
 
 
 def _negative_direction(M: Matrix, u: Vector) -> tuple[str, list[int]]:
-    """Return the end of a sentence on a mass matrix with negative energy in the direction u, (n,), and who moves."""
+    """Say why M is indefinite, from a direction u, (n,), of negative energy; also return the coordinates that move."""
     i = int(np.argmin(np.diag(M)))
     if M[i, i] < 0:
         give = "give masses and moments of inertia that are not negative."
@@ -169,7 +169,7 @@ def check_progress(progress: Any) -> None:
 
 
 def is_absent(value: Any) -> bool:
-    """Tell whether an entry of a step is not given: it is missing, null or empty."""
+    """Return whether an entry of a file is absent: missing, null or empty."""
     return value is None or (isinstance(value, list | tuple | np.ndarray) and len(value) == 0)
 
 
@@ -181,7 +181,7 @@ def require(what: str, data: Mapping[str, Any], *keys: str) -> None:
 
 
 def with_axis(value: Any, flat: int) -> Any:
-    """Return planar data with the tangent axis put back, anything else unchanged, for `as_array` to check."""
+    """Return an array of `flat` axes with the tangent axis d = 1 inserted after the first, anything else unchanged."""
     try:
         raw = real_array(value)
     except (TypeError, ValueError, OverflowError):

@@ -1,8 +1,8 @@
-"""Files of generated code: kept from run to run, and read back only if no other user can have written them.
+"""Cache of generated code: files kept from run to run, and read back only if no other user can have written them.
 
 Code that is read here runs with the rights of the user. A checksum shows damage but not forgery, so owner and
-permissions decide: the folder and the file must belong to the user (or to root) and not be writable by others. Both
-are read from descriptors that are open already, so that nothing can be exchanged between the check and the reading.
+permissions decide: the folder and the file must belong to the user (or to root) and not be writable by others. Owner
+and permissions are read from open descriptors, so that no file can be exchanged between the check and the reading.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gaussopt.core.errors import BadInput
 VARIABLE = "GAUSSOPT_CACHE"
 
 _SEAL = len("# sha256 \n") + 64
-"""Length of the line at the end of every file; it is a comment, and at the end it leaves line numbers unchanged."""
+"""Length of the last line of every file, a comment with the checksum; at the end it leaves line numbers unchanged."""
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _ROOT = 0
@@ -50,7 +50,7 @@ def cache_folder() -> Path:
 
 
 def key_of(*parts: str) -> str:
-    """Return a short name made from everything that determines the contents of a kept file."""
+    """Return a short file name, a hash of the parts, which are everything that determines the contents of the file."""
     import hashlib
 
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -64,7 +64,7 @@ def check_chosen() -> None:
 
 
 def read(name: str) -> bytes | None:
-    """Return the contents kept under a name; None if there are none, or they are damaged or perhaps another user's.
+    """Return the contents kept under a name; None if they are missing, damaged or perhaps written by another user.
 
     Raises BadInput if GAUSSOPT_CACHE names a folder that others can write to.
     """
@@ -86,7 +86,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, body: bytes) -> Path | None:
-    """Keep contents under a name, whole or not at all, closed to others; return the path, None if they cannot be kept.
+    """Write contents under a name atomically, readable by the user only; return the path, or None if that fails.
 
     Raises BadInput as `read` does.
     """
@@ -102,7 +102,7 @@ def write(name: str, body: bytes) -> Path | None:
 
 
 def private_file(name: str, body: bytes) -> Path:
-    """Write a file for the user to read, in a private folder of this process that is removed at its end.
+    """Write a file for the user to read, into a private folder of this process that is removed when the process ends.
 
     Raises BadInput if there is no place for temporary files.
     """
@@ -118,7 +118,7 @@ def private_file(name: str, body: bytes) -> Path:
 
 @cache
 def _private(process: int) -> Path:
-    """Return the private folder of a process; a forked process makes its own, and leaves its parent's alone."""
+    """Return the private folder of a process; a forked process makes its own and does not remove its parent's."""
     import shutil
     import tempfile
 
@@ -136,8 +136,8 @@ def _private(process: int) -> Path:
 def _opened(folder: Path) -> Iterator[int]:
     """Yield the descriptor of a folder that only the user and root can write to.
 
-    Raises BadInput if others can write to the folder that GAUSSOPT_CACHE names, OSError if they can write to the
-    usual folder, as if that could not be opened.
+    If others can write to it, raises BadInput where GAUSSOPT_CACHE names the folder, and OSError for the default
+    folder, as if that could not be opened.
     """
     inside = os.open(folder, _FOLDER)
     try:

@@ -5,7 +5,7 @@ Contact i owns rows 3i, 3i + 1, 3i + 2: the normal N and the tangents T1 and T2,
     u = W r + q,    u~ = u + mu |u_T| n,    K* contains u~  _|_  r in K,
     K = {|r_T| <= mu r_N},    K* = {u_N >= mu |u_T|}
 
-is Signorini's law at velocity level with Coulomb's (de Saxce's form): u_N > 0 opens, r_N > 0 pushes.
+is Signorini's law at velocity level with Coulomb's law, in de Saxce's form; where u_N > 0 the contact opens.
 Reference: G. de Saxce, Z.-Q. Feng, "The bipotential method: a constructive approach to design the complete contact law
 with friction and improved numerical algorithms", Math. Comput. Modelling 28, 1998.
 """
@@ -54,7 +54,7 @@ class ConeComplementarity(Program):
     Attributes
     ----------
     W : (3 k, 3 k), Delassus operator, 1/kg; it need be neither symmetric nor regular. A matrix, or for many contacts
-        sparse blocks or a `DelassusProduct` (`gaussopt.core.delassus`)
+        sparse 3 x 3 blocks or a `DelassusProduct` (`gaussopt.core.delassus`)
     q : (3 k,), relative velocities without impulses, m/s
     mu : (k,), friction coefficients
     """
@@ -89,21 +89,21 @@ class ConeComplementarity(Program):
 
     @cached_property
     def asymmetry(self) -> float:
-        """Largest difference of W and its transpose, relative to the largest entry of W; for factors that of A."""
+        """Largest entry of W - W^T relative to that of W; for a `DelassusProduct` the same ratio of its factor A."""
         W: Any = self.W.A if isinstance(self.W, DelassusProduct) else self.W
         size = largest_entry(W)
         return largest_entry(W - W.T) / size if size else 0.0
 
     @property
     def symmetric_part(self) -> Matrix:
-        """(W + W^T) / 2, dense or as blocks."""
+        """The symmetric part (W + W^T) / 2, (3 k, 3 k), dense or as sparse blocks."""
         W = formed(self.W)
         half: Any = W * 0.5 + W.T * 0.5 if is_blocks(W) else 0.5 * (W + W.T)
         return half  # type: ignore[no-any-return]
 
     @property
     def local(self) -> ConeComplementarity:
-        """The problem in its local form, here the problem itself."""
+        """The local form of the problem, which is the problem itself."""
         return self
 
     @property
@@ -136,7 +136,7 @@ class ConeComplementarity(Program):
         return ConeComplementarity.from_mapping({"W": W, "q": self.q[order], "mu": self.mu})
 
     def u(self, r: Vector) -> Vector:
-        """Return the relative velocities W r + q."""
+        """Return the relative velocities u = W r + q, (3 k,), m/s."""
         return np.asarray(self.W @ r + self.q)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -147,20 +147,20 @@ class ConeComplementarity(Program):
 @shown
 @dataclass(frozen=True)
 class GlobalContacts:
-    """The global form of contacts with friction cones, in the velocities v of the bodies.
+    """The global form of a problem of contacts with friction cones, in the velocities v of the bodies.
 
         M v = H r + f + G l,    u = H^T v + w,    G^T v + b = 0
 
     Attributes
     ----------
     M : (n, n), kg; its symmetric part positive semidefinite, definite where G^T v = 0
-    H : (n, 3 k)
-    f : (n,), momentum without impulses of contacts
-    w : (3 k,), m/s
-    mu : (k,)
-    G : (n, p), b : (p,), bilateral rows
+    H : (n, 3 k), directions of the contact impulses r
+    f : (n,), momentum without contact impulses
+    w : (3 k,), relative velocities at v = 0, m/s
+    mu : (k,), friction coefficients
+    G : (n, p), b : (p,), bilateral rows, with impulses l
 
-    M and H of many contacts without bilateral rows may be sparse, M with a block for each body.
+    For many contacts without bilateral rows, M and H may be sparse, M with a block for each body.
     """
 
     M: Matrix
@@ -182,7 +182,7 @@ class GlobalContacts:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> GlobalContacts:
-        """Return a checked problem from a `contact-global` file, `frames` as for the local form; raises BadInput."""
+        """Return a checked problem from a `contact-global` file, `frames` as in the local form; raises BadInput."""
         require("A global contact problem", data, "M", "H", "f", "w", "mu")
         mu = friction_coefficients(data["mu"])
         check_frames(data.get("frames"), len(mu))
@@ -215,7 +215,7 @@ class GlobalContacts:
     def inverse(self) -> Matrix:
         """The inverse of [M, -G; G^T, 0], (n + p, n + p).
 
-        Raises BadInput if the matrix is singular: no bilateral row holds a massless direction, or rows are dependent.
+        Raises BadInput if the matrix is singular: a massless direction is unconstrained, or rows of G^T are dependent.
         """
         if is_blocks(self.M):
             return block_inverse(self.M)  # type: ignore[no-any-return]
@@ -235,7 +235,7 @@ class GlobalContacts:
 
     @cached_property
     def local(self) -> ConeComplementarity:
-        """The same problem in the impulses: W = H^T A H with A the upper block of `inverse`."""
+        """The local form of the problem, with W = H^T A H, where A is the (n, n) upper left block of `inverse`."""
         n = len(self.f)
         W: Any
         if is_blocks(self.M):
@@ -248,7 +248,7 @@ class GlobalContacts:
 
     @cached_property
     def _free(self) -> tuple[Vector, Vector]:
-        """Velocities and bilateral impulses without impulses of contacts."""
+        """Velocities, (n,), and bilateral impulses, (p,), without contact impulses."""
         return self._split(self.inverse @ np.concatenate((self.f, -self.b)))
 
     def in_order(self, order: NDArray[np.intp]) -> GlobalContacts:
@@ -258,7 +258,7 @@ class GlobalContacts:
         return GlobalContacts.from_mapping({**data, "H": H[:, order], "w": self.w[order]})
 
     def velocities(self, r: Vector) -> tuple[Vector, Vector]:
-        """Return velocities v, (n,), and bilateral impulses l, (p,), for impulses r."""
+        """Return the velocities v, (n,), and bilateral impulses l, (p,), that contact impulses r, (3 k,), cause."""
         return self._split(self.inverse @ np.concatenate((self.f + self.H @ r, -self.b)))
 
     def _split(self, x: Vector) -> tuple[Vector, Vector]:
@@ -298,19 +298,19 @@ def friction_coefficients(value: Any) -> Vector:
 
 
 def largest_entry(A: Any) -> float:
-    """Return the largest entry by absolute value; for a `DelassusProduct` the largest on the diagonal."""
+    """Return the largest absolute value of an entry; for a `DelassusProduct` that of its diagonal."""
     if isinstance(A, DelassusProduct):
         return float(np.abs(A.diagonal()).max(initial=0.0))
     return float(np.abs(A if isinstance(A, np.ndarray) else A.data).max(initial=0.0))
 
 
 def _listed(A: Any) -> Any:
-    """Return the entries of a matrix for JSON, with their row and column numbers if it is sparse."""
+    """Return the entries of a matrix in a form for JSON, with row and column numbers if the matrix is sparse."""
     return A.tolist() if isinstance(A, np.ndarray) else to_triplets(A)
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> Any:
-    """Return a checked array of rows of contacts; without contacts any empty value will do."""
+    """Return a checked array whose first axis is the rows of contacts; without contacts any empty value will do."""
     if 0 in shape and np.size(value) == 0:
         return np.zeros(shape)
     if isinstance(value, list | np.ndarray) and len(value) != shape[0]:

@@ -1,4 +1,4 @@
-"""Convex programs of contacts: a quadratic objective over friction cones, or over discs of given radii."""
+"""Convex programs of contacts: minimise a quadratic function over friction cones, or over discs of given radii."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gaussopt.core.program import Program
 @shown
 @dataclass(frozen=True)
 class ConeProgram(Program):
-    """A second-order cone program, min 1/2 r^T P r + q^T r over r_N >= 0 and |r_T| <= mu r_N, or <= radius.
+    """The second-order cone program: minimise 1/2 r^T P r + q^T r over r_N >= 0 and |r_T| <= mu r_N (or radius).
 
     Attributes
     ----------
     P : (3 k, 3 k), symmetric positive semidefinite, dense or sparse; rows as in `ConeComplementarity`
     q : (3 k,)
     mu : (k,)
-    radius : (k,) or None, bounds of |r_T| in place of mu r_N
+    radius : (k,) or None, bounds of |r_T| that replace mu r_N
     """
 
     shapes: ClassVar = {"P": "nn", "q": "n", "mu": "k", "radius": "k"}

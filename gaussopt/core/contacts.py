@@ -19,10 +19,10 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.system import AbstractSystem, state_in_words
 
 VANISHES = 1e-14
-"""Largest entry of a normal row, relative to the contact's rows, that still counts as a zero direction."""
+"""Largest entry of a row of J_N, relative to the larger of 1 and the contact's rows of J_T, that counts as zero."""
 
 FEW = 2000
-"""Entries of normal rows up to which lists are quicker than arrays."""
+"""Number of entries of J_N up to which Python lists are quicker than arrays."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,14 @@ class Contact:
     ----------
     name : str
     position : expressions (x, y) or (x, y, z), optional
-        The material contact point; the last entry is its height over the floor. The gap is the height, the slip
-        the rate of the other entries.
-    gap : expression in the coordinates and time, optional, positive where open, m
+        The material contact point: its last entry, the height, is the gap, and the rates of the others are the slip.
+    gap : expression in the coordinates and time, optional, m, positive where the contact is open
     slip : expressions linear in the velocities, optional
         Tangential velocity of the contact point relative to the ground, d entries, m/s.
     mu : expression in the parameters, friction coefficient
     e_N, e_T : expressions in the parameters, coefficients of restitution, normal and tangential
-    two_sided : a guide without clearance: the contact always has one bearing wall, and changes walls instead of opening
-        This is so in motions; at impacts elsewhere it is an equality, without e_N. In single steps it is one-sided.
+    two_sided : whether it is a guide without clearance, which in a motion changes walls where a contact would open
+        At impacts of other contacts the guide is an equality, without e_N; in single steps it is one-sided.
 
     Examples
     --------
@@ -71,15 +70,15 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class ContactData:
-    """The contact arrays that a callable `contacts(t, q, v)` of a plain system returns, itself or as a mapping.
+    """The contact arrays that the user's function `contacts(t, q, v)` returns, in this class or in a mapping.
 
     Attributes
     ----------
     g_N : (k,), gaps, m
-    J_N, zeta_N : (k, n), (k,), normal rows and their bias: gap acceleration J_N a + zeta_N
+    J_N, zeta_N : (k, n), (k,), normal rows and their bias; the gap acceleration is J_N a + zeta_N, m/s^2
     gdot_N : (k,), optional, gap rates, m/s; J_N v if absent, which is right where the gap does not depend on time
     J_T, zeta_T : (k, d, n), (k, d), optional
-        Tangential rows and their bias; in the plane the axis d may be left out. Absent: no friction.
+        Tangential rows and their bias; in the plane the axis d may be left out. Without them there is no friction.
     v_T : (k, d), optional, slip velocities, m/s; J_T v if absent
     mu, e_N, e_T : float or (k,), optional, friction coefficients and coefficients of restitution; 0 if absent
     """
@@ -98,7 +97,7 @@ class ContactData:
 
 @dataclass(frozen=True, slots=True)
 class Kinematics:
-    """The contact arrays of one state, checked, in the order of `StepData`."""
+    """The checked contact arrays of one state, named and shaped as in `StepData`."""
 
     g_N: Vector
     gdot_N: Vector
@@ -111,7 +110,7 @@ class Kinematics:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """mu, e_N and e_T of all contacts, (k,) each, checked."""
+    """The checked coefficients mu, e_N and e_T of all contacts, (k,) each."""
 
     mu: Vector
     e_N: Vector
@@ -119,7 +118,7 @@ class Coefficients:
 
 
 def check_coefficients(owner: str, names: Sequence[str], mu: Vector, e_N: Vector, e_T: Vector) -> Coefficients:
-    """Return the coefficients; raises BadInput where mu is negative or not finite, or e_N or e_T not in [0, 1]."""
+    """Return the coefficients; raises BadInput if a mu is negative or not finite, or an e_N or e_T outside [0, 1]."""
     for i, name in enumerate(names):
         which = f"of contact {name!r} of {owner!r} is"
         if not 0 <= mu[i] < math.inf:
@@ -135,8 +134,8 @@ def check_coefficients(owner: str, names: Sequence[str], mu: Vector, e_N: Vector
 def check_normals(
     system: AbstractSystem, J_N: Matrix, J_T: NDArray[np.float64], t: float, q: Vector, v: Vector
 ) -> None:
-    """Refuse normal rows that are zero, up to rounding of the rows of their contact; raises BadInput."""
-    # Nearly always; lists are quicker than small arrays.
+    """Check that no normal row is zero up to rounding; raises BadInput."""
+    # The usual case: all rows are clearly not zero.
     few = J_N.size <= FEW
     if all(max(map(abs, row)) > 1e-6 for row in J_N.tolist()) if few else (np.abs(J_N).max(axis=1) > 1e-6).all():
         return
@@ -150,9 +149,9 @@ def check_normals(
 
 
 def as_contact_data(value: Any) -> ContactData:
-    """Return what a user's function returned as `ContactData`; messages have no subject, which the calling code adds.
+    """Return `ContactData` from the value that a user's function returned.
 
-    Raises BadInput if it is neither a mapping nor `ContactData`, or lacks or misspells an entry.
+    Raises BadInput, with a message to which the calling code adds the subject, if it has unknown or missing entries.
     """
     if isinstance(value, ContactData):
         return value

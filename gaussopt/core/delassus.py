@@ -1,4 +1,4 @@
-"""Delassus operators that are not dense: blocks (3, 3) in compressed rows, and H^T M^-1 H, which is never formed.
+"""Delassus operators that are not dense: 3 x 3 blocks in compressed rows, or the factors of H^T M^-1 H.
 
 Small operators are always stored dense, because that is faster and more can be proved about them.
 """
@@ -17,28 +17,28 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.sparse_arrays import LARGEST_BLOCK, Pattern, block_layout, check_sparse_mass, read_sparse
 
 ROWS = 3
-"""Rows of a contact: N, T1, T2."""
+"""Number of rows of a contact: N, T1 and T2."""
 
 SMALL = 300
-"""Maximum number of rows of an operator that is always dense."""
+"""Number of rows up to which an operator is always stored dense."""
 
 LARGE = 1500
-"""Number of rows from which an operator that is given sparse stays sparse, however many entries it has."""
+"""Number of rows from which an operator that is given sparse stays sparse, whatever its share of nonzero entries."""
 
 FILLED = 0.1
-"""Share of nonzero entries up to which an operator of more than SMALL rows is kept as blocks."""
+"""Share of nonzero entries up to which an operator of more than SMALL rows is stored as blocks."""
 
 MOST = 2**27
-"""Maximum number of entries of a dense matrix."""
+"""Maximum number of entries of a sparse matrix that is converted to a dense one."""
 
 
 @dataclass(frozen=True, eq=False)
 class DelassusProduct:
-    """The operator W = H^T A H kept as its factors, which need little memory; `W @ r` works as for a matrix.
+    """The operator W = H^T A H stored by its factors, which need little memory; `W @ r` works as for a matrix.
 
     Attributes
     ----------
-    H : (n, 3 k), sparse, the columns of a contact its normal and its tangents in the velocities of the bodies
+    H : (n, 3 k), sparse; the three columns of a contact are its normal and tangents in the velocities of the bodies
     A : (n, n), sparse, the inverse of the mass matrix
     """
 
@@ -47,7 +47,7 @@ class DelassusProduct:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(3 k, 3 k)."""
+        """The shape of W, (3 k, 3 k)."""
         return (int(self.H.shape[1]), int(self.H.shape[1]))
 
     @property
@@ -57,7 +57,7 @@ class DelassusProduct:
 
     @cached_property
     def V(self) -> Any:
-        """A H, the velocities of unit impulses, (n, 3 k), by columns."""
+        """A H, (n, 3 k); column j holds the velocities that a unit impulse in row j of r causes."""
         return (self.A @ self.H).tocsc()
 
     def __matmul__(self, r: Vector) -> Vector:
@@ -71,11 +71,11 @@ class DelassusProduct:
         return np.asarray(self.H.multiply(self.V).sum(axis=0)).ravel()
 
     def scaled(self, s: Vector) -> DelassusProduct:
-        """Return the operator with rows and columns multiplied by s."""
+        """Return the operator S W S with S = diag(s), s of shape (3 k,)."""
         return DelassusProduct((self.H * s[None, :]).tocsc(), self.A)
 
     def tocsr(self) -> Any:
-        """Return W in compressed rows."""
+        """Return W as a matrix in compressed rows."""
         return (self.H.T @ self.V).tocsr()
 
     def toarray(self) -> Matrix:
@@ -83,22 +83,22 @@ class DelassusProduct:
         return np.asarray(self.tocsr().toarray())
 
     def copy(self) -> DelassusProduct:
-        """Return a copy that shares no memory with it."""
+        """Return a copy that shares no memory with this operator."""
         return DelassusProduct(self.H.copy(), self.A.copy())
 
 
 def is_blocks(W: Any) -> bool:
-    """Tell whether an operator is kept as blocks or by its factors."""
+    """Return whether an operator is stored as blocks or by its factors, so that it is not dense."""
     return not isinstance(W, np.ndarray)
 
 
 def formed(W: Any) -> Any:
-    """Return a dense operator unchanged, any other as blocks."""
+    """Return a dense operator unchanged, any other operator as 3 x 3 blocks."""
     return as_blocks(W.tocsr()) if isinstance(W, DelassusProduct) else W
 
 
 def scaled_operator(W: Any, s: Vector) -> Any:
-    """Return W with rows and columns multiplied by s, (3 k,), which is the same for all rows of a contact."""
+    """Return S W S with S = diag(s); s, (3 k,), must have equal entries for the three rows of a contact."""
     if isinstance(W, np.ndarray):
         return s[:, None] * W * s
     if isinstance(W, DelassusProduct):
@@ -109,14 +109,14 @@ def scaled_operator(W: Any, s: Vector) -> Any:
 
 
 def shifted_operator(W: Any, alpha: float) -> Any:
-    """Return W + alpha I, dense or as blocks."""
+    """Return W + alpha I, dense or as sparse blocks."""
     if isinstance(W, np.ndarray):
         return W + alpha * np.eye(len(W))
     return as_blocks(formed(W) + scipy.sparse.diags_array(np.full(W.shape[0], alpha)))
 
 
 def as_blocks(A: Any) -> Any:
-    """Return a sparse matrix as sorted blocks of contacts, with all blocks on the diagonal."""
+    """Return a sparse matrix as sorted 3 x 3 blocks; all diagonal blocks are stored, even those that are zero."""
     found = scipy.sparse.bsr_array(A, blocksize=(ROWS, ROWS))
     k, row = found.shape[0] // ROWS, np.repeat(np.arange(found.shape[0] // ROWS), np.diff(found.indptr))
     missing = np.setdiff1d(np.arange(k), row[row == found.indices])
@@ -132,9 +132,9 @@ def as_blocks(A: Any) -> Any:
 
 
 def operator(value: Any, rows: int) -> Any:
-    """Return a checked operator in the form that fits its size; raises BadInput.
+    """Return a checked operator, stored in the form that fits its size; raises BadInput.
 
-    `value` is a checked dense matrix, a sparse one, its entries as from `to_triplets`, or a `DelassusProduct`.
+    `value` is a checked dense matrix, a sparse matrix, a mapping as from `to_triplets`, or a `DelassusProduct`.
     """
     if isinstance(value, DelassusProduct):
         H, A = value.H, value.A
@@ -154,7 +154,7 @@ def operator(value: Any, rows: int) -> Any:
 
 
 def block_inverse(M: Any) -> Any:
-    """Return the inverse of a sparse mass matrix with a block for each body; raises BadInput where one is singular."""
+    """Return the inverse of a sparse, block diagonal mass matrix; raises BadInput if a block is singular."""
     rows, columns, values = [], [], []
     for layout in block_layout(Pattern.of(M)):
         blocks = layout.dense(M.data)
@@ -173,7 +173,7 @@ def block_inverse(M: Any) -> Any:
 
 
 def block_mass(value: Any, n: int) -> Any:
-    """Return a checked sparse mass matrix if it is large and has a block for each body; otherwise None."""
+    """Return a checked sparse mass matrix if it is large and its diagonal blocks are small; otherwise None."""
     if n <= SMALL:
         return None
     M = read_sparse("M", value, (n, n))
@@ -183,7 +183,7 @@ def block_mass(value: Any, n: int) -> Any:
 
 
 def as_dense(name: str, value: Any, shape: tuple[int, int]) -> Matrix:
-    """Return a dense matrix of a given shape, however it was given; raises BadInput."""
+    """Return a dense or sparse `value` as a dense matrix, checking its shape; raises BadInput."""
     if not given_sparse(value):
         return as_array(name, value, shape)
     if shape[0] * shape[1] > MOST:

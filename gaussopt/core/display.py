@@ -1,6 +1,6 @@
-"""How objects show themselves: up to three lines for a terminal, a small table for a notebook.
+"""Display of objects: up to three lines of text in a terminal, a small table in a notebook.
 
-A text is made of what the object holds already: nothing slow is computed for it, and nothing raises.
+The text uses only what an object already holds: nothing slow is computed for it, and showing never raises.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 MOST_NUMBERS = 6
-"""Maximum number of entries shown of an array."""
+"""Maximum number of entries of a vector that are shown."""
 
 MOST_ENTRIES = 9
-"""Maximum number of entries of a matrix that is shown; of a larger matrix only the shape is shown."""
+"""Largest number of entries of a matrix that is shown by its entries; a larger matrix is shown by its shape."""
 
 MOST_NAMES = 8
 """Maximum number of names listed."""
 
 MOST_ROWS = 16
-"""Maximum number of rows shown of a table."""
+"""Maximum number of rows of a table that are shown."""
 
 
 T = TypeVar("T")
 
 
 class About(NamedTuple):
-    """Description of an object for display: a title, up to two lines more, and rows of a table, (name, value)."""
+    """Description of an object for display: a title, up to two more lines, and the rows and heads of a table."""
 
     title: str
     more: tuple[str, ...] = ()
@@ -38,10 +38,10 @@ class About(NamedTuple):
 
 
 def shown(cls: type[T]) -> type[T]:
-    """Return a class whose objects show what their method `_about` says, in a terminal and in a notebook.
+    """Let the objects of a class be displayed, in a terminal and in a notebook, as their method `_about` describes.
 
-    The method `_picture`, if any, returns a picture below the table, as HTML. An object that is not fully initialised,
-    as a debugger may show it, is shown by its kind alone. A class may write its own HTML.
+    The method `_picture`, if any, returns HTML that is put below the table. An object that is not fully initialised,
+    as in a debugger, is shown by the name of its class alone. A class may define its own `_repr_html_`.
     """
 
     def text(self: Any) -> str:
@@ -66,7 +66,7 @@ def shown(cls: type[T]) -> type[T]:
 
 
 def short(value: Any, digits: int = 4) -> str:
-    """Return a number, an array or another value in few characters."""
+    """Return a short text for a number, an array or another value."""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, float | int | np.number):
@@ -89,24 +89,24 @@ def short(value: Any, digits: int = 4) -> str:
 
 
 def listed(names: Iterable[Any], most: int = MOST_NAMES) -> str:
-    """Return names separated by commas, the first `most` if there are more."""
+    """Return names separated by commas; if there are more than `most`, only the first `most` and their number."""
     found = [str(name) for name in names]
     return ", ".join(found[:most]) + (f", … ({len(found)})" if len(found) > most else "")
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """Return a count with its noun; "no events" for none."""
+    """Return a count with its noun, such as "2 events", "1 event" or "no events"."""
     return f"{count or 'no'} {one if count == 1 else many or f'{one}s'}"
 
 
 def lines(kind: str, title: str, *more: str) -> str:
-    """Return the text of an object: its kind and what it is about, and up to two lines more."""
+    """Return the text that stands for an object: its class, its title, and up to two more lines."""
     first = f"<{kind}: {title}" if title else f"<{kind}"
     return "\n ".join([first, *(line for line in more if line)]) + ">"
 
 
 def error_words(bound: float, relative: float, floor: float) -> str:
-    """Return the error of a certified acceleration in words: its bound, or the floor below which rounding hides it."""
+    """Describe the error of a certified acceleration by its bound, or by the rounding floor if that is larger."""
     if not math.isfinite(bound):
         return "not certified"
     if bound <= floor:
@@ -117,7 +117,7 @@ def error_words(bound: float, relative: float, floor: float) -> str:
 def table(
     title: str, rows: Sequence[Sequence[Any]], head: Sequence[str] = (), more: Sequence[str] = (), below: str = ""
 ) -> str:
-    """Return a small table as HTML, in the colours and fonts of the page, under a title and lines; `below` is HTML."""
+    """Return a small HTML table under a title and the lines of `more`; the HTML of `below` follows it."""
     cell = "text-align:left;padding:.15em .8em .15em 0;vertical-align:top"
     heads = "".join(f'<th scope="col" style="{cell}">{escape(str(x))}</th>' for x in head)
     cells = ("".join(f'<td style="{cell}">{escape(short(x))}</td>' for x in row) for row in rows[:MOST_ROWS])
@@ -135,12 +135,12 @@ def table(
 
 
 def picture(address: str, alt: str) -> str:
-    """Return an image as HTML, no wider than the page."""
+    """Return an HTML image that is no wider than the page."""
     return f'<img src="{address}" alt="{escape(alt, quote=True)}" style="max-width:100%;height:auto;background:#fff">'
 
 
 def reads_as_number(text: str) -> bool:
-    """Tell whether Python reads a text as a number, infinities and NaN among them."""
+    """Return whether Python can read a text as a number, infinity and NaN included."""
     try:
         float(text)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Errors that the user caused and can mend: one clear sentence each, never a stack trace.
+"""Errors that the user can correct, each with a message of one clear sentence.
 
-They derive from `GaussoptError`; the command line prints the sentence and exits with code 2, or with 1
-where the machine failed.
+They derive from `GaussoptError`. The command line prints the message without a stack trace and exits with code 2, or
+with code 1 if the machine failed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class BadInput(GaussoptError, ValueError):
 
 
 class NegativeMass(BadInput):
-    """A mass matrix gives negative energy to motions of `coordinates`, counted from 0."""
+    """A mass matrix gives negative kinetic energy to a motion of the coordinates numbered in `coordinates`, from 0."""
 
     def __init__(self, sentence: str, coordinates: Sequence[int]) -> None:
         self.coordinates = coordinates
@@ -40,9 +40,9 @@ class NegativeMass(BadInput):
 
 
 class MachineFailure(BadInput):
-    """The machine failed, not the data or a solver: a full disk, no memory, no more open files.
+    """The machine failed, not the data or a solver: the disk is full, or memory or open files are exhausted.
 
-    The same call may succeed another time, so the failure counts against no solver; see `gaussopt.core.machine`.
+    The same call may succeed later, so the failure counts against no solver; see `gaussopt.core.machine`.
     """
 
 
@@ -51,19 +51,19 @@ class LeftOut(UserWarning):
 
 
 class ModelSlip(UserWarning):
-    """A model is valid and probably not the one that is meant, see `gaussopt.modelling.model_check`."""
+    """A model is valid, but probably not the model that the user meant; see `gaussopt.modelling.model_check`."""
 
 
 class Unverified(UserWarning):
-    """A file was read that carries no checksum: damage to it goes unnoticed."""
+    """A file without a checksum was read, so damage to it would go unnoticed."""
 
 
 class UnknownName(GaussoptError, KeyError):
-    """A name that is not registered; the message suggests the nearest one, or if none is near lists them all."""
+    """A name is not registered; the message suggests the nearest registered name, or lists all if none is near."""
 
     def __init__(self, what: str, name: object, known: Iterable[str], more: str = "") -> None:
         known = sorted(known)
-        # Short names that share half of their letters are near each other, long ones are not.
+        # Short names count as near if they share half of their letters; longer names must share more.
         cutoff = 0.5 if len(str(name)) < 4 else 0.6
         near = get_close_matches(name, known, n=1, cutoff=cutoff) if isinstance(name, str) else []
         near = near or [k for k in known if k.lower() == str(name).lower()]
@@ -86,15 +86,15 @@ class MissingBackend(GaussoptError, ImportError):
 
 
 class NotAccepted(GaussoptError, ValueError):
-    """A formulation does not fit the step, or a solver does not take the program."""
+    """A formulation does not fit the step, or a solver does not accept the program."""
 
 
 class MotionStopped(BadInput):
-    """A motion that began well cannot be continued; its input is not at fault."""
+    """A motion that began without error cannot be continued, although its input is valid."""
 
 
 class IllPosed(GaussoptError, ValueError):
-    """A program was found to have no minimiser while a formulation built it; `status` is infeasible or unbounded."""
+    """A formulation found that the program it builds has no minimiser; `status` is infeasible or unbounded."""
 
     def __init__(self, status: Status, sentence: str) -> None:
         self.status = status
@@ -102,4 +102,4 @@ class IllPosed(GaussoptError, ValueError):
 
 
 class NotCompiled(Exception):
-    """A motion has no generated loop; the message is the reason, as a part of a sentence."""
+    """A motion cannot be compiled to a generated loop; the message is the reason, worded as a part of a sentence."""

@@ -1,4 +1,4 @@
-"""Instants that the user wants located."""
+"""User-defined events, located during a motion, and functions integrated along it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from gaussopt.core.machine import pass_on
 
 @dataclass(frozen=True)
 class Event:
-    """An instant that the user wants located: `function` changes sign there.
+    """An instant to be located during a motion, at which `function` changes sign.
 
     Attributes
     ----------
     name : str
     function : (t, q, v) -> float
-    direction : -1: falling through zero, +1: rising, 0: either
-    terminal : whether the motion ends there
+    direction : which sign changes count: -1 falling through zero, +1 rising, 0 both
+    terminal : whether the motion ends at the event
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Event:
             raise BadInput(f"The direction of event {self.name!r} is {self.direction!r}; give -1, 0 or 1.")
 
     def value(self, t: float, q: Vector, v: Vector) -> float:
-        """Return the value, a finite number; raises BadInput if the function raises or returns anything else."""
+        """Return the value of the function; raises BadInput if the function raises or returns no finite number."""
         try:
             number = float(call_with_copies(self.function, t, q, v))
         except Changed:
@@ -67,7 +67,7 @@ class Event:
         return number
 
     def values(self, t: Vector, q: Matrix, v: Matrix) -> Vector:
-        """Return values, (N,), at many states t (N,), q and v (N, n); all copies are made and compared together.
+        """Return the values, (N,), at N states t, (N,), q and v, (N, n), in less time than N calls of `value`.
 
         Raises BadInput as `value` does, naming the first instant at which the function fails.
         """
@@ -77,7 +77,7 @@ class Event:
             sound = np.isfinite(found).all() and np.array_equal(mine_q, q) and np.array_equal(mine_v, v)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # `value` finds the instant and words the error
+        except BaseException:  # `value`, called below, finds the instant and raises the error
             sound = False
         return found if sound else np.array([self.value(*state) for state in zip(t.tolist(), q, v, strict=True)])
 

@@ -1,4 +1,4 @@
-"""Read files that the user names and write files whole or not at all."""
+"""Read files that the user names, and write files atomically."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.machine import file_error
 
 MOST_TEXT = 256 * 2**20
-"""Maximum size, in bytes, of a file of text or of a program that is read."""
+"""Maximum size, in bytes, of a file that is read."""
 
 CHUNK = 2**20
-"""Bytes read at a time from a file of unknown length."""
+"""Number of bytes read at a time, because the length of a file is unknown."""
 
 PROBE = ".probe"
-"""End of the name of a file that shows whether a folder can be written to, and is removed at once."""
+"""Suffix of the temporary file by which `prepare_folder` tests whether a folder can be written to."""
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Return the contents of a file, or of a pipe, that the user names.
 
-    Raises BadInput if it is missing, cannot be read, or holds more than MOST_TEXT bytes (a device may never end).
+    Raises BadInput if the file is missing, unreadable, or longer than MOST_TEXT bytes, as a device may be.
     """
     with reading(path), open(path, "rb") as file:
         return _limited(file, path)
 
 
 def read_regular(path: str | os.PathLike[str]) -> bytes:
-    """Return the contents of a regular file; anything else is refused, and a link in its place is not followed.
+    """Return the contents of a regular file.
 
-    Raises BadInput as `read_bytes`, and if it is a folder, device, pipe or link.
+    Raises BadInput as `read_bytes` does, and if the path is that of a folder, device, pipe or symbolic link.
     """
-    # A pipe without a writer must not make the reader wait.
+    # O_NONBLOCK: opening a pipe without a writer does not block.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     with reading(path), open(os.open(path, flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -48,7 +48,7 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
 
 
 def missing_file(path: str | os.PathLike[str]) -> str:
-    """Return the sentence on a file that is not there; it names the file of its folder with the nearest name."""
+    """Return the message for a missing file; it suggests the file with the nearest name in the same folder."""
     file = Path(path)
     beside = [x.name for x in file.parent.iterdir()] if file.parent.is_dir() else []
     near = get_close_matches(file.name, beside, n=1)
@@ -58,7 +58,7 @@ def missing_file(path: str | os.PathLike[str]) -> str:
 
 @contextlib.contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn the errors of reading a file into BadInput, with a sentence."""
+    """Convert the exceptions of reading a file into BadInput, with a clear message."""
     try:
         yield
     except FileNotFoundError:
@@ -72,9 +72,9 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def inside(folder: Path, name: Any) -> Path:
-    """Return the place of a file that a list in a folder names, once links are followed.
+    """Return the path, with links resolved, of a file that an index in a folder names.
 
-    Raises BadInput if it is no relative path, or leads out of the folder.
+    Raises BadInput if the name is not a relative path or leads out of the folder.
     """
     if not isinstance(name, str) or not name or "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
         raise BadInput(f"{folder} names the file {name!r}; give a path inside the folder.")
@@ -82,7 +82,7 @@ def inside(folder: Path, name: Any) -> Path:
         place = (folder / name).resolve()
         if not place.is_relative_to(folder.resolve()):
             raise BadInput(f"{folder / name} leads out of the folder, to {place}; put the file itself there.")
-    except (OSError, RuntimeError):  # links in a circle
+    except (OSError, RuntimeError):  # circular links
         raise BadInput(f"Cannot read {folder / name}: its links lead nowhere.") from None
     return place
 
@@ -99,12 +99,12 @@ def _limited(file: BinaryIO, path: str | os.PathLike[str]) -> bytes:
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the JSON object in a file; raises BadInput as `read_bytes` and `json_object`."""
+    """Return the JSON object in a file; raises BadInput as `read_bytes` and `json_object` do."""
     return json_object(read_bytes(path), path)
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON, for `json.loads(object_pairs_hook=...)`; raises BadInput if a name occurs twice."""
+    """Return a dict of the pairs, for `json.loads(object_pairs_hook=unique)`; raises BadInput if a name is repeated."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -114,9 +114,9 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the JSON object in the contents of a file of that name.
+    """Return the JSON object in the contents of a file; the path is only used in messages.
 
-    Raises BadInput if it is not JSON, holds an entry twice, or holds anything but an object.
+    Raises BadInput if the contents are not JSON, repeat an entry, or are anything but an object.
     """
     try:
         data = json.loads(content.decode("utf-8"), object_pairs_hook=unique)
@@ -136,15 +136,15 @@ def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str, *, durable: bool = True) -> None:
-    """Write a text file whole or not at all, see `write_bytes`; raises BadInput if it cannot be written."""
+    """Write a text file atomically, see `write_bytes`; raises BadInput if it cannot be written."""
     write_bytes(path, text.encode(), durable=durable)
 
 
 def write_bytes(path: Path, *parts: bytes | memoryview, durable: bool = True, mode: int = 0o644) -> None:
-    """Write a file of these parts whole or not at all: under another name in its folder first, then renamed.
+    """Write the parts to a file atomically: to a temporary file in the same folder, which is then renamed.
 
-    If `durable`, file and folder are synchronised before it returns. Raises BadInput if the file cannot be written,
-    MachineFailure among them where the disk is full or failed.
+    If `durable`, file and folder are synchronised to disk first. Raises BadInput if the file cannot be written, and
+    its subclass MachineFailure if the disk is full or failed.
     """
     aside = ""
     try:
@@ -178,9 +178,9 @@ def _synchronise(path: Path) -> None:
 
 
 def check_target(path: Path) -> None:
-    """Check that a file can be written at a path, before anything is computed for it.
+    """Check that a file can be written at a path, before its contents are computed.
 
-    Raises BadInput if there is no such folder, or something other than a regular file is there.
+    Raises BadInput if the folder is missing or read-only, or if the path is that of anything but a regular file.
     """
     if path.exists() and not path.is_file():
         raise BadInput(f"Cannot write {path}: it is not a regular file.")
@@ -191,7 +191,7 @@ def check_target(path: Path) -> None:
 
 
 def ending_of(path: Path, known: Sequence[str], what: str) -> str:
-    """Return the ending of a file in lower case; raises BadInput if `what`, such as "a figure", has other endings."""
+    """Return the suffix of a path in lower case; raises BadInput, with `what` such as "a figure", if it is unknown."""
     ending = path.suffix.lower()
     if ending not in known:
         raise BadInput(f"{path} ends in {path.suffix or 'nothing'!r}; {what} ends in {', '.join(known)}.")
@@ -205,7 +205,7 @@ def check_new(folder: Path) -> None:
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make a folder and check that it can be written to, before anything is computed for it.
+    """Make a folder and check that it can be written to, before its contents are computed.
 
     Raises BadInput if it cannot be written to.
     """

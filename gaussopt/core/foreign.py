@@ -1,8 +1,8 @@
-"""Code from outside the package: what it is given, what is taken from it, and what becomes of its exceptions.
+"""Calls of code from outside the package: its arguments, its return values and its exceptions.
 
-A solver, a formulation or a function of a system may write into what it is given, return the same memory every time, or
-return something of the wrong kind. It is given copies, what it returns is read once and copied, and what it raises is
-put into a sentence. None of it can change the numbers that a certificate reads.
+A foreign solver, formulation or function may write into its arguments, return the same memory every time, or return a
+value of the wrong type. So it is given copies, its return value is read once and copied, and its exceptions become
+messages. It can never change the numbers that a certificate reads.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ T = TypeVar("T")
 Data = TypeVar("Data", bound=Program | StepData)
 
 WINGS = ("gaussopt.solvers.", "gaussopt.formulations.", "gaussopt.problems.")
-"""Modules that belong to the package, whose solvers and formulations are tested not to write into their arguments."""
+"""Prefixes of the package's own modules; tests ensure that their entries do not write into their arguments."""
 
 LONGEST_NOTE = 500
-"""Maximum number of characters kept of a solver's note."""
+"""Maximum length of a solver's note; the rest is cut off."""
 
 MOST_ITERATIONS = 2**63
-"""Number of iterations that no solver can have made."""
+"""Number of iterations from which the number that a solver reports is refused."""
 
 WRITES = "writes into the q or v that it is given; let it work on copies, such as q.copy()"
 
 
 class Malformed(GaussoptError):
-    """A value returned by foreign code is of the wrong kind; the sentence has no subject."""
+    """Foreign code returned a malformed value; the message is a sentence without its subject."""
 
 
 def is_foreign(entry: object) -> bool:
-    """Tell whether the class of a solver, formulation or the like is defined outside the package."""
+    """Return whether the class of a solver, formulation or other entry is defined outside the package."""
     return not type(entry).__module__.startswith(WINGS)
 
 
 def raised(error: BaseException) -> str:
-    """Return the type and text of an exception on one line."""
+    """Return the type of an exception and the first line of its message."""
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {one_line(text[0])}" if text else f"{type(error).__name__}: no message"
 
 
 def call(what: str, function: Callable[..., T], *arguments: Any) -> T:
-    """Return the value of a user's function; its exceptions become BadInput, which names the function by `what`.
+    """Call a user's function and return its value; exceptions become BadInput, which names the function by `what`.
 
-    Errors raised by gaussopt itself pass unchanged.
+    Errors of gaussopt itself are not converted.
     """
     try:
         return function(*arguments)
@@ -66,13 +66,13 @@ def call(what: str, function: Callable[..., T], *arguments: Any) -> T:
 
 
 class Changed(Exception):
-    """A function has written into the state that it was given."""
+    """A function has written into the state that was passed to it."""
 
 
 def call_with_copies(function: Callable[..., Any], t: float, q: Vector, v: Vector | None) -> Any:
-    """Call a function of (t, q) or (t, q, v) with copies of a state; raises Changed if it has changed them.
+    """Call a function of (t, q) or (t, q, v) with copies of a state; raises Changed if the copies have changed.
 
-    A change that is undone, as for a difference quotient, passes.
+    A function may change the copies for a while, as for a difference quotient, if it restores them.
     """
     mine = q.copy()
     if v is None:
@@ -88,9 +88,9 @@ def call_with_copies(function: Callable[..., Any], t: float, q: Vector, v: Vecto
 
 
 def private(data: Data) -> Data:
-    """Return a copy of a program or of step data that shares no memory with it.
+    """Return a copy of a program or of step data that shares no memory with the original.
 
-    Fields that are the same array, such as the bounds of a program of equalities, stay the same array.
+    Fields that share one array, such as the bounds of a program with equalities only, share one array in the copy.
     """
     copies: dict[int, Any] = {}
     values = {}
@@ -99,13 +99,13 @@ def private(data: Data) -> Data:
         if isinstance(value, np.ndarray) or is_sparse(value):
             value = copies.setdefault(id(value), value.copy())
         elif x.name == "arithmetic":
-            value = None  # it has its own copy of the numbers, for the certificate of the original
+            value = None  # only the certificate of the original step needs it
         values[x.name] = value
     return type(data)(**values)
 
 
 def well_formed(raw: Any, program: Program) -> RawSolution:
-    """Return a copy of the answer of a solver; if it is malformed, a solver error with a note."""
+    """Return a checked copy of a solver's answer; if it is malformed, an answer that claims a solver error."""
     try:
         return _read(raw, program)
     except Malformed as error:
@@ -117,7 +117,7 @@ def well_formed(raw: Any, program: Program) -> RawSolution:
 
 
 def _read(raw: Any, program: Program) -> RawSolution:
-    """Read every entry once, so that the values used are those checked."""
+    """Return a checked copy of an answer; each entry is read once, so that the value checked is the value used."""
     if not isinstance(raw, RawSolution):
         raise Malformed(f"it returned a {type(raw).__name__} and no RawSolution")
     x, y, claim, iterations, backend = raw.x, raw.y, raw.claim, raw.iterations, raw.backend
@@ -184,6 +184,6 @@ def _number(what: str, value: Any) -> float:
 
 
 def _shown(value: Any) -> str:
-    """Return a value for a sentence, shortened if it is long."""
+    """Return the text of a value for a message, shortened if it is long."""
     text = one_line(repr(value))
     return text if len(text) <= 60 else f"{text[:57]}..."

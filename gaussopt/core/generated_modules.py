@@ -1,4 +1,4 @@
-"""Generated modules: kept as files with a checksum, read back only if no other user can have written them, imported."""
+"""Store generated modules in the cache, and import them; the cache rejects files that others may have written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaussopt.core.source_loader import SourceLoader, imported
 
 
 def load(name: str, key: str) -> ModuleType | None:
-    """Return the module generated earlier under this key, or None.
+    """Return the module stored earlier under this name and key, or None.
 
     Raises BadInput if GAUSSOPT_CACHE names a folder that others can write to.
     """
@@ -22,7 +22,7 @@ def load(name: str, key: str) -> ModuleType | None:
         return known
     body = cache.read(file)
     if body is None:
-        return None  # not there, damaged, edited, or perhaps another user's: derive again
+        return None  # missing, damaged, edited, or perhaps another user's: the caller generates it again
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -31,13 +31,13 @@ def load(name: str, key: str) -> ModuleType | None:
 
 
 def store(name: str, key: str, text: str) -> ModuleType:
-    """Keep the source of a module, if it can be kept, and import it; raises BadInput as `load`."""
+    """Write the source of a module to the cache, if possible, and import it; raises BadInput as `load` does."""
     file = _file(name, key)
     return _imported(file, text, cache.write(file, text.encode()))
 
 
 def text_of(module: ModuleType) -> str:
-    """Return the source that a module was made of, even if its file has changed since."""
+    """Return the source from which a module was imported, even if its file has changed since."""
     loader = module.__loader__
     if isinstance(loader, SourceLoader):
         return loader.get_source()
@@ -45,9 +45,9 @@ def text_of(module: ModuleType) -> str:
 
 
 def path_of(module: ModuleType) -> Path:
-    """Return a file with the source of a generated module, written now where it could not be kept.
+    """Return the path of a file with the source of a generated module.
 
-    Raises BadInput if it cannot be written.
+    The file is written now if the cache could not store it; raises BadInput if that fails.
     """
     path = Path(str(module.__file__))
     return path if path.is_absolute() else cache.private_file(path.name, text_of(module).encode())
@@ -67,5 +67,5 @@ def _imported(file: str, text: str, path: Path | None) -> ModuleType:
     name = _module_name(file)
     if name in sys.modules:
         return sys.modules[name]
-    # Without a file the lines are shown by the loader, see `linecache`.
+    # Without a file, tracebacks get the source lines from the loader, see `linecache`.
     return imported(name, text, os.path.abspath(path) if path else f"gaussopt-generated/{file}")

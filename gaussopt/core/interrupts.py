@@ -1,4 +1,4 @@
-"""Handlers of Ctrl-C: one that preserves computed results, one that raises a lost KeyboardInterrupt again."""
+"""Handlers of Ctrl-C: one protects computed results, one raises a lost KeyboardInterrupt again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Self
 
 
 class _Handler:
-    """A handler of Ctrl-C in the main thread; where the user has a handler, or in other threads, nothing is changed."""
+    """A handler of Ctrl-C, installed in the main thread only, and only if the user has not installed a handler."""
 
     def __init__(self) -> None:
         self._before: Any = None
 
     def __enter__(self) -> Self:
-        """Take over Ctrl-C from Python's own handler, or from a context in which this one may be nested."""
+        """Replace Python's default handler of Ctrl-C, or that of an enclosing context where nesting is allowed."""
         if threading.current_thread() is threading.main_thread():
             before = signal.getsignal(signal.SIGINT)
             if before is signal.default_int_handler or self._may_be_in(getattr(before, "__self__", None)):
@@ -37,9 +37,9 @@ class _Handler:
 class Interrupts(_Handler):
     """Ctrl-C raises KeyboardInterrupt while `listening`, and is ignored otherwise.
 
-    A KeyboardInterrupt may come between any two instructions, also while a result is put together, and then all of it
-    is lost. Within this context the first Ctrl-C while `listening` raises one and ends `listening`, so that later ones
-    are ignored and what follows runs to its end.
+    A KeyboardInterrupt may be raised between any two instructions; while a result is assembled, it would lose all of
+    the result. Within this context only the first Ctrl-C while `listening` raises KeyboardInterrupt. It sets
+    `listening` to False, so that the code that then assembles the result is not interrupted again.
     """
 
     listening = True
@@ -51,17 +51,17 @@ class Interrupts(_Handler):
 
 
 class RememberedInterrupt(_Handler):
-    """Ctrl-C whose KeyboardInterrupt is raised again if it was lost.
+    """Ctrl-C raises KeyboardInterrupt, and `pass_on` raises it again in case the first was lost.
 
-    A KeyboardInterrupt is printed and forgotten if it comes while Python calls back from code that cannot raise, such
-    as the end of an object or of an import. Within this context Ctrl-C is a KeyboardInterrupt as usual, and `pass_on`
-    raises KeyboardInterrupt once more if there was any. Contexts may be nested.
+    Python prints a KeyboardInterrupt and drops it if it is raised in a callback of code that cannot propagate
+    exceptions, such as a finaliser. Within this context every Ctrl-C is also recorded, and `pass_on` raises
+    KeyboardInterrupt if there was any. Contexts may be nested.
     """
 
     _heard = False
 
     def pass_on(self) -> None:
-        """Raise KeyboardInterrupt if Ctrl-C was heard."""
+        """Raise KeyboardInterrupt if Ctrl-C was pressed within this context."""
         if self._heard:
             raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""Misspelt and missing names of arguments: a TypeError says what to give."""
+"""Helpful TypeErrors for misspelt and missing keyword arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def suggesting(function: F) -> F:
-    """Return the function, whose TypeError names the nearest of an unknown keyword, and one that is missing."""
+    """Wrap a function so that its TypeError names a missing keyword, or the known keyword nearest to an unknown one."""
     known = inspect.signature(function).parameters
     needed = {x.name for x in known.values() if x.kind is x.KEYWORD_ONLY and x.default is x.empty}
     any_name = any(x.kind is x.VAR_KEYWORD for x in known.values())

@@ -1,4 +1,4 @@
-"""Failures of the machine, not of data or solvers: a full disk, a broken one, no memory, no more open files."""
+"""Failures of the machine, not of data or solvers: full or broken disks, exhausted memory, too many open files."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ REMEDIES = {
     errno.EIO: "the disk may be broken", errno.ESTALE: "the file server may be gone", errno.EMFILE: _FILES,
     errno.ENFILE: _FILES, errno.ENOMEM: _MEMORY, errno.EAGAIN: "allow more processes",
 }  # fmt: skip
-"""Error numbers of the operating system for such failures, and the remedy of each."""
+"""The operating system's error numbers for failures of the machine, with the remedy for each."""
 
 NOT_OF_OUTPUT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""Error numbers in REMEDIES that a write to an open file never gives."""
+"""Error numbers in REMEDIES that writing to an open file never returns."""
 
 
 def is_machine(error: BaseException) -> bool:
-    """Tell whether an error is a failure of the machine."""
+    """Return whether an error is a failure of the machine."""
     if isinstance(error, MachineFailure | MemoryError):
         return True
-    if isinstance(error, ImportError):  # the loader of shared objects gives the error in words only
+    if isinstance(error, ImportError):  # the loader of shared objects gives no number, only the text of the error
         return any(os.strerror(number) in str(error) for number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM))
     return isinstance(error, OSError) and error.errno in REMEDIES
 
 
 def machine_failure(what: str, error: BaseException) -> MachineFailure:
-    """Return the MachineFailure for an error of the machine; `what` says what could not be done."""
+    """Return the MachineFailure for an error of the machine; `what` states what could not be done."""
     if isinstance(error, MachineFailure):
         return error
     if isinstance(error, MemoryError):
@@ -40,9 +40,9 @@ def machine_failure(what: str, error: BaseException) -> MachineFailure:
 
 
 def pass_on(what: str, error: BaseException) -> None:
-    """Raise an error again if the code that it came through did not cause it; `what` says what could not be done.
+    """Raise an error again if foreign code only passed it on; `what` states what could not be done.
 
-    These are Ctrl-C, as KeyboardInterrupt itself (subclasses belong to that code), and failures of the machine.
+    Such errors are KeyboardInterrupt itself (a subclass belongs to the foreign code) and failures of the machine.
     """
     if type(error) is KeyboardInterrupt:
         raise error
@@ -51,7 +51,7 @@ def pass_on(what: str, error: BaseException) -> None:
 
 
 def file_error(what: str, error: OSError) -> BadInput:
-    """Return the error for a file; `what` begins its message, such as "Cannot read motion.nc"."""
+    """Return the BadInput for an error on a file; `what` begins the message, such as "Cannot read motion.nc"."""
     return machine_failure(what, error) if is_machine(error) else BadInput(f"{what}: {_reason(error)}.")
 
 

@@ -1,4 +1,4 @@
-"""The record of a motion, as figures and animations read it."""
+"""The interface by which figures and animations read the record of a motion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaussopt.core.status import Status
 
 
 class RecordedMotion:
-    """Entries of `gaussopt.Trajectory`, which documents them."""
+    """The recorded entries of a motion; `gaussopt.Trajectory` documents them."""
 
     t: Vector
     q: Matrix
@@ -53,17 +53,17 @@ class RecordedMotion:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """Names of the equality rows: those of the system, or lam1, lam2 and so on."""
+        """Names of the equality rows, as the system names them; otherwise lam1, lam2 and so on."""
         m = self.lam.shape[1]
         named = tuple(self.meta.get("rows", ()))
         return named if len(named) == m else tuple(f"lam{i + 1}" for i in range(m))
 
     def reaction(self, joint: str) -> Matrix:
-        """Return multipliers of the rows of a joint, (N, rows of the joint): what it exerts, in N or N m.
+        """Return the forces that a joint exerts, the multipliers of its rows, (N, number of rows), in N or N m.
 
-        Of a contact: its normal and its tangential forces, (N, 1 + d), in N; of a joint with friction, those of its
-        contacts behind its rows. Raises UnknownName, or BadInput for a joint that has no rows, because the coordinates
-        are those of joints.
+        For a contact, return its normal and tangential forces, (N, 1 + d), in N. For a joint with friction, the forces
+        of its contacts follow the multipliers. Raises UnknownName, or BadInput for a joint without rows, as in a model
+        in joint coordinates.
         """
         mine, touching = (
             [i for i, name in enumerate(names) if joint in (name, name.rpartition(".")[0])]

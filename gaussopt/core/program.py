@@ -1,6 +1,6 @@
-"""The base of all kinds of programs: what solvers, sequences and guards ask of a program, whatever its kind.
+"""The base class of all kinds of programs, with the properties that solvers and guards need of any program.
 
-The properties of a kind that certificates, files and the command line need are in its module in `gaussopt.kinds`.
+The properties that certificates, files and the command line need of a kind are in its module in `gaussopt.kinds`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from gaussopt.core.arrays import Matrix, Vector
 
 @dataclass(frozen=True)
 class Program:
-    """A program that a formulation makes and a solver takes; each kind is a frozen dataclass of arrays.
+    """A program that a formulation makes and a solver solves; each kind is a frozen dataclass of arrays.
 
     Class attributes
     ----------------
-    shapes : axes of each array by letters; axes with the same letter have the same length
-    takers : solvers to suggest where the solver takes programs of another kind, "" for none
-    sparse_takers : solvers to suggest where the program is sparse
+    shapes : a letter for each axis of each array; axes with the same letter have the same length
+    takers : solvers to suggest when the chosen solver does not solve this kind of program; "" for none
+    sparse_takers : solvers to suggest when the program is sparse and the chosen solver needs dense matrices
     """
 
     shapes: ClassVar[dict[str, str]] = {}
@@ -33,25 +33,25 @@ class Program:
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """Shapes and places of entries; while they are unchanged, a solver can update instead of being set up again."""
+        """Shapes and sparsity patterns; while they stay equal, a solver can be updated instead of set up again."""
         raise NotImplementedError
 
     @property
     def sparse(self) -> bool:
-        """Whether its matrices are sparse, or kept as blocks."""
+        """Whether the matrices are stored sparse or as blocks."""
         return False
 
     @property
     def duals(self) -> int | None:
-        """Number of its duals; None where the kind has none, or does not say how many."""
+        """Number of duals; None if the kind has no duals or does not state their number."""
         return None
 
     @property
     def minimises(self) -> bool:
-        """Whether it has an objective, which can be unbounded; a program without one can only be contradictory."""
+        """Whether there is an objective, which may be unbounded; a program without objective can only be infeasible."""
         return False
 
     @property
     def equations(self) -> tuple[Matrix, Vector] | None:
-        """Linear equations A x = b with exactly the program's solutions; None where there are no such equations."""
+        """Linear equations (A, b) such that A x = b if and only if x solves the program; None if there are none."""
         return None

@@ -1,10 +1,10 @@
-"""The programs that formulations make and solvers take, and the solution they give back.
+"""The programs that formulations make and solvers solve.
 
-One sign convention for all duals: they are forces. For the quadratic program
+All duals have one sign convention: they are forces. For the quadratic program
 
     min 1/2 x^T P x + q^T x    subject to    l <= A x <= u
 
-the duals satisfy P x + q = A^T y, with y >= 0 where a row rests on its lower bound and y <= 0 on its upper.
+the duals satisfy P x + q = A^T y, with y >= 0 where a row is at its lower bound and y <= 0 where it is at its upper.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ INFINITE_BOUND = 1e20
 """Bounds at or beyond this magnitude in a file count as infinite."""
 
 SMALLEST = 1e-290
-"""Size of entries of an LCP's matrix, relative to the largest entry and to 1, below which quotients overflow."""
+"""Entries of an LCP's matrix below this size, relative to 1 and to the largest entry, would make quotients overflow."""
 
 
 @shown
 @fast_frozen
 @dataclass(frozen=True)
 class QP(Program):
-    """A convex quadratic program, min 1/2 x^T P x + q^T x subject to l <= A x <= u.
+    """A convex quadratic program: minimise 1/2 x^T P x + q^T x subject to l <= A x <= u.
 
     Attributes
     ----------
     P : (n, n), symmetric positive semidefinite
     q : (n,)
     A : (m, n)
-    l, u : (m,), bounds; equal where the row is an equality, infinite where absent
+    l, u : (m,), bounds; equal where the row is an equality, infinite where there is no bound
 
     Examples
     --------
@@ -97,7 +97,7 @@ class QP(Program):
         return self.m
 
     def as_qp(self) -> QP:
-        """Return the program itself; other kinds of programs return an equivalent QP."""
+        """Return the program itself; the method of the same name of other kinds returns an equivalent QP."""
         return self
 
     @property
@@ -111,7 +111,7 @@ class QP(Program):
 
     @property
     def equalities_only(self) -> bool:
-        """Whether every row is an equality; known at once for the Gauss QP, whose bounds are one array."""
+        """Whether every row is an equality; for the Gauss QP, where l and u are one array, no comparison is needed."""
         return self.l is self.u or bool(self.equality.all())
 
     @property
@@ -133,9 +133,9 @@ class QP(Program):
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> QP:
-        """Return a checked program from the contents of a `qp` file; a null bound is infinite.
+        """Return a checked program from the contents of a `qp` file, where null stands for an infinite bound.
 
-        Raises BadInput for wrong shapes, NaN, asymmetric or indefinite P and a lower bound above its upper bound.
+        Raises BadInput for wrong shapes, NaN, asymmetric or indefinite P, or a lower bound above its upper bound.
         """
         require("A qp", data, "P", "q")
         q = as_array("q", data["q"], (None,))
@@ -182,7 +182,7 @@ class QP(Program):
 @shown
 @dataclass(frozen=True)
 class LinearSystem(Program):
-    """A square system K x = b, (N, N) and (N,); of several solutions the one of least norm is wanted."""
+    """A square system K x = b, (N, N) and (N,); if it has several solutions, that of least norm is wanted."""
 
     shapes: ClassVar = {"K": "nn", "b": "n"}
     takers: ClassVar = "kkt"
@@ -213,14 +213,14 @@ class LinearSystem(Program):
 @shown
 @dataclass(frozen=True)
 class LeastSquares(Program):
-    """min ||A x - b||_2; of several minimisers the one of least norm is wanted.
+    """A least-squares problem, min ||A x - b||_2; if there are several minimisers, that of least norm is wanted.
 
     Attributes
     ----------
     A : (r, n)
     b : (r,)
-    rank : rank of A known from the construction: singular values beyond it are rounding noise and must not be inverted
-    minimum_norm : whether the minimiser of least norm is the only right one, or any minimiser will do
+    rank : rank of A, known from its construction; further singular values are rounding noise and must not be inverted
+    minimum_norm : whether only the minimiser of least norm is right; otherwise any minimiser is accepted
     """
 
     shapes: ClassVar = {"A": "rn", "b": "r"}
@@ -255,9 +255,9 @@ class LeastSquares(Program):
     def as_qp(self) -> QP:
         """Return a QP with the same minimiser.
 
-        Unconstrained if any minimiser will do (which squares the condition number); the null space of A is given a
-        curvature of its own, without which rounding would make the objective unbounded along it. The
-        minimiser of least norm of a consistent system is that of 1/2 ||x||^2 subject to A x = b.
+        With `minimum_norm`, for a consistent system, it minimises 1/2 ||x||^2 subject to A x = b. Otherwise it is
+        unconstrained with P = A^T A, which squares the condition number; a curvature is added along the null space of
+        A, without which rounding would make the objective unbounded there.
         """
         n = self.A.shape[1]
         if self.minimum_norm:
@@ -278,8 +278,8 @@ class LCP(Program):
 
     Attributes
     ----------
-    M : (n, n), any square matrix; for contacts the operator `delassus`, in 1/kg
-    q : (n,), for contacts `bias`, in m/s^2
+    M : (n, n), any square matrix; for contacts the Delassus operator, in 1/kg
+    q : (n,); for contacts the gap accelerations without contact forces, in m/s^2
 
     Examples
     --------
@@ -310,7 +310,7 @@ class LCP(Program):
     def from_mapping(cls, data: Mapping[str, Any]) -> LCP:
         """Return a checked problem from the contents of an `lcp` file.
 
-        Raises BadInput for missing entries, non-square M, wrong shapes, NaN, entries whose quotients overflow.
+        Raises BadInput for missing entries, a non-square M, wrong shapes, NaN, or entries whose quotients overflow.
         """
         require("An lcp", data, "M", "q")
         M = as_array("M", data["M"], (None, None))
@@ -325,7 +325,7 @@ class LCP(Program):
         return cls(M, as_array("q", data["q"], (len(M),)))
 
     def w(self, z: Vector) -> Vector:
-        """Return M z + q."""
+        """Return w = M z + q, (n,)."""
         return np.asarray(self.M @ z + self.q)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -339,7 +339,7 @@ def places_of(A: Matrix) -> Any:
 
 
 def as_qp(program: Program) -> QP:
-    """Return the quadratic program itself, or the one with the same minimisers; raises TypeError for other programs."""
+    """Return a QP itself, or a least-squares problem as a QP; raises TypeError for other kinds of programs."""
     made = getattr(program, "as_qp", None)
     if made is None:
         raise TypeError(f"{type(program).__name__} is no quadratic program")
@@ -359,7 +359,7 @@ def _both_bounds(data: Mapping[str, Any], m: int) -> tuple[Vector, Vector]:
 
 
 def _entries(A: Matrix) -> Any:
-    """Return a matrix for JSON."""
+    """Return the entries of a matrix in a form for JSON."""
     return to_triplets(A) if is_sparse(A) else A.tolist()  # type: ignore[arg-type]
 
 

@@ -1,9 +1,9 @@
-"""Finding problems, formulations, solvers, steppers and families by name: one file each, nothing else to touch.
+"""Find problems, formulations, solvers, steppers and families by name; each is defined by one file.
 
 A file `my_solver.py` in its folder is the entry `my-solver`. The module holds one object, called `problem`,
 `formulation`, `solver`, `stepper` or `family`. Files outside the package are found through the environment variable
 GAUSSOPT_PLUGINS (files or folders, separated as in PATH; in folders, files that begin with _ are skipped) or
-`register`; a problem may be named by its file. They may import modules from their folder.
+`register`; a problem may also be given by the path of its file. Such files may import modules from their folder.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ INTERFACES = {
     "solver": ("gaussopt.core.solver", "Solver"),
     "stepper": ("gaussopt.core.stepper", "Stepper"),
 }
-"""Modules and classes that entries derive from."""
+"""Module and name of the class from which the entries of a kind derive."""
 INTERFACE = "base"
-"""Name of a file in such a folder that holds the interface and is no entry."""
+"""Name of the module in each of PACKAGES that holds the interface and is not an entry."""
 HOW = {"problem": "end it with problem = gaussopt.Problem.of(system, q0=..., t_end=...)"}
-"""Advice by kind for a user's file, where the line that must end it is not obvious."""
+"""Advice on the last line of a user's file, for kinds where that line is not obvious."""
 
 
 class Registered(NamedTuple):
-    """A file from outside the package, as it was when it was registered."""
+    """A file from outside the package, with the contents that it had when it was registered."""
 
     path: str
     source: bytes
     neighbours: tuple[tuple[str, bytes], ...] = ()
-    """Names and sources of the modules in its folder that it imports."""
+    """Names and sources of the modules that the file imports from its folder."""
 
 
 _registered: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
@@ -65,7 +65,7 @@ _files: dict[tuple[str, str], Registered] = {}
 
 
 def names(kind: str) -> list[str]:
-    """Return names of all entries of a kind, sorted; package files are not imported for it."""
+    """Return the sorted names of all entries of a kind; files of the package are listed without importing them."""
     if kind not in PACKAGES:
         raise UnknownName("kind", kind, KINDS)
     _load_plugins()
@@ -97,7 +97,7 @@ def load(kind: str, name: str) -> Any:
 
 
 def _perhaps_a_file(kind: str, name: str) -> str:
-    """Return a part of a message, for a user who may have meant a file."""
+    """Return the part of the message on an unknown name that is for a user who may have meant a file."""
     if kind == "problem":
         return "" if os.path.exists(name) else ", and no file or folder has that name"
     file = f"{name.replace('-', '_')}.py"
@@ -111,14 +111,14 @@ def register(
     wanted: str | None = None,
     neighbours: Mapping[str, bytes] | None = None,
 ) -> tuple[str, str]:
-    """Register one file from anywhere; return its kind and name.
+    """Register a file from outside the package; return the kind and name of its entry.
 
     Parameters
     ----------
     path : the file
-    source : bytes, optional, contents of the file, which then need not exist: another process may have read it
-    wanted : the kind that it must be, optional
-    neighbours : sources by name of the modules in the file's folder that it imports; read from there if not given
+    source : bytes, optional, contents of the file; with them the file need not exist, as another process has read it
+    wanted : the kind that the entry must have, optional
+    neighbours : sources, by name, of the modules that the file imports from its folder; read from there if not given
 
     Raises
     ------
@@ -166,7 +166,7 @@ def register(
 
 
 def _lack(entry: Any, kind: str) -> str:
-    """Return the end of a sentence that says why an entry could not be listed or used; "" if it can."""
+    """Return the end of a sentence that says what an entry lacks to be listed and used; "" if it lacks nothing."""
     if kind != "problem":
         for name in ("title", "source"):
             if not isinstance(getattr(entry, name, None), str):
@@ -184,7 +184,7 @@ def _lack(entry: Any, kind: str) -> str:
 
 
 def is_file(word: str | os.PathLike[str]) -> bool:
-    """Tell whether a word names a file and not an entry; raises BadInput if it is neither text nor a path."""
+    """Return whether a word is the path of a file, not the name of an entry; raises BadInput for other types."""
     if isinstance(word, os.PathLike):
         return True
     if not isinstance(word, str):
@@ -193,7 +193,7 @@ def is_file(word: str | os.PathLike[str]) -> bool:
 
 
 def holds_solver(path: str) -> bool:
-    """Tell whether a file defines a solver, judged by its text; it is not imported."""
+    """Return whether a file defines a solver; this is judged by its text, and the file is not imported."""
     file = Path(path)
     with contextlib.suppress(OSError):
         return file.suffix == ".py" and re.search(rb"(?m)^solver\s*[:=]", file.read_bytes()) is not None
@@ -201,16 +201,16 @@ def holds_solver(path: str) -> bool:
 
 
 def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
-    """Return the name of the entry in a file; the file is registered unless its present contents already are.
+    """Return the name of the entry in a file, after registering the file if it is new or has changed.
 
-    Raises BadInput, also if the file holds an entry of another kind, or another file has that name already.
+    Raises BadInput as `register` does, and if another file is already registered under the same kind and name.
     """
     file = Path(path).resolve()
     name = _name(file.stem)
     known = _files.get((kind, name))
     if known is not None and known.path != str(file) and Path(known.path).exists():
         raise BadInput(f"{path} and {known.path} would both be the {kind} {name!r}; rename one of them.")
-    with contextlib.suppress(OSError):  # then `register` says why
+    with contextlib.suppress(OSError):  # an unreadable file is reported by `register`
         beside = () if known is None else ((file.parent / f"{n}.py", text) for n, text in known.neighbours)
         if known is not None and all(f.read_bytes() == text for f, text in ((file, known.source), *beside)):
             return name
@@ -224,12 +224,12 @@ def registered_files() -> tuple[Registered, ...]:
 
 
 def is_registered(kind: str, name: str) -> bool:
-    """Tell whether an entry comes from a file outside the package."""
+    """Return whether an entry comes from a file outside the package."""
     return (kind, name) in _files
 
 
 def adopt(files: Sequence[Registered]) -> None:
-    """Register what another process has registered, and ignore GAUSSOPT_PLUGINS in this process."""
+    """Register the files that another process has registered, instead of reading GAUSSOPT_PLUGINS in this process."""
     _seen.update(_plugin_files())
     known = list(_files.values())
     if known != list(files):
@@ -238,9 +238,9 @@ def adopt(files: Sequence[Registered]) -> None:
 
 
 def sources(kind: str, name: str) -> dict[str, bytes]:
-    """Return files that define an entry, contents by name: its own, its folder's helpers, tables that problems read.
+    """Return the contents, by file name, of all files that an entry depends on.
 
-    Raises UnknownName.
+    They are its own file, the modules `_*.py` in its folder, and for problems the tables. Raises UnknownName.
     """
     known = names(kind)
     if name not in known:
@@ -273,7 +273,7 @@ def _name(stem: str) -> str:
 
 
 def _blame(file: Path, error: BaseException) -> str:
-    """Return a sentence that names the error in a file, and its line."""
+    """Return a sentence that states the error in a file and its line."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
     if isinstance(error, SyntaxError) and error.filename == str(file):
         lines, text = [error.lineno], error.msg
@@ -287,7 +287,7 @@ def _blame(file: Path, error: BaseException) -> str:
 
 
 def _advice(error: BaseException) -> str:
-    """Return what to do about the frequent mistakes of a first file; empty for others."""
+    """Return advice on a mistake that is frequent in a user's first file; "" for any other error."""
     text = str(error)
     if isinstance(error, TypeError) and re.search("Cannot convert expression to float|ufunc does not support", text):
         return "; functions of symbols are those of SymPy, such as sympy.cos"

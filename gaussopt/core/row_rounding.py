@@ -1,13 +1,13 @@
-"""Rounding in the rows of a step: the entries alone do not tell a small row from one whose terms cancel.
+"""Removal of rounding errors from constraint rows: a small row must be told apart from a row whose terms cancel.
 
 An entry of J is a sum of terms, such as the contributions of the two bodies of a joint. Where the terms cancel, only
-their rounding errors are left, which are no constraint: an example are the rows normal to the plane of a planar loop
-in joint coordinates. So code that forms rows states for every entry the sizes of its terms, and entries below
+their rounding errors are left, which must not act as a constraint. An example is a planar loop in joint coordinates,
+in its rows normal to the plane. So code that forms rows also returns the sizes of the terms, and entries below
 
     8 max(m, n) eps (sum of the sizes of the terms)
 
-are set to zero when the step is made. From then on a row is zero or a constraint, however small: in other units a row
-of 1e-12 may be a constraint.
+are set to zero when the step is made. From then on every nonzero row is a constraint, however small it is, because in
+other units a row of 1e-12 may be a genuine constraint.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ DOUBT = 1e-9
 
 
 def rounding(n: int, m: int) -> float:
-    """Return 8 max(m, n) eps, the relative size of rounding errors in a step of m rows in n coordinates."""
+    """Return 8 max(m, n) eps, the relative size of rounding errors in a step with m rows and n coordinates."""
     return 8 * max(m, n) * EPS
 
 
 def without_rounding(J: Matrix, terms: Matrix | None) -> Matrix:
-    """Return J (m, n) with zeros in place of entries that are only rounding errors of their terms; J without terms.
+    """Return J, (m, n), with those entries set to zero that are only rounding errors of their terms.
 
-    `terms` (m, n) are the sums of the sizes of the terms of each entry; zero where an entry is exact.
+    `terms`, (m, n), holds the sum of the sizes of the terms of each entry, 0 where the entry is exact. None: return J.
     """
     if terms is None:
         return J
@@ -40,7 +40,7 @@ def without_rounding(J: Matrix, terms: Matrix | None) -> Matrix:
 
 
 def without_rounding_of_zeros(J: Matrix, gamma: Vector, terms: Vector | None) -> Vector:
-    """Return gamma, (m,), with zeros in zero rows where it is only rounding error of its `terms`, (m,), if given."""
+    """Return gamma, (m,), set to zero where its row of J is zero and it is only rounding error of its `terms`, (m,)."""
     if terms is None:
         return gamma
     m, n = J.shape
@@ -49,7 +49,7 @@ def without_rounding_of_zeros(J: Matrix, gamma: Vector, terms: Vector | None) ->
 
 
 def may_be_rounding(J: Matrix, terms: Matrix) -> bool:
-    """Tell whether rounding errors of the terms (m, n) are so large that the direction of a row is in doubt."""
+    """Return whether rounding errors of the terms, (m, n), are so large that the direction of a row is in doubt."""
     return bool(
         (
             rounding(J.shape[1], len(J)) * terms.max(axis=1, initial=0.0) > DOUBT * np.abs(J).max(axis=1, initial=0.0)

@@ -1,4 +1,4 @@
-"""Answers to programs, as solvers return them and as they are verified."""
+"""Answers to programs: unverified, as a solver returns them, and verified."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gaussopt.core.status import Status
 class Timing(NamedTuple):
     """Wall-clock seconds of the parts of one solve.
 
-    build: formulation; setup and update: handing the program to the solver; solve: the solver's call;
-    recover: back to accelerations and forces; verify: the certificate; backend: what the solver itself
-    reports for its part of `solve` (NaN if it reports nothing).
+    build: making the program; setup, update: passing it to the solver; solve: the call of the solver; recover:
+    computing accelerations and forces from the answer; verify: the certificate; backend: the time that the solver
+    itself reports for its part of `solve` (NaN if it reports none).
     """
 
     build: float = 0.0
@@ -32,7 +32,7 @@ class Timing(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Sum of the parts."""
+        """Sum of all parts except `backend`, s."""
         return self.build + self.setup + self.update + self.solve + self.recover + self.verify
 
     def to_mapping(self) -> dict[str, float | None]:
@@ -48,16 +48,16 @@ class RawSolution:
 
     Attributes
     ----------
-    x : (n,) or None, the point, None if there is none
-    y : (m,) or None, duals in gaussopt's sign, None if the solver gives none
+    x : (n,), the point, or None if there is none
+    y : (m,), duals in the sign convention of `gaussopt.core.programs`, or None if the solver returns none
     claim : the status that the solver claims
     iterations : int
     backend : seconds by the solver's own clock, NaN if it reports none
-    note : what the solver says in words
-    solutions : all solutions, (n,) each, from a solver that enumerates
+    note : a message of the solver
+    solutions : all solutions, (n,) each, if the solver enumerates them
     history : tuple of float
-        A measure of convergence recorded by the solver, one number an iteration: the residual of Newton's method, the
-        best objective of an evolutionary search. Empty where nothing is recorded.
+        A measure of convergence, one number for each iteration, such as the residual of Newton's method or the best
+        objective of an evolutionary search. Empty if the solver records none.
     """
 
     x: Vector | None
@@ -79,11 +79,11 @@ class Solution:
     ----------
     x, y : arrays or None, point and duals (forces)
     status, message
-        Verified status and its sentence; `claim` is what the solver said.
+        Verified status and a sentence about it; `claim` is the status that the solver claimed.
     iterations, timing
-    certificate : mapping, what was verified of the returned point: residuals, error bound, verdict
-    solutions : tuple of (n,), all solutions of an LCP where they were enumerated; of a continuum its vertices
-    history : tuple of float, the solver's record of its convergence, see RawSolution
+    certificate : mapping, the verified properties of the returned point: residuals, error bound, verdict
+    solutions : tuple of (n,), all solutions of an LCP if they were enumerated; for a continuum, its vertices
+    history : tuple of float, the solver's record of its convergence, see `RawSolution`
     """
 
     x: Vector | None

@@ -1,9 +1,9 @@
-"""The interface of solvers: set up once, updated with new numbers, asked to solve.
+"""The interface of solvers: a solver is set up once, updated with new numbers, and called to solve.
 
-A motion solves thousands of programs that differ in their numbers only. So a solver is an object that lives as long as
-the motion: `setup` pays for what depends on shapes and places of entries, such as memory and the order of a
-factorisation, `update` hands over new numbers, `solve` computes. Adapters translate; they do not judge. Whatever a
-backend says is its `claim`, and the core verifies it.
+A motion solves thousands of programs that differ only in their numbers. So one solver object is used for the whole
+motion: `setup` does the work that depends on shapes and sparsity patterns, such as allocation and the ordering of a
+factorisation, `update` takes new numbers, and `solve` computes. An adapter only translates between gaussopt and a
+backend; the status that the backend reports is its `claim`, which the core verifies.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gaussopt.core.solution import RawSolution
 
 
 class Limit(NamedTuple):
-    """A condition that the value of an option has to satisfy, and the end of the sentence that says so."""
+    """A condition on the value of an option, and the end of the error message if the condition does not hold."""
 
     holds: Callable[[Any], bool]
     remedy: str
@@ -41,15 +41,15 @@ RELAXATION = Limit(lambda value: 0 < value < 2, "it must lie between 0 and 2")
 
 
 def one_of(*known: str) -> Limit:
-    """Return the limit of an option that is one of several words."""
+    """Return the limit of an option whose value must be one of the known words."""
     return Limit(lambda value: value in known, f"use {' or '.join(known)}")
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options common to no solver; each solver derives its own frozen dataclass with defaults.
+    """Base of the options of a solver; each solver derives a frozen dataclass with its options and their defaults.
 
-    `limits` are what values have to satisfy, by the names of the options.
+    `limits` holds the conditions on the values, by the names of the options.
     """
 
     limits: ClassVar[Limits] = {}
@@ -59,47 +59,47 @@ O = TypeVar("O", bound=Options)
 
 
 class Solver(ABC, Generic[O]):
-    """Solve programs of one pattern, one after the other.
+    """Base class of solvers: solve a sequence of programs of one pattern.
 
-    Derive from it to add a solver: state the class attributes, write `setup` and `solve`, and `update` if new numbers
-    can reuse the set-up. End the file with `solver = NameOfTheClass`; the file `my_solver.py` is the solver
-    `my-solver`. `gaussopt.testing` checks the result. Nothing has to be verified inside: every answer is judged by a
-    certificate, so that a solver which is wrong is reported as inaccurate and never believed.
+    To add a solver, derive a class: state the class attributes, define `setup` and `solve`, and also `update` if new
+    numbers can reuse the set-up. End the file with `solver = NameOfTheClass`; the file `my_solver.py` is the solver
+    `my-solver`. `gaussopt.testing` checks the result. A solver need not verify its answers: a certificate judges every
+    answer, so that a wrong answer is reported as inaccurate.
 
     Class attributes
     ----------------
     name : str
-        Name by which it is registered, that of its file with hyphens.
+        Name under which it is registered: the name of its file, with hyphens for underscores.
     title, source : str
-        The method in a few words, and the publication that it comes from.
+        The method in a few words, and the publication that describes it.
     accepts : tuple of types
-        Programs that it takes, classes derived from `Program`. A program of another type is refused before `setup`,
-        with the names of solvers that take it.
+        The kinds of programs that it solves, classes derived from `Program`. Other programs are refused before `setup`,
+        with the names of solvers that solve them.
     requires : tuple of str
-        Packages to import. A solver whose packages are missing stays in lists, as not installed.
+        Packages that it imports. If one is missing, the solver is listed as not installed.
     extra : str
-        The pip extra of gaussopt that installs them, "" for those of the core and of a user's own solver.
+        The pip extra of gaussopt that installs these packages; "" if the core installs them, or for a user's solver.
     exact : bool
-        Whether it reaches rounding level on well-posed programs; the tests then ask for 1e-10.
+        Whether it reaches rounding level on well-posed programs; the tests then require 1e-10.
     dense, sparse : bool
-        Whether it takes programs with dense matrices, and with sparse ones.
+        Whether it solves programs with dense matrices, and with sparse matrices.
     stochastic : bool
-        Whether it searches at random, from a seed. It then promises no digits and serves as a control.
+        Whether it is a random search, from a seed. It then guarantees no accuracy and serves as a control.
     updates : bool
-        Whether `update` is cheaper than `setup`; reports tell both times apart.
+        Whether `update` is cheaper than `setup`; reports then state the two times separately.
     warm_starts : bool
         Whether `solve` makes use of its start.
     aborts : bool
-        Whether its backend is known to end the process that it runs in. It then runs in a helper process.
+        Whether its backend is known to abort the process in which it runs. It then runs in a helper process.
     precision : tuple of mappings
-        Options from loose to tight, for curves of error against time; empty without such a dial.
+        Options from loose to tight, for curves of error against time; empty if no option sets the precision.
     options_type : type
-        The frozen dataclass of its options, derived from `Options`, whose docstring `gaussopt show` prints.
+        The frozen dataclass of its options, derived from `Options`; `gaussopt show` prints its docstring.
 
     Attributes
     ----------
     variant : str or None
-        The part after a colon in a name such as "cvxpy:CLARABEL"; None if there is no such part.
+        The part of a name such as "cvxpy:CLARABEL" after the colon; None if there is no colon.
     options : of `options_type`
         Values of all options, converted and checked.
 
@@ -144,14 +144,14 @@ class Solver(ABC, Generic[O]):
     _has_program = False
 
     def __init_subclass__(cls, **given: Any) -> None:
-        """Make `solve` raise BadInput if no program was set up, and `setup` record that it was called."""
+        """Wrap `setup` so that it records its call, and `solve` so that it raises BadInput without such a call."""
         super().__init_subclass__(**given)
         for name, wrapped in (("setup", _noted), ("solve", _after_setup)):
             if name in cls.__dict__:
                 setattr(cls, name, wrapped(cls.__dict__[name]))
 
     def __init__(self, variant: str | None, options: O) -> None:
-        """Keep variant and options; raises BadInput for an option that breaks one of its `limits`."""
+        """Store variant and options; raises BadInput for an option that violates its limit in `limits`."""
         self.variant = variant
         self.options = options
         for key, limit in options.limits.items():
@@ -162,18 +162,18 @@ class Solver(ABC, Generic[O]):
 
     @classmethod
     def variants(cls) -> tuple[str, ...]:
-        """Return names that may follow the solver's name after a colon.
+        """Return the names of variants, which may follow the solver's name after a colon.
 
         Returns
         -------
         tuple of str
-            Such as the backends that a modelling language finds installed; empty, the default, if there are none.
+            For example the installed backends of a modelling language; empty by default.
         """
         return ()
 
     @classmethod
     def lack(cls, entry: Any) -> str:
-        """Return the end of a sentence that says what a user's solver lacks; "" if nothing."""
+        """Return the end of a sentence that says what a user's solver lacks; "" if it lacks nothing."""
         if not (isinstance(entry, type) and issubclass(entry, cls)):
             return "is no class derived from gaussopt.solver.Solver; end the file with solver = NameOfTheClass"
         if inspect.isabstract(entry):
@@ -196,13 +196,13 @@ class Solver(ABC, Generic[O]):
         return ""
 
     def may_abort(self) -> bool:
-        """Tell whether this solver, with its variant, is known to end the process that it runs in."""
+        """Return whether this solver, with its variant, is known to abort the process in which it runs."""
         return self.aborts
 
     def refuses(self, program: Any) -> str | None:
-        """Return the reason why a program is not taken, if any, before it is set up.
+        """Return the reason why the solver cannot solve a program, if any; this is called before `setup`.
 
-        Override it for what `accepts` cannot say, such as a matrix that has to be definite, and ask `super` first.
+        Override it for conditions that `accepts` cannot express, such as a definite matrix, and call `super` first.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class Solver(ABC, Generic[O]):
         -------
         str or None
             The reason as a part of a sentence, without a full stop: "it takes equality rows only; use osqp for
-            inequalities". None where the program is taken.
+            inequalities". None if the solver can solve the program.
         """
         if not isinstance(program, self.accepts):
             takes = ", ".join(t.__name__ for t in self.accepts)
@@ -220,7 +220,7 @@ class Solver(ABC, Generic[O]):
         return None
 
     def check(self, program: Program) -> None:
-        """Raise NotAccepted, with the reason, if the program is not taken."""
+        """Raise NotAccepted, with the reason, if the solver cannot solve the program."""
         if isinstance(program, Program) and program.sparse and not self.sparse:
             reason: str | None = f"it needs dense matrices, and this program is sparse; use {program.sparse_takers}"
         else:
@@ -232,27 +232,27 @@ class Solver(ABC, Generic[O]):
 
     @abstractmethod
     def setup(self, program: Any) -> None:
-        """Take a program of a new pattern, and do the work that its sequence needs only once.
+        """Take a program of a new pattern, and do the work that is needed only once for a sequence of programs.
 
         Parameters
         ----------
-        program : one of `accepts` that `refuses` did not refuse
-            Do not write into its arrays; they may be kept, since no other code changes them.
+        program : of a type in `accepts`, and not refused by `refuses`
+            Do not write into its arrays. They may be kept without copying, since no other code changes them.
 
         Raises
         ------
         BadInput
-            For options that the backend does not take. Any other exception ends the step as `crashed`.
+            For options that the backend rejects. Any other exception ends the step with the status `crashed`.
         """
 
     def update(self, program: Any) -> None:
-        """Take a program of the same pattern with new numbers; a new set-up where this is not overridden.
+        """Take a program of the same pattern with new numbers; unless overridden, this calls `setup`.
 
         Parameters
         ----------
-        program : of the type of the one before
-            With an equal `pattern`: shapes, places of entries of sparse matrices, which rows are equalities and which
-            bounds are finite.
+        program : of the same type as the previous program
+            Its `pattern` is equal too: shapes, sparsity patterns, which rows are equalities and which bounds are
+            finite.
         """
         self.setup(program)
 
@@ -263,15 +263,15 @@ class Solver(ABC, Generic[O]):
         Parameters
         ----------
         start : tuple (x, y) or None
-            A point, (n,), that may be near the answer, such as that of the step before, and duals in gaussopt's sign,
-            (m,), or None. A solver that does not warm-start leaves it aside. It may be far off.
+            A point, (n,), such as the answer of the previous step, and duals, (m,), in the sign convention of
+            `gaussopt.core.programs`, or None. It may be far from the answer. Without warm starts, ignore it.
 
         Returns
         -------
         RawSolution
             `x` (n,), or None if there is no point; `y` (m,) with P x + q = A^T y for quadratic programs, None if there
-            are no duals; the claim, as a member of `gaussopt.Status`; iterations, seconds of the backend, its words.
-            If a program has no answer, the claim says so (infeasible, unbounded, iteration_limit), never by an
+            are no duals; the claim, a member of `gaussopt.Status`; iterations, time and message of the backend.
+            If no answer is found, return a claim that says so (infeasible, unbounded, iteration_limit); do not raise an
             exception.
         """
 
@@ -300,7 +300,7 @@ def _after_setup(solve: Callable[..., RawSolution]) -> Callable[..., RawSolution
 
 
 def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[Any]:
-    """Return a new solver by name, e.g. "osqp" or "cvxpy:CLARABEL"; raises UnknownName, BadInput or MissingBackend.
+    """Return a new solver, such as "osqp" or "cvxpy:CLARABEL"; raises UnknownName, BadInput or MissingBackend.
 
     Examples
     --------
@@ -327,14 +327,14 @@ def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[A
 
 
 def missing_packages(cls: type[Solver[Any]]) -> list[str]:
-    """Return packages that the solver needs and that are not installed."""
+    """Return the packages that a solver requires and that are not installed."""
     return [p for p in cls.requires if importlib.util.find_spec(p) is None]
 
 
 def parse_options(cls: type[Solver[Any]], given: Mapping[str, Any]) -> Any:
-    """Return the solver's options with the given values, converted from text where necessary.
+    """Return the options of a solver: the given values, converted from text where necessary, and defaults.
 
-    Raises BadInput for an unknown option, suggesting the nearest, and for a value of the wrong type.
+    Raises BadInput for an unknown option, with the nearest known option, and for a value of the wrong type.
     """
     defaults = cls.options_type()
     known = [f.name for f in fields(defaults)]
@@ -376,5 +376,5 @@ def _convert(solver: str, key: str, default: Any, value: Any) -> Any:
 
 
 def backend(package: str) -> Any:
-    """Import a backend when it is first needed."""
+    """Import the package of a backend and return it; call this when the backend is first needed."""
     return importlib.import_module(package)

@@ -1,4 +1,4 @@
-"""Modules compiled from sources that were read and checked beforehand."""
+"""Import modules from source text that was read, and where necessary checked, beforehand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 
 class SourceLoader(ExecutionLoader):
-    """Compiles a source that was read already; byte code is neither kept nor used, since it could not be checked."""
+    """A loader that compiles a given source; it neither writes nor uses byte code, which could not be checked."""
 
     def __init__(self, source: str | bytes, path: str) -> None:
         self._source = source
@@ -26,12 +26,12 @@ class SourceLoader(ExecutionLoader):
         return self._source if isinstance(self._source, str) else decode_source(self._source)
 
     def get_filename(self, fullname: str) -> str:
-        """Return the path of its file, which need not exist."""
+        """Return the path given as that of the source; the file need not exist."""
         return self._path
 
 
 def imported(name: str, source: str | bytes, path: str) -> ModuleType:
-    """Return a new module of this name made from a source; it is removed from `sys.modules` if the source raises."""
+    """Import a source as a new module of a given name; if the source raises, `sys.modules` is left without it."""
     loader = SourceLoader(source, path)
     spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None  # the loader is given
@@ -46,14 +46,14 @@ def imported(name: str, source: str | bytes, path: str) -> ModuleType:
 
 
 class Neighbours(MetaPathFinder):
-    """Finds modules in the folder of a file for its imports, from sources if these are given, and keeps the sources.
+    """An import finder for the modules in the folder of a user's file; it keeps their sources in `found`.
 
-    Imports inside functions come too late, since all sources must be known once the file has been imported.
+    Imports inside functions are not found, since all sources must be known once the file has been imported.
 
     Parameters
     ----------
-    folder : that of the file, which need not exist any more
-    sources : contents by module name that another process has read; the files themselves are then not read
+    folder : the folder of the file, which need not exist any more
+    sources : contents by module name, read by another process; if given, the files themselves are not read
     """
 
     _loaded: ClassVar[set[str]] = set()
@@ -63,7 +63,7 @@ class Neighbours(MetaPathFinder):
         self.found: dict[str, bytes] = {}
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return the module of this name in the folder; None if there is none."""
+        """Return the specification of the module of this name in the folder; None if there is none."""
         file = self._folder / f"{fullname}.py"
         if path is not None or fullname in sys.stdlib_module_names:
             return None
@@ -77,7 +77,7 @@ class Neighbours(MetaPathFinder):
 
     @contextmanager
     def at_hand(self) -> Iterator[None]:
-        """Let imports find these modules within the context, and none of the same name from another folder."""
+        """Within this context, imports find the modules of this folder first, not their namesakes from elsewhere."""
         others = {name: module for name, module in sys.modules.items() if name in self._loaded}
         for name in others:
             del sys.modules[name]

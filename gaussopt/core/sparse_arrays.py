@@ -1,7 +1,7 @@
-"""Sparse matrices: canonical form, checks, patterns, and how they are written to a file.
+"""Sparse matrices: canonical form, checks, sparsity patterns, reading and writing.
 
-Sparse matrices are SciPy arrays in compressed rows, sorted and without duplicates, of float64 numbers; zeros that are
-stored belong to the pattern. They are never made dense on the way: code that takes only dense matrices refuses them.
+The canonical form is a SciPy array of float64 numbers in compressed rows, sorted and without duplicates; stored zeros
+belong to the pattern. A sparse matrix is never made dense implicitly: code for dense matrices refuses it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Sparse: TypeAlias = "scipy.sparse.csr_array[np.float64, tuple[int, int]]"
 Indices = NDArray[np.intp]
 
 LARGEST_BLOCK = 64
-"""Maximum number of coordinates that a block of a sparse mass matrix may couple; a larger block is no rigid body."""
+"""Maximum number of coordinates that a block of a sparse mass matrix may couple; rigid bodies have smaller blocks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Places of the entries of a sparse matrix; equal patterns may share what was prepared for one of them."""
+    """The sparsity pattern of a matrix; data prepared for a pattern may be reused for an equal pattern."""
 
     shape: tuple[int, int]
     indptr: NDArray[Any]
@@ -40,7 +40,7 @@ class Pattern:
 
     @classmethod
     def of(cls, A: Sparse) -> Pattern:
-        """Return the pattern of a canonical matrix; its arrays are not copied."""
+        """Return the pattern of a canonical matrix, which shares the arrays of the matrix."""
         return cls((int(A.shape[0]), int(A.shape[1])), A.indptr, A.indices)
 
     def __eq__(self, other: object) -> bool:
@@ -55,14 +55,14 @@ class Pattern:
 
     @property
     def rows(self) -> Indices:
-        """Row of every entry, (nnz,)."""
+        """Row number of every entry, (nnz,)."""
         return np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
 
 
 def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
-    """Return a matrix, sparse or not, as a canonical sparse one of the given shape (None: any number of rows).
+    """Return a dense or sparse matrix in canonical sparse form, checking its shape (None: any number of rows).
 
-    Raises BadInput, naming the matrix, the place and what was expected.
+    Raises BadInput, which names the matrix, the wrong entry and what was expected.
     """
     try:
         if np.iscomplexobj(value):
@@ -74,7 +74,7 @@ def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
     if A.ndim != 2 or A.shape[1] != columns or (rows is not None and A.shape[0] != rows):
         raise BadInput(f"{name} has shape {A.shape}, expected {shape_in_words(shape)}.")
     if not A.has_canonical_format:
-        A = A.copy()  # the caller's matrix stays as it is
+        A = A.copy()  # the caller's matrix must not change
         A.sum_duplicates()
     if not np.isfinite(A.data).all():
         k = int(np.flatnonzero(~np.isfinite(A.data))[0])
@@ -83,10 +83,10 @@ def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
 
 
 def check_sparse_mass(M: Sparse, what: str = "the mass matrix M", coupled: bool = False) -> Sparse:
-    """Return M made exactly symmetric, or say why it is no mass matrix of bodies.
+    """Return the symmetric part of M after checking that M is the mass matrix of a system of bodies.
 
-    Raises BadInput if M is asymmetric or has a negative eigenvalue beyond rounding, or couples more coordinates than
-    LARGEST_BLOCK. A `coupled` matrix may have larger blocks; the signs of its pivots show if it is indefinite.
+    Raises BadInput if M is asymmetric or has a negative eigenvalue beyond rounding, or if a block couples more than
+    LARGEST_BLOCK coordinates. A `coupled` matrix may have larger blocks; then the signs of its pivots are checked.
     """
     if is_diagonal(Pattern.of(M)):
         if (M.data < 0).any():
@@ -124,7 +124,7 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M", coupled: bool 
 
 
 def _has_positive_pivots(M: Sparse) -> bool:
-    """Tell whether a symmetric matrix, scaled to unit diagonal and shifted by rounding, has positive pivots only."""
+    """Return whether a symmetric matrix, scaled to unit diagonal and shifted by its rounding, has positive pivots."""
     size = np.abs(M.diagonal())
     d = scipy.sparse.diags_array(1.0 / np.sqrt(np.where(size > 0, size, 1.0)))
     shifted = d @ M @ d + DEFINITE_TOLERANCE * M.shape[0] * scipy.sparse.eye_array(M.shape[0])
@@ -135,37 +135,37 @@ def _has_positive_pivots(M: Sparse) -> bool:
         )  # fmt: skip
     except RuntimeError:  # a pivot is zero in spite of the shift
         return False
-    # By Sylvester's law of inertia, as rows and columns were exchanged alike.
+    # Sylvester's law of inertia applies if rows and columns were permuted alike.
     return bool((lu.U.diagonal() > 0).all() and np.array_equal(lu.perm_r, lu.perm_c))
 
 
 def times(A: Any, x: Vector) -> Vector:
-    """Return A x of a sparse matrix, typed as a vector."""
+    """Return A x for a sparse matrix A, typed as a vector."""
     return np.asarray(A @ x)
 
 
 def is_diagonal(pattern: Pattern) -> bool:
-    """Tell whether all entries lie on the diagonal."""
+    """Return whether all entries of a pattern are on the diagonal."""
     full = len(pattern.indices) == pattern.shape[0] and bool((pattern.indptr[1:] == pattern.indices + 1).all())
     return full or bool((pattern.rows == pattern.indices).all())
 
 
 class DiagonalBlocks(NamedTuple):
-    """The diagonal blocks of one size b: coordinates, (c, b), entries of the matrix, and their places in the blocks."""
+    """The c diagonal blocks of size b: their coordinates, (c, b), their entries, and where `dense` puts these."""
 
     members: Indices
     entries: Indices
     where: tuple[Indices, Indices, Indices]
 
     def dense(self, data: Vector) -> NDArray[np.float64]:
-        """Return the blocks of a matrix with these entries, (c, b, b)."""
+        """Return the blocks, (c, b, b), of the matrix whose entries are `data`."""
         blocks = np.zeros((*self.members.shape, self.members.shape[1]))
         blocks[self.where] = data[self.entries]
         return blocks
 
 
 def block_layout(pattern: Pattern) -> list[DiagonalBlocks]:
-    """Return the diagonal blocks of a symmetric pattern by size."""
+    """Return the diagonal blocks of a symmetric pattern, grouped by their size."""
     n = pattern.shape[0]
     graph = scipy.sparse.csr_array((np.ones(len(pattern.indices)), pattern.indices, pattern.indptr), shape=(n, n))
     count, label = scipy.sparse.csgraph.connected_components(graph, directed=False)
@@ -188,7 +188,7 @@ def block_layout(pattern: Pattern) -> list[DiagonalBlocks]:
 
 
 def to_triplets(A: Sparse) -> dict[str, Any]:
-    """Return the entries of a sparse matrix of any format, for JSON."""
+    """Return shape, row and column numbers and values of a sparse matrix of any format, for JSON."""
     A = scipy.sparse.csr_array(A)
     return {
         "shape": [int(s) for s in A.shape], "row": Pattern.of(A).rows.tolist(), "column": A.indices.tolist(),
@@ -197,15 +197,15 @@ def to_triplets(A: Sparse) -> dict[str, Any]:
 
 
 def read_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
-    """Return a matrix, or the mapping of one in a file, as a canonical sparse one of a given shape; raises BadInput."""
+    """Return a matrix, or its mapping from a file, in canonical sparse form, checking its shape; raises BadInput."""
     return (from_triplets if isinstance(value, Mapping) else as_sparse)(name, value, shape)
 
 
 def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int | None, int]) -> Sparse:
-    """Return the canonical sparse matrix of a given shape with the entries that `to_triplets` wrote; raises BadInput.
+    """Return the canonical sparse matrix from the mapping that `to_triplets` wrote; raises BadInput.
 
-    `shape` is the one that the vectors in the file require. Nothing is allocated for the shape that the matrix declares
-    before it is known to be the same: a few bytes can declare billions of rows.
+    `shape` is the shape that the vectors in the file require. It is compared with the declared shape before anything is
+    allocated, because a file of a few bytes can declare billions of rows.
     """
     try:
         declared = tuple(int(s) for s in data["shape"])

@@ -1,4 +1,4 @@
-"""Outcomes of a solve, each with the sentence that the user needs."""
+"""Outcomes of a solve, each with a sentence for the user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 class Status(Enum):
     """Outcome of a step or a program.
 
-    The value is the name used in JSON, to which a status compares equal; `sentence` says what happened and what to do.
+    The value is the name in JSON; a status compares equal to this name. `sentence` says what happened and what to do.
     """
 
     sentence: str

@@ -1,4 +1,4 @@
-"""One instant of a mechanical system as numbers: what every formulation starts from.
+"""The equations of a mechanical system at one instant, in numbers: the input of every formulation.
 
 M a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,     J a = gamma,     J_N a + zeta_N >= 0
 """
@@ -25,19 +25,19 @@ from gaussopt.core.sparse_arrays import Sparse, check_sparse_mass, read_sparse, 
 
 
 class StepCertifier(Protocol):
-    """The generated straight-line certificate of a system; see `gaussopt.codegen.certificate`."""
+    """The interface of the generated certificate of a system; see `gaussopt.codegen.certificate`."""
 
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int
     ) -> tuple[Sequence[float], Vector, Vector] | None:
-        """Return residuals, multipliers and row closeness for a flat step and a candidate; None where a pivot fails."""
+        """Return residuals, multipliers and row closeness for a flat step and a candidate; None if a pivot fails."""
 
 
 CONTACT_ARRAYS = ("J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu", "g_N", "gdot_N", "e_N", "e_T", "least_N")
 """Fields of a step with one entry or row per contact."""
 
 Arithmetic = tuple[StepCertifier, Vector]
-"""The generated certificate, and the flat step that it reads."""
+"""The generated certificate, and the step as one flat vector, which the certificate reads."""
 
 
 @shown
@@ -46,8 +46,8 @@ Arithmetic = tuple[StepCertifier, Vector]
 class StepData:
     """The data of one time step.
 
-    M and J may both be sparse, for systems of many bodies: SciPy arrays in compressed rows, see `sparse_arrays`.
-    Code that takes such steps checks `sparse` first; all other formulations, solvers and analyses refuse them.
+    For systems of many bodies M and J may both be sparse: SciPy arrays in compressed rows, see `sparse_arrays`.
+    Code that accepts sparse steps tests `sparse` first; all other formulations, solvers and analyses refuse them.
 
     Attributes
     ----------
@@ -58,21 +58,21 @@ class StepData:
     J_N, zeta_N : (k, n), (k,), normal contact rows; gap acceleration J_N a + zeta_N >= 0
     J_T, zeta_T, v_T : (k, d, n), (k, d), (k, d), tangential contact rows, bias and slip velocity
     mu : (k,), friction coefficients
-    g_N, gdot_N : (k,), optional, gaps in m and their rates; None if only the rows of closed contacts are given
+    g_N, gdot_N : (k,), optional, gaps in m and their rates in m/s; None if only the rows of closed contacts are given
     e_N, e_T : (k,), optional, coefficients of restitution; None means 0
     least_N : (k,), optional
-        Smallest normal forces that the contact laws allow: 0 <= lam_N - least_N complementary to w; None means 0. The
-        restitution phase of Poisson's impact law sets them.
+        Smallest normal forces that the contact laws allow: 0 <= lam_N - least_N is complementary to the gap
+        acceleration. None means 0. They are set in the restitution phase of Poisson's impact law.
     dt : length of the time step in s, for formulations at velocity level, optional
     D_omega, w_omega : (n, p), (n,), optional, quasi-velocities: a = D_omega omega' + w_omega with J D_omega = 0
     arithmetic
-        Generated straight-line certificate and the flat step it reads, if the system has one.
+        The generated certificate and the flat step that it reads, if the system has a generated certificate.
     t, q, v
-        Instant and state the data belong to, if known.
+        Instant and state to which the data belong, if known.
     J_terms, gamma_terms : (m, n), (m,), optional
-        Sums of the sizes of the terms that the entries of J and gamma were formed from, where these may cancel; entries
-        of J that are only rounding errors of their terms are zero, see `gaussopt.core.row_rounding`. None: rounding
-        errors are relative to each entry itself, so that a row, however small, is a constraint.
+        For each entry of J and gamma, the sum of the sizes of the terms that were added, which may cancel. Entries of J
+        that are only rounding errors of their terms are set to zero, see `gaussopt.core.row_rounding`. None: rounding
+        errors are relative to the entry itself, so that a row, however small, is a constraint.
 
     Examples
     --------
@@ -114,15 +114,15 @@ class StepData:
         D_omega: Matrix | None = None, w_omega: Vector | None = None, arithmetic: Arithmetic | None = None,
         J_terms: Matrix | None = None,
     ) -> StepData:  # fmt: skip
-        """Return step data without contacts, unchecked: the evaluator's fast path."""
+        """Return step data without contacts and without checks; evaluators use it because it is fast."""
         n = len(Q)
         return cls(M, h, Q, J, gamma, *_no_contacts(n), t, q, v, D_omega, w_omega, arithmetic, J_terms=J_terms)
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> StepData:
-        """Return checked step data from named arrays, as in a `step` file (absent = none, h = 0).
+        """Return checked step data from named arrays, as in a `step` file; h is 0 if absent, other arrays are empty.
 
-        Raises BadInput for missing M or Q, wrong shapes, NaN, asymmetric or indefinite M.
+        Raises BadInput for a missing M or Q, wrong shapes, NaN, or an asymmetric or indefinite M.
         """
         require("A step", data, "M", "Q")
         return (_sparse if any(given_sparse(data.get(key)) for key in ("M", "J")) else _dense)(data)
@@ -155,13 +155,13 @@ class StepData:
 
     @property
     def force(self) -> Vector:
-        """Q - h, (n,): what accelerates the free system (the papers' Q with a tilde)."""
+        """Q - h, (n,), the force on the free system (Q with a tilde in the papers)."""
         return self.Q - self.h
 
     @property
     def speed(self) -> Vector:
-        """|v_T|, (k,): the slip speed of every contact."""
-        # Not the plain norm: squares of tiny slips underflow, and zero slip means sticking.
+        """The slip speed |v_T| of every contact, (k,), m/s."""
+        # In the plain norm the squares of tiny slips would underflow to zero, and zero slip means sticking.
         if self.v_T.shape[1] == 1:
             return np.abs(self.v_T[:, 0])
         size = np.abs(self.v_T).max(axis=1, initial=0.0)
@@ -169,43 +169,43 @@ class StepData:
 
     @property
     def sigma(self) -> Matrix:
-        """-v_T / |v_T|, (k, d): the direction of sliding friction; zero without slip, which has no direction."""
+        """The direction of sliding friction, -v_T / |v_T|, (k, d); zero where there is no slip."""
         speed = self.speed
         return np.asarray(-self.v_T / np.where(speed > 0, speed, 1.0)[:, None])
 
     @property
     def resting(self) -> NDArray[np.bool_]:
-        """Contacts with friction and without slip, (k,): they stick or start to slip."""
+        """Mask, (k,), of the contacts with friction and without slip, which stick or start to slip."""
         return np.asarray((self.speed == 0) & (self.mu > 0))
 
     @property
     def rests_in_space(self) -> bool:
-        """Whether a contact with two tangents has friction and no slip: its friction cone makes no LCP."""
+        """Whether a contact with two tangents has friction and no slip, so that its law cannot be written as an LCP."""
         return self.J_T.shape[1] > 1 and bool(self.resting.any())
 
     @property
     def least(self) -> Vector:
-        """`least_N`, zeros if it is None, (k,)."""
+        """`least_N`, (k,), or zeros if it is None."""
         return np.zeros(self.k) if self.least_N is None else self.least_N
 
     @property
     def friction_map(self) -> Matrix:
-        """J_N^T + J_T^T sigma mu, (n, k): generalised forces of a unit normal force at each sliding contact."""
+        """J_N^T + J_T^T sigma mu, (n, k): the generalised force of a unit normal force with its sliding friction."""
         return np.asarray(self.J_N.T + np.einsum("kdn,kd->nk", self.J_T, self.sigma * self.mu[:, None]))
 
     def select(self, contacts: Sequence[int] | NDArray[np.intp]) -> StepData:
-        """Return the same step with these contacts only, in this order."""
+        """Return the step with only the given contacts, in the given order."""
         i = np.asarray(contacts, dtype=np.intp)
         given = {name: x for name in CONTACT_ARRAYS if (x := getattr(self, name)) is not None}
         return replace(self, **{name: x[i] for name, x in given.items()})
 
     def with_forces(self, lam_N: Vector, lam_T: Matrix) -> StepData:
-        """Return the step without contacts in which these contact forces are applied forces, (k,) and (k, d)."""
+        """Return the step with the contacts replaced by applied forces lam_N, (k,), and lam_T, (k, d)."""
         Q = self.Q + self.J_N.T @ lam_N + np.einsum("kdn,kd->n", self.J_T, lam_T)
         return replace(self.select([]), Q=Q, arithmetic=None)
 
     def with_gamma(self, gamma: Vector) -> StepData:
-        """Return the same step with another right-hand side of the equality rows (stabilisation)."""
+        """Return the same step with another right-hand side gamma, (m,), as stabilisation needs it."""
         if self.arithmetic is None:
             return replace(self, gamma=gamma)
         evaluation, flat = self.arithmetic
@@ -229,7 +229,7 @@ class StepData:
         return out
 
     def finite(self) -> bool:
-        """Tell whether all numbers are finite."""
+        """Return whether all numbers of the step are finite."""
         values = (getattr(self, f.name) for f in fields(self))
         arrays = (value.data if is_sparse(value) else value for value in values)
         return all(bool(np.isfinite(x).all()) for x in arrays if isinstance(x, np.ndarray))
@@ -237,7 +237,7 @@ class StepData:
 
 @lru_cache(maxsize=64)
 def _no_contacts(n: int) -> tuple[Matrix, Vector, NDArray[np.float64], Matrix, Matrix, Vector]:
-    """Return J_N, zeta_N, J_T, zeta_T, v_T and mu of no contacts; shared, and therefore read-only."""
+    """Return empty J_N, zeta_N, J_T, zeta_T, v_T and mu; they are shared, and therefore read-only."""
     arrays = (
         np.zeros((0, n)), np.zeros(0), np.zeros((0, 1, n)), np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0),
     )  # fmt: skip
@@ -249,7 +249,7 @@ def _no_contacts(n: int) -> tuple[Matrix, Vector, NDArray[np.float64], Matrix, M
 def sparse_step(
     M: Sparse, h: Vector, Q: Vector, J: Sparse, gamma: Vector, t: float, q: Vector | None, v: Vector | None
 ) -> StepData:
-    """Return step data with sparse matrices, unchecked."""
+    """Return step data with sparse matrices, without checks."""
     return StepData.smooth(M, h, Q, J, gamma, t, q, v)  # type: ignore[arg-type]
 
 
@@ -327,7 +327,7 @@ def _or_zeros(data: Mapping[str, Any], name: str, n: int) -> Vector:
 
 
 def _state(data: Mapping[str, Any], n: int) -> tuple[float, Vector | None, Vector | None]:
-    """Return t, q and v; a time given as text is a remark, and counts as 0."""
+    """Return t, q and v; a time given as text is taken as a comment and replaced by 0."""
     t = float(as_array("t", data["t"], ())) if isinstance(data.get("t"), int | float) else 0.0
     return t, _optional(data, "q", (n,)), _optional(data, "v", (n,))
 
@@ -348,7 +348,7 @@ def _rows(data: Mapping[str, Any], matrix: str, vector: str, n: int) -> tuple[Ma
 
 
 def _gaps_and_restitution(data: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """Return g_N, gdot_N, e_N, e_T and least_N, as far as they are given."""
+    """Return those of g_N, gdot_N, e_N, e_T and least_N that are given."""
     names = ("g_N", "gdot_N", "e_N", "e_T", "least_N")
     found = {name: as_array(name, data[name], (k,)) for name in names if not is_absent(data.get(name))}
     for name in ("e_N", "e_T"):
@@ -365,7 +365,7 @@ def _duration(data: Mapping[str, Any]) -> float | None:
 
 
 def _tangential(data: Mapping[str, Any], k: int, n: int) -> tuple[NDArray[np.float64], Matrix, Matrix, Vector]:
-    """Return J_T, zeta_T, v_T and mu; in the plane JSON may drop the tangent axis."""
+    """Return J_T, zeta_T, v_T and mu; planar data may leave out the tangent axis."""
     mu = np.zeros(k) if is_absent(data.get("mu")) else as_array("mu", data["mu"], (k,))
     if (mu < 0).any():
         i = int(np.argmax(mu < 0))

@@ -1,4 +1,4 @@
-"""The interface of steppers: they advance a state (q, u) whose rates they ask for.
+"""The interface of steppers, which advance a state (q, u) in time by evaluating its rates.
 
 u is the velocity v, or a set of quasi-velocities omega in which velocity constraints hold identically.
 """
@@ -20,19 +20,19 @@ from gaussopt.core.system import AbstractSystem
 State = tuple[float, Vector, Vector]
 
 SHARP = 2.0**-52
-"""Residual at which the iterations of methods that keep constraints end, relative to 1 + the largest unknown; the
-generated loops of these methods use the same number."""
+"""Residual, relative to 1 + the largest unknown, at which constraint-preserving methods end their iterations; also in
+the generated loops of these methods."""
 
 MOST_ITERATIONS = 50
-"""Maximum number of solves in a half step of RATTLE, interpreted or generated."""
+"""Maximum number of solves in a half step of RATTLE, in interpreted and generated loops."""
 
 
 class CertifiedAnswer(Protocol):
-    """The part of a certified answer that steppers read."""
+    """The properties of a certified answer that steppers read."""
 
     @property
     def a(self) -> Vector | None:
-        """Acceleration, (n,); None where there is no answer."""
+        """Acceleration, (n,); None if there is no answer."""
 
     @property
     def forces_unique(self) -> bool:
@@ -40,29 +40,29 @@ class CertifiedAnswer(Protocol):
 
 
 class Motion(Protocol):
-    """The differential equation of a state (q, u), and what it comes from.
+    """The differential equation of a state (q, u), and the system that it comes from.
 
-    Most methods ask for velocities and rates alone; those that keep constraints themselves solve steps of their own.
+    Most steppers evaluate velocities and rates only; those that preserve constraints also solve steps.
     """
 
     @property
     def system(self) -> AbstractSystem:
-        """The system that moves."""
+        """The mechanical system."""
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
         """Return dq/dt, (n,)."""
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return du/dt; costs a solved step."""
+        """Return du/dt; each call solves a step."""
 
     def answer(self, t: float, q: Vector, v: Vector) -> CertifiedAnswer:
-        """Return the certified answer at a state; costs a solved step, except at the state asked for last."""
+        """Return the certified answer at a state; each call solves a step, unless the last call was for this state."""
 
     def passed(self, t: float, q: Vector, u: Vector) -> None:
-        """Take note of an accepted state."""
+        """Record that a state was accepted."""
 
     def solve(self, step: StepData) -> CertifiedAnswer:
-        """Return the certified answer to step data; costs a solved step."""
+        """Solve a step and return the certified answer."""
 
 
 class Stabilisation(Protocol):
@@ -70,13 +70,13 @@ class Stabilisation(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name on the command line."""
+        """Name on the command line."""
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
-        """Return the step data that is solved instead."""
+        """Return the modified step data that is solved in place of the step."""
 
     def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """Return the state to continue from, None if it stays as it is."""
+        """Return the corrected state (q, v) from which to continue; None if the state needs no correction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ class Control:
 
     Attributes
     ----------
-    t_end : the end, s
-    dt : step of a fixed-step method; recording interval of an adaptive one (None: its own steps)
+    t_end : the end of the integration, s
+    dt : step of a fixed-step method, s; recording interval of an adaptive method (None: record at its own steps)
     rtol, atol : tolerances of an adaptive method
-    origin : the instant from which multiples of dt are counted, at which steps end; the start if not given
-    every_step : whether an adaptive method with a recording interval also returns at its own steps
-    first_step : first trial step of an adaptive method
-    instants : of an adaptive method without a recording interval, instants that it lands on
+    origin : the instant from which the multiples of dt, where steps end, are counted; the start if not given
+    every_step : whether an adaptive method with a recording interval also returns after each of its own steps
+    first_step : first trial step of an adaptive method, s
+    instants : instants, s, at which an adaptive method without a recording interval must end a step
     """
 
     t_end: float
@@ -104,7 +104,7 @@ class Control:
     instants: tuple[float, ...] = ()
 
     def grid_index(self, t: float) -> int:
-        """Return the number, counted from the origin, of the first multiple of dt after t, or of the next instant."""
+        """Return the number, from the origin, of the first multiple of dt after t, or of the next of `instants`."""
         if self.instants:
             return bisect_right(self.instants, t) + 1
         if self.dt is None or self.origin is None:
@@ -112,9 +112,9 @@ class Control:
         return math.floor((t - self.origin) / self.dt + SLIVER) + 1
 
     def instant(self, number: int) -> float:
-        """Return the multiple of dt of this number from the origin, or the end where less than a sliver would be left.
+        """Return the instant of this number: origin + number * dt, or the end if less than SLIVER * dt would remain.
 
-        Multiples of dt, not a running sum, so that rounding does not add up. If there are `instants`, return the one of
+        The product, unlike a running sum, does not accumulate rounding errors. If there are `instants`, return that of
         this number.
         """
         if self.instants:
@@ -127,7 +127,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Tableau:
-    """Butcher's tableau of an explicit Runge-Kutta method of s stages: A (s, s), strictly lower, and b and c (s,)."""
+    """Butcher tableau of an explicit Runge-Kutta method: A, (s, s), strictly lower triangular, and b and c, (s,)."""
 
     A: tuple[tuple[float, ...], ...]
     b: tuple[float, ...]
@@ -138,40 +138,40 @@ class Integration(ABC):
     """An integration in progress."""
 
     taken = 1
-    """Steps of the method in the latest `advance`; more than one where an adaptive one went to a recording instant."""
+    """Number of steps in the latest `advance`; an adaptive method may need several up to a recording instant."""
 
     @abstractmethod
     def advance(self) -> State:
-        """Advance by one step (adaptive: by one accepted step, or up to the next recording instant)."""
+        """Advance by one step; an adaptive method advances by one accepted step or up to the next recording instant."""
 
     @abstractmethod
     def replace(self, q: Vector, u: Vector) -> None:
-        """Continue from a corrected state at the same instant (projection)."""
+        """Continue from a corrected state at the same instant, as after a projection."""
 
     def before_failure(self) -> tuple[float, int] | None:
-        """Return the instant and number of steps that a failed `advance` reached; None if it got nowhere."""
+        """Return the instant that a failed `advance` reached and the number of its steps; None if it made no step."""
         return None
 
     def within(self) -> Callable[[float], Vector] | None:
         """Return the latest step as a function of time, (q, u) in one array of 2 n entries.
 
-        None where the quintic through positions, velocities and accelerations at its ends is as accurate.
+        Return None if the quintic through positions, velocities and accelerations at the ends is as accurate.
         """
         return None
 
 
 class Stepper(ABC):
-    """One integration method.
+    """An integration method.
 
     Class attributes
     ----------------
     name, title, source : str
-    order, stages : order of accuracy, and number of accelerations in a step
+    order, stages : order of accuracy, and number of accelerations evaluated in a step
     adaptive : bool
-    implicit : bool, whether a step is so costly that states within it are interpolated instead of stepped to
-    loop : name of the loop that drives it, where it is not the usual one (see `gaussopt.integration.advance`)
-    pair : (formulation, solver), optional, taken if the user names none
-    tableau : Tableau, optional, of an explicit Runge-Kutta method
+    implicit : bool, whether a step is so costly that states within it are interpolated, not computed by a shorter step
+    loop : name of the loop that drives it, "" for the default loop (see `gaussopt.integration.advance`)
+    pair : (formulation, solver), optional, used if the user names neither
+    tableau : Tableau, optional, for an explicit Runge-Kutta method
     """
 
     name: ClassVar[str]
@@ -186,12 +186,12 @@ class Stepper(ABC):
     implicit: ClassVar[bool] = False
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-        """Return why it cannot integrate a motion with state "velocity" or "quasi-velocity"; None if it can."""
+        """Return why the method cannot integrate with state "velocity" or "quasi-velocity"; None if it can."""
         return None
 
     @classmethod
     def scipy_class(cls) -> Any:
-        """Return the class in SciPy of an adaptive method; None for any other method."""
+        """Return the class of SciPy that implements an adaptive method; None for any other method."""
         return None
 
     @abstractmethod

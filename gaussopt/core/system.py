@@ -1,4 +1,4 @@
-"""The interface of mechanical systems: from a state (t, q, v) to the step data of one instant."""
+"""The interface of mechanical systems, which evaluate a state (t, q, v) to step data."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.step_data import StepData
 
 MOST_PRINTED = 200
-"""Maximum number of coordinates of a state shown in an error message."""
+"""Largest number of coordinates for which an error message shows the state."""
 
 
 @fast_frozen
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Energies of one state, in joule; `power` is that of the non-conservative forces, in watt, NaN if unknown."""
+    """Energies of a state, J, and the power of the non-conservative forces, W, NaN if unknown."""
 
     kinetic: float
     potential: float
@@ -31,19 +31,19 @@ class Energy:
 
     @property
     def total(self) -> float:
-        """Kinetic plus potential energy."""
+        """Kinetic plus potential energy, J."""
         return self.kinetic + self.potential
 
 
 class Outline(NamedTuple):
-    """The visible parts of a planar system without a sketch, at one configuration; places (x, y), m.
+    """The parts of a planar system that are drawn if there is no sketch, at one configuration; points (x, y), m.
 
     Attributes
     ----------
     points : free points, whose paths are drawn
-    rods : pairs of ends
-    bearings : points held by the ground
-    contacts : contact points over the floor y = 0, by the names of their contacts
+    rods : pairs of end points
+    bearings : points fixed to the ground
+    contacts : contact points above the ground y = 0, by the names of their contacts
     pins : hinges between bodies
     """
 
@@ -56,11 +56,11 @@ class Outline(NamedTuple):
 
 @shown
 class AbstractSystem(ABC):
-    """A mechanical system as a simulation sees it; without parameters, contacts and energies where not overridden.
+    """The interface of a mechanical system; by default it has no parameters, contacts or energies.
 
-    `depends_on_time` says whether the equations may contain the time itself; True if this is unknown. `notes`
-    are sentences on probable mistakes of the model, `unused` its parameters that the equations do not contain;
-    `stepper` is the name of the method of its motions where none is asked for.
+    `depends_on_time` says whether the equations may contain the time itself; True if this is unknown. `notes` are
+    sentences on probable mistakes in the model, `unused` are parameters that the equations do not contain; `stepper` is
+    the name of the default integration method of its motions.
     """
 
     name: str
@@ -71,7 +71,7 @@ class AbstractSystem(ABC):
 
     @property
     def quaternions(self) -> Sequence[tuple[int, Sequence[int]]]:
-        """Unit quaternions: the equality row that keeps the length of each, and its four coordinates, scalar first."""
+        """For each unit quaternion, the equality row that keeps its length, and its four coordinates, scalar first."""
         return ()
 
     def _about(self) -> About:
@@ -82,20 +82,20 @@ class AbstractSystem(ABC):
         )
 
     def _extent(self) -> str:
-        """Return the numbers of coordinates and rows in words, if they are known without evaluating anything."""
+        """Return the numbers of coordinates and rows in words; "" if only an evaluation shows them."""
         return ""
 
     @abstractmethod
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Return step data of the state q, v, (n,); raises BadInput where the equations are undefined."""
+        """Return the step data of a state q, v, (n,) each; raises BadInput where the equations are undefined."""
 
     def smooth_part(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Return step data of which only M, h, Q, J and gamma are read, where they are known without the contacts."""
+        """Return step data whose contacts are not used; a system may override it to leave the contacts out."""
         return self.evaluate(t, q, v)
 
     @property
     def size(self) -> int | None:
-        """Number of coordinates, None if only an evaluation shows it."""
+        """Number of coordinates; None if only an evaluation shows it."""
         return None
 
     @property
@@ -120,27 +120,27 @@ class AbstractSystem(ABC):
 
     @property
     def without_rows(self) -> tuple[str, ...]:
-        """Names of the joints without rows, which hold by the choice of the coordinates."""
+        """Names of the joints that have no rows, because the choice of coordinates satisfies them."""
         return ()
 
     def outline(self, q: Vector) -> Outline | None:
-        """Return what is drawn of the system if no sketch is given; None if it has no points to draw."""
+        """Return the parts that are drawn if there is no sketch; None if the system has no points to draw."""
         return None
 
     def of_motion(self, rows: int) -> AbstractSystem:
-        """Return the same system for one motion, in which the number of equality rows never changes."""
+        """Return the system, or a copy, for use in a single motion with a constant number `rows` of equality rows."""
         return self
 
     def prepare(self, evaluations: float) -> None:
-        """Prepare for about this number of evaluations, in a motion or a table of states."""
+        """Prepare for a number of evaluations that is known only approximately, such as by compiling the equations."""
         return
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Raise BadInput where rows of J and J_N contradict the position and gap functions; derived rows cannot."""
+        """Raise BadInput if J or J_N contradicts the position or gap functions; by default, accept every state."""
         return
 
     def bending(self) -> Sequence[int] | None:
-        """Return the coordinates on which the normal rows depend; None if that has to be found by evaluations."""
+        """Return the coordinates on which the normal rows J_N depend; None if only evaluations can show them."""
         return None
 
     @property
@@ -149,9 +149,9 @@ class AbstractSystem(ABC):
         return ()
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
-        """Return a warning if a motion through these states, (N, n) each, may miss contacts; None if not.
+        """Return a warning if a motion through the states q, v, (N, n) each, may have missed contacts; otherwise None.
 
-        `dt` is the length of a step, s, None for adaptive steps.
+        `dt` is the length of a step, s; None for adaptive steps.
         """
         return None
 
@@ -161,7 +161,7 @@ class AbstractSystem(ABC):
         return (False,) * len(self.contact_names)
 
     def gaps(self, t: float, q: Vector) -> Vector:
-        """Return gaps g_N of all contacts, (k,), m."""
+        """Return the gaps g_N of all contacts, (k,), m."""
         return np.zeros(0)
 
     def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
@@ -169,7 +169,7 @@ class AbstractSystem(ABC):
         return np.zeros(0)
 
     def position_residual(self, t: float, q: Vector) -> Vector | None:
-        """Return holonomic constraint functions phi(t, q), (m_h,); None if the system does not give them."""
+        """Return the values of the holonomic constraint functions phi(t, q), (m_h,); None if they are not known."""
         return None
 
     def position_jacobian(self, t: float, q: Vector) -> Matrix:
@@ -179,11 +179,11 @@ class AbstractSystem(ABC):
         return self.evaluate(t, q, np.zeros(len(q))).J[:rows]
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
-        """Return constraint residuals at velocity level, (m,); None if they are unknown."""
+        """Return the residuals of the constraints at velocity level, (m,); None if they are unknown."""
         return self.evaluate(t, q, v).J @ v
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
-        """Return energies of the state; None if the system does not give them."""
+        """Return the energies of a state; None if they are unknown."""
         return None
 
     @property
@@ -192,15 +192,15 @@ class AbstractSystem(ABC):
         return False
 
     def quasi_velocity(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return quasi-velocities omega(q, v, t), (p,); raises BadInput if the system has none."""
+        """Return the quasi-velocities omega(q, v, t), (p,); raises BadInput if the system has none."""
         raise BadInput(f"{self.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
 
     def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
-        """Return the velocity v with these quasi-velocities that satisfies the velocity constraints, (n,)."""
+        """Return the velocity v, (n,), that has these quasi-velocities and satisfies the velocity constraints."""
         return self.quasi_velocity(t, q, guess)
 
     def quasi_velocity_rate(self, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
-        """Return rates of the quasi-velocities for an acceleration a, (p,)."""
+        """Return the rates of the quasi-velocities, (p,), for an acceleration a, (n,)."""
         return self.quasi_velocity(t, q, v)
 
 

@@ -1,4 +1,4 @@
-"""Systems that state the contact problem of a time step themselves, as systems of other physics engines do.
+"""Systems that formulate the contact problem of a time step themselves, as models of other physics engines do.
 
 Their contacts appear and vanish, and their velocities u, (p,), need not be the rates v of their coordinates, (n,).
 """
@@ -18,7 +18,7 @@ from gaussopt.core.system import AbstractSystem, Energy
 
 
 class Found(NamedTuple):
-    """Contacts near a state: names, gaps (k,) in m or rad, and the relative velocities there, (k, 2), in m/s."""
+    """Contacts near a state: names, gaps, (k,), in m or rad, and tangential relative velocities, (k, 2), in m/s."""
 
     names: Sequence[str]
     gaps: Vector
@@ -26,7 +26,7 @@ class Found(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """End of a step: coordinates and rates, (n,), impulses of the equality rows, (m,), and residual of these rows."""
+    """The end of a step: coordinates and rates, (n,), and the impulses, (m,), and residual of the equality rows."""
 
     q: Vector
     v: Vector
@@ -45,7 +45,7 @@ class TimeStep(ABC):
     @property
     @abstractmethod
     def opens(self) -> NDArray[np.bool_]:
-        """Which contacts open and close, (k,); the others are friction whose normal impulse is given."""
+        """Mask, (k,), of the contacts that can open; the others model friction under a given normal impulse."""
 
     @property
     @abstractmethod
@@ -55,33 +55,33 @@ class TimeStep(ABC):
     @property
     @abstractmethod
     def drift(self) -> tuple[float, float]:
-        """Largest residuals of the equalities at position and velocity level."""
+        """Largest residual of the equalities at position level, and at velocity level."""
 
     @abstractmethod
     def energy(self) -> Energy:
-        """Return the energy of the state; only valid before the system is evaluated at another state."""
+        """Return the energy of the state; call it before the system is evaluated at another state."""
 
     @abstractmethod
     def problem(self, dt: float) -> ConeComplementarity:
-        """Return the contact problem, in impulses, of a step of length dt, s; it may have no contacts."""
+        """Return the contact problem, in impulses, for a step of length dt, s; it may have no contacts."""
 
     @abstractmethod
     def finish(self, r: Vector, *, project: bool) -> Reached:
-        """Return the end of a step with impulses r, (3 k,), of `problem`; `project` moves it to the equalities."""
+        """Return the end of the step for a solution r, (3 k,), of `problem`, projected onto the equalities if asked."""
 
 
 class SteppedSystem(AbstractSystem):
-    """A system that states the time steps of its motions; `evaluate` leaves contacts out."""
+    """A system that formulates its time steps itself; its `evaluate` leaves contacts out."""
 
     @abstractmethod
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
-        """Return the state as the start of a step; raises BadInput if a contact does not follow Coulomb's law."""
+        """Return the step that starts at a state; raises BadInput if a contact does not follow Coulomb's law."""
 
-    depends_on_time = False  # what moves by itself is refused or held
+    depends_on_time = False  # parts with a prescribed motion are refused or held fixed
 
     def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
-        """Raise BadInput where steps of length dt, s, from this state are unstable."""
+        """Raise BadInput if steps of length dt, s, from this state are unstable."""
 
     def about(self) -> dict[str, Any]:
-        """Return the entries on steps in the metadata of a motion."""
+        """Return the entries about time steps for the metadata of a motion."""
         return {}

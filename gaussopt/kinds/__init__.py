@@ -1,6 +1,6 @@
-"""A page for each kind of problem: how its problems are read, solved, certified, judged and named.
+"""The kinds of problems: a `Page` for each describes how its problems are read, solved, certified, judged and named.
 
-Code that treats kinds differently looks up their pages; no other code tests the kind of a program.
+Code whose behaviour depends on the kind of a program calls the methods of its `Page`; it never tests the kind itself.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PAGES: tuple[Page[Any], ...] = (
     StepPage(), QPPage(), LinearPage(), LeastSquaresPage(), LCPPage(), ContactPage(), ConeProgramPage(),
     GlobalContactPage(),
 )  # fmt: skip
-"""Pages of all kinds; a new kind of problem is added here."""
+"""The `Page` of every kind; a new kind of problem is added here."""
 
 _PAGES = {page.kind: page for page in PAGES}
 
 
 def page_of(problem: object) -> Page[Any]:
-    """Return the page of a problem; raises BadInput for anything else."""
+    """Return the `Page` of the kind of a problem; raises BadInput for any other object."""
     for kind in type(problem).__mro__:
         if kind in _PAGES:
             return _PAGES[kind]
@@ -39,9 +39,9 @@ def page_of(problem: object) -> Page[Any]:
 
 
 def checked(program: object) -> Any:
-    """Return a program made by hand, checked like one from a file; raises BadInput for anything else.
+    """Return a program made by hand after the checks of a program from a file; raises BadInput for other objects.
 
-    Steps and contacts in global form have pages too, but no solver takes them as they are.
+    Steps, and contacts in global form, have a `Page`, too, but are not programs for a solver.
     """
     page = page_of(program)
     if not issubclass(page.kind, Program):
@@ -55,7 +55,7 @@ def _no_program(given: object) -> BadInput:
 
 
 def residuals(program: Program, x: Any, y: Any) -> Residuals:
-    """Return residuals of a point x with duals y (gaussopt's sign; estimated if absent), infinite without a point."""
+    """Return the residuals of a point x, infinite without a point, with duals y, which are estimated if absent."""
     if x is None or x.shape != (program.n,) or not np.isfinite(x).all():
         return Residuals()
     return page_of(program).residuals(program, x, y)

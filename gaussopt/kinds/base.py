@@ -1,4 +1,4 @@
-"""The interface of pages: properties of a kind of problem, and how an answer to it is judged."""
+"""The interface `Page`: the properties of a kind of problem, and how an answer to a problem is judged."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from gaussopt.core.tolerances import RECORDED
 
 D = TypeVar("D")
 Verdict = tuple[Status, str]
-"""A status with its sentence."""
+"""A status and its sentence."""
 
 
 class Residuals(NamedTuple):
-    """Residuals relative to 1 + the size of their terms; infinite where there is no point.
+    """Residuals relative to 1 + the size of their terms; infinite without a point.
 
-    primal : violation of the constraints; of an LCP the negative parts of z and w
-    dual : stationarity; 0 for an LCP
-    gap : complementarity; of an LCP min(z, w)
+    primal : violation of the constraints; for an LCP, the negative parts of z and w
+    dual : residual of stationarity; 0 for an LCP
+    gap : complementarity; for an LCP, min(z, w)
     """
 
     primal: float = np.inf
@@ -40,8 +40,8 @@ class Judged(NamedTuple):
     ----------
     status, message
     proof : the certificate; None if there is nothing to certify
-    y : duals that belong to the point, (m,)
-    solutions : all solutions, (n,) each, where they are known and there are several
+    y : (m,), duals of the point, or None
+    solutions : all solutions, (n,) each, if they are known and there are several
     """
 
     status: Status
@@ -52,25 +52,25 @@ class Judged(NamedTuple):
 
     @property
     def certificate(self) -> Mapping[str, Any]:
-        """The verified numbers, for JSON."""
+        """The verified numbers of the certificate, for JSON."""
         found: Mapping[str, Any] = {} if self.proof is None else self.proof.to_mapping()
         return found
 
 
 class Page(Generic[D]):
-    """The properties of a kind of problem; a page for each kind, listed in `gaussopt.kinds`.
+    """The properties of a kind of problem; each kind has a subclass, listed in `gaussopt.kinds`.
 
     Class attributes
     ----------------
     kind : the class of its problems
-    title : what a problem is called in a table
-    name : "kind" of its files, "" if it has no files
-    article : name with its article, for sentences
-    entries : entries of its files that are numbers
-    answer : entries of a file with an answer
-    solver : a solver that takes its programs and is exact, if it is the same for all
-    formulations : formulations that make programs of it, "step" or "contact"; "" of a program, which solvers take
-    not_exported : why sequences of it are not exported, after "The formulation ... makes"; None if they are
+    title : the name of the kind in tables
+    name : value of "kind" in its files, "" if it has no files
+    article : the name with its article, for sentences
+    entries : names of the numerical entries of its files
+    answer : names of the entries of a file with an answer
+    solver : an exact solver of its programs, if the same solver suits all of them
+    formulations : which formulations make programs of its problems, "step" or "contact"; "" if it is a program itself
+    not_exported : why sequences of it are not exported, to follow "The formulation ... makes"; None if they are
     """
 
     kind: ClassVar[type]
@@ -84,38 +84,38 @@ class Page(Generic[D]):
     not_exported: ClassVar[str | None] = None
 
     def parse(self, data: Mapping[str, Any]) -> D:
-        """Return the checked problem from the contents of a file; raises BadInput."""
+        """Return the problem in the contents of a file, after checks; raises BadInput."""
         found: D = self.kind.from_mapping(data)  # type: ignore[attr-defined]
         return found
 
     def check(self, problem: D) -> D:
-        """Return a problem made by hand, checked like one from a file if there are files; raises BadInput."""
+        """Return a problem made by hand, after the checks of a problem from a file, if any; raises BadInput."""
         return problem
 
     def default_solver(self, program: D) -> str:
-        """Return the name of a solver that takes the program and is exact."""
+        """Return the name of an exact solver for a program."""
         return self.solver
 
     def usual_solver(self, program: D) -> str:
-        """Return the solver of `gaussopt solve` if none is given."""
+        """Return the name of the solver that `gaussopt solve` uses if none is given."""
         return self.default_solver(program)
 
     def size(self, problem: D) -> list[int]:
-        """Return the number of unknowns, and that of rows if the kind has separate rows."""
+        """Return the number of unknowns and, if the kind has rows, the number of rows."""
         return [problem.n]  # type: ignore[attr-defined]
 
     def in_units(self, problem: D, c: float, s: float) -> D:
-        """Return the problem with masses in units of 1/c, accelerations of 1/s; its answer is s times the old one."""
+        """Return the problem with masses multiplied by c and accelerations by s; its answer is s times as large."""
         raise NotImplementedError
 
-    # -- an answer judged ---------------------------------------------------------------------------
+    # -- judging an answer --------------------------------------------------------------------------
 
     def certify(self, program: D, raw: RawSolution, tolerance: float) -> ProgramCertificate | None:
         """Return the certificate of a solver's answer; None if there is nothing to certify."""
         raise NotImplementedError
 
     def truth(self, program: D, proof: Any, raw: RawSolution, tolerance: float) -> Verdict | None:
-        """Return the verdict on the program itself, for any answer; None if an answer can be right."""
+        """Return the verdict on the program if it makes every answer wrong; None if an answer can be right."""
         return None
 
     def solved(self, program: D, proof: Any) -> str:
@@ -127,11 +127,11 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def limit_proofs(self, proof: Any, solving: float) -> str:
-        """Limit what a certificate proves later by the seconds of the solve; return a sentence on what is left out."""
+        """Limit the time of later proofs by that of the solve, `solving` s; return a sentence on what is left out."""
         return ""
 
     def duals(self, proof: Any, raw: RawSolution, tolerance: float) -> Vector | None:
-        """Return the duals that accompany a point."""
+        """Return the duals, (m,), to be returned with the point, or None."""
         return raw.y
 
     def solutions(self, proof: Any) -> tuple[Vector, ...]:
@@ -139,7 +139,7 @@ class Page(Generic[D]):
         return ()
 
     def judge(self, program: D, raw: RawSolution, tolerance: float) -> Judged:
-        """Return the verified status of an answer: the program decides first, then the certificate, then the claim."""
+        """Return the verified status of an answer: from the program first, then the certificate, then the claim."""
         proof = self.certify(program, raw, tolerance)
         verdict = self.truth(program, proof, raw, tolerance)
         if verdict is None and proof is not None and proof.passed(tolerance):
@@ -149,25 +149,25 @@ class Page(Generic[D]):
         return Judged(status, message, proof, self.duals(proof, raw, tolerance), self.solutions(proof))
 
     def residuals(self, program: D, x: Vector, y: Vector | None) -> Residuals:
-        """Return residuals of a finite point x with duals y, estimated if absent."""
+        """Return the residuals of a finite point x with duals y, which are estimated if absent."""
         raise NotImplementedError
 
     def motion(self, problem: D, r: Vector) -> tuple[dict[str, Vector], dict[str, float]]:
-        """Return the velocities of bodies that impulses cause, by name, and their residuals; empty without bodies."""
+        """Return the velocities of bodies that impulses r cause, by name, and residuals; empty without bodies."""
         return {}, {}
 
     def least_cost(self, program: D) -> float | None:
-        """Return the least cost of a search for the answer; None if only a solver can tell."""
+        """Return the cost of a search at the answer, if it is known without a solver; otherwise None."""
         return None
 
-    # -- an answer from any source -------------------------------------------------------------------
+    # -- reading and verifying an answer from any source ---------------------------------------------
 
     def answer_sizes(self, problem: D) -> dict[str, int]:
-        """Return lengths of the vectors of an answer, by their names; the first vector is required."""
+        """Return the lengths of the vectors of an answer, by name; the first vector is required."""
         raise NotImplementedError
 
     def arrays(self, given: Mapping[str, Any], problem: D) -> dict[str, Any]:
-        """Return the arrays of an answer, None if they are not given; raises BadInput."""
+        """Return the arrays of an answer, by name, None for those not given; raises BadInput."""
         sizes = self.answer_sizes(problem)
         return {k: None if given.get(k) is None else as_array(k, given[k], (size,)) for k, size in sizes.items()}
 
@@ -187,10 +187,10 @@ class Page(Generic[D]):
 
 
 def claim_sentence(raw: RawSolution) -> str:
-    """Return the sentence of a solver's own claim, with its note."""
+    """Return the sentence of the status that a solver claims, with the solver's note."""
     return f"{raw.claim.sentence}{note_of(raw)}"
 
 
 def note_of(raw: RawSolution) -> str:
-    """Return a solver's note in brackets, to follow a sentence."""
+    """Return a solver's note in brackets, to be appended to a sentence; "" without a note."""
     return f" ({raw.note})" if raw.note else ""

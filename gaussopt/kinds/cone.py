@@ -1,4 +1,4 @@
-"""Contacts with friction cones, in local and in global form: proofs about the problem come first."""
+"""Contact problems with friction cones, in local and in global form."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gaussopt.core.status import Status
 from gaussopt.kinds.base import Page, Residuals, Verdict, claim_sentence
 
 NEGATIVE = 1e-7
-"""Margin of existence below which it is called negative; its cone program is solved to about 1e-8."""
+"""Size above which the margin of existence counts as nonzero; it is computed to about 1e-8."""
 
 
 class ContactPage(Page[ConeComplementarity]):
-    """The page of `ConeComplementarity`.
+    """The `Page` of `ConeComplementarity`.
 
-    A problem with two certified solutions of different velocities is never `solved`.
+    A problem with several certified solutions of different velocities never has the status `solved`.
     """
 
     kind = ConeComplementarity
@@ -45,7 +45,7 @@ class ContactPage(Page[ConeComplementarity]):
         W: Any = problem.W
         if isinstance(W, np.ndarray) or is_sparse(W):
             return replace(problem, W=c * W, q=c * s * problem.q)
-        return replace(problem, q=s * problem.q)  # factors of W keep their unit of mass
+        return replace(problem, q=s * problem.q)  # a `DelassusProduct` keeps its unit of mass
 
     def certify(self, program: ConeComplementarity, raw: RawSolution, tolerance: float) -> ConeCertificate:
         r = raw.x if raw.x is not None and raw.x.shape == (program.n,) else None
@@ -94,7 +94,7 @@ class ContactPage(Page[ConeComplementarity]):
         return proof.solutions
 
     def residuals(self, program: ConeComplementarity, x: Vector, y: Vector | None) -> Residuals:
-        """Return residuals: `primal` of r in the cones, `dual` of the shifted velocities in the dual cones."""
+        """Return residuals: `primal` of r in K, `dual` of the shifted velocities in K*, `gap` of the law."""
         return Residuals(*violations(program, x))
 
     def answer_sizes(self, problem: ConeComplementarity) -> dict[str, int]:
@@ -117,7 +117,7 @@ class ContactPage(Page[ConeComplementarity]):
 
 
 class GlobalContactPage(Page[GlobalContacts]):
-    """The page of `GlobalContacts`, whose impulses are those of their local form."""
+    """The `Page` of `GlobalContacts`; the impulses are judged in the local form."""
 
     kind = GlobalContacts
     title = "contact problem in the velocities of the bodies"
@@ -135,7 +135,7 @@ class GlobalContactPage(Page[GlobalContacts]):
         return {"r": ROWS * problem.k, "v": len(problem.f)}
 
     def verify(self, problem: GlobalContacts, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
-        """Return status, message, velocities and certificate of an answer r and v."""
+        """Return status, message, velocities and certificate of an answer with impulses r and perhaps velocities v."""
         result = ContactPage().verify(problem.local, answer, tolerance)
         if answer.get("v") is None:
             return result
@@ -151,7 +151,7 @@ class GlobalContactPage(Page[GlobalContacts]):
 
 
 def _margin(proof: ConeCertificate) -> str:
-    """Return a sentence on the existence of a solution, for the end of a message."""
+    """Return a sentence on the existence of a solution, to be appended to a message."""
     t = proof.existence_margin
     if t is None:
         return ""
@@ -163,7 +163,7 @@ def _margin(proof: ConeCertificate) -> str:
 
 
 def distance(certificate: Mapping[str, Any]) -> str:
-    """Return a sentence on the proved distance of an answer to a solution, to follow its message."""
+    """Return a sentence on the proved distance of an answer to a solution, to be appended to its message."""
     unique, bound = certificate["velocity_unique"], certificate["error_bound"]
     if certificate["bound_from"] == "skipped":
         return ""
@@ -175,7 +175,7 @@ def distance(certificate: Mapping[str, Any]) -> str:
 
 
 def motion_residuals(problem: GlobalContacts, v: Vector, r: Vector) -> dict[str, float]:
-    """Return |v - v(r)| in the mass norm, relative to |v(r)| or |q|, and |G^T v + b| relative to its terms."""
+    """Return |v - v(r)| in the mass norm, relative to |v(r)| and |q|, and |G^T v + b| relative to its terms."""
     wanted, _ = problem.velocities(r)
     heaviest = float(np.sqrt(np.abs(problem.M.diagonal()).max(initial=0.0)))
     size = max(_momentum(problem, wanted), float(np.linalg.norm(problem.local.q)) * heaviest)
@@ -193,7 +193,7 @@ def _momentum(problem: GlobalContacts, v: Vector) -> float:
 
 
 def several(problem: ConeComplementarity, solutions: Sequence[Vector]) -> dict[str, Any]:
-    """Return the entries of several solutions, empty if there are not several."""
+    """Return the entries `solutions` and `u_range` if there are several solutions, otherwise nothing."""
     if not solutions:
         return {}
     return {"solutions": [r.tolist() for r in solutions], "u_range": velocity_range(problem, solutions).tolist()}

@@ -19,22 +19,22 @@ from gaussopt.linalg.cones import feasible, steps_of
 
 @dataclass(frozen=True, slots=True)
 class ConeProgramCertificate(ProgramCertificate):
-    """The natural map at a point; since the program is convex, a small value means that a minimiser is nearby."""
+    """The natural map at a point; as the program is convex, it is zero if and only if the point is a minimiser."""
 
     relative_residual: float
 
     @property
     def measures(self) -> Measures:
-        """The residual of the natural map alone."""
+        """The norm of the natural map; the error is unknown."""
         return Measures(True, self.relative_residual)
 
     def to_mapping(self) -> dict[str, float | None]:
-        """Return the entries for JSON."""
+        """Return the certificate for JSON."""
         return finite_entries(self, "relative_residual")
 
 
 class ConeProgramPage(Page[ConeProgram]):
-    """The page of `ConeProgram`."""
+    """The `Page` of `ConeProgram`."""
 
     kind = ConeProgram
     title = "cone program of contacts"
@@ -55,7 +55,7 @@ class ConeProgramPage(Page[ConeProgram]):
 
 
 def natural_map(program: ConeProgram, r: Vector) -> float:
-    """Return |r - P(r - rho (P r + q))| / rho relative to |q|, rho from the trace of each block of P."""
+    """Return |e| relative to |q| for e = (r - F(r - rho (P r + q))) / rho with F = `feasible`, rho by blocks of P."""
     rho = np.repeat(steps_of(program.P), 3)
     e = (r - feasible(program, r - rho * (program.P @ r + program.q))) / rho
     return float(np.linalg.norm(e)) / (float(np.linalg.norm(program.q)) or 1.0)

@@ -1,7 +1,7 @@
-"""Step, qp, lcp and answer files (JSON): their entries, misspelt names, values that are not numbers.
+"""Read files of problems and answers (JSON); misspelt names of entries and values that are not numbers are refused.
 
-A file may hold more than what is read here, such as a name or a time, and that is ignored. A name that is nearly that
-of an entry is refused: a step whose friction coefficients are called "Mu" would be solved without friction.
+A file may hold further entries, such as a title, which are ignored. A name that is nearly that of an entry is refused,
+because a step whose friction coefficients are called "Mu" would otherwise be solved without friction.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from gaussopt.core.step_data import StepData
 from gaussopt.kinds import PAGES, page_of
 
 Problem = StepData | QP | LCP | ConeComplementarity | GlobalContacts
-"""Contents of a problem file."""
+"""The problems that files can hold."""
 
 BESIDE = frozenset((
     "a", "answer", "formulation", "lam", "lam_N", "lam_T", "message", "name", "note", "omega", "problem", "q", "r",
     "solver", "source", "t", "title", "u", "v", "w", "x", "y", "z",
 ))  # fmt: skip
-"""Entries with other meanings that a file may hold, even with names near those of entries that are read."""
+"""Names that a file may use for other purposes, even if they are near those of entries that are read."""
 
 STATE = ("t", "q", "v")
-"""One-letter entries whose name in the other case is no misprint, since the state is optional."""
+"""Entries of the state; as these are optional, "T", "Q" or "V" is not taken for a misspelling of them."""
 
 SHORT = 4
-"""Number of letters below which a name that differs in one letter is another name."""
+"""Names of fewer letters are only compared exactly, apart from case and punctuation."""
 
 ALIKE = 0.8
-"""Share of letters in common, see `difflib`, from which a name is taken for a misprint."""
+"""Similarity ratio of `difflib` from which a name is taken for a misspelling."""
 
 
 def parse(data: Mapping[str, Any]) -> Problem:
-    """Return step data, a program or a contact problem from the contents of a file; raises BadInput."""
+    """Return the step data, program or contact problem in the contents of a file; raises BadInput."""
     kind = data.get("kind")
     pages = {page.name: page for page in PAGES if page.name}
     if isinstance(kind, str) and kind in pages:
@@ -53,7 +53,7 @@ def parse(data: Mapping[str, Any]) -> Problem:
 
 
 def read_answer(path: str | os.PathLike[str], problem: Problem) -> dict[str, Any]:
-    """Return the entries of an answer to a problem; raises BadInput."""
+    """Return the entries of a file with an answer to a problem; raises BadInput."""
     data = read_json(path)
     try:
         check_entries(data, page_of(problem).answer)
@@ -63,7 +63,7 @@ def read_answer(path: str | os.PathLike[str], problem: Problem) -> dict[str, Any
 
 
 def load(path: str | os.PathLike[str]) -> Problem:
-    """Return step data, a program or a contact problem from a file; raises BadInput."""
+    """Read step data, a program or a contact problem from a file; raises BadInput."""
     data = read_json(path)
     try:
         return parse(data)
@@ -72,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Problem:
 
 
 def check_entries(data: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Refuse names that are nearly those of entries, and values of entries that are not numbers; raises BadInput."""
+    """Check that no name is a misspelt entry, and that values of entries are numbers; raises BadInput."""
     for key, value in data.items():
         if key in names:
             _check_numbers(key, value)
@@ -88,18 +88,18 @@ def check_entries(data: Mapping[str, Any], names: Sequence[str]) -> None:
 ELSEWHERE = {
     "lower": "l", "lb": "l", "xl": "l", "upper": "u", "ub": "u", "xu": "u", "G": "A", "h": "u", "b": "u"
 }  # fmt: skip
-"""Names of bounds and rows of a quadratic program in the files of other codes, and their names here."""
+"""Names that other codes use for the bounds and rows of a quadratic program, and the names used here."""
 
 
 def _near(key: str, value: Any, names: Iterable[str], data: Mapping[str, Any]) -> str | None:
-    """Return the entry of which a name is taken for a misspelling, None if it is another name."""
+    """Return the entry of which `key` is taken for a misspelling; None if it is a different name."""
     if "u" in names and key in ELSEWHERE and isinstance(value, list | dict):
         return ELSEWHERE[key]
     plain = {_plain(name): name for name in names if len(name) > 1}
     if _plain(key) in plain:
         return plain[_plain(key)]
     if len(key) == 1 and isinstance(value, list | dict):
-        # The other case is a misprint if the entry itself is missing; with M given, a list m may be masses.
+        # A letter in the wrong case is a misspelling only if the entry itself is missing: beside M, m may be masses.
         return next((n for n in names if n.casefold() == key.casefold() and n not in STATE and n not in data), None)
     long = [name for name in plain if len(name) >= SHORT]
     close = get_close_matches(_plain(key), long, n=1, cutoff=ALIKE) if len(_plain(key)) >= SHORT else []
@@ -116,7 +116,7 @@ def _check_numbers(key: str, value: Any) -> None:
         return
     place, entry = found
     if key == "t" and isinstance(entry, str) and not reads_as_number(entry):
-        return  # a time given as text is a remark
+        return  # a time given as text is taken as a comment
     where = key + "".join(f"[{i!r}]" for i in place)
     if isinstance(entry, bool):
         raise BadInput(f"{where} is {str(entry).lower()}, which is no number; write 1 or 0 if that is meant.")
@@ -126,7 +126,7 @@ def _check_numbers(key: str, value: Any) -> None:
 
 
 def _no_number(value: Any) -> tuple[tuple[int | str, ...], str | bool] | None:
-    """Return the first text or truth value in an entry, and where it is; None if there is none."""
+    """Return the indices and the value of the first text or boolean in an entry; None if there is none."""
     if isinstance(value, str | bool):
         return (), value
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Linear complementarity problems: the verdict on the problem comes first."""
+"""Linear complementarity problems."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gaussopt.linalg.dense import EPS, largest
 
 
 class LCPPage(Page[LCP]):
-    """The page of `LCP`.
+    """The `Page` of `LCP`.
 
-    A problem with several w is never `solved`, whichever the solver found, and a problem without any is `no_solution`
-    whatever the solver claims.
+    A problem with several w never has the status `solved`, and a problem without a solution has the status
+    `no_solution`, whatever the solver returns.
     """
 
     kind = LCP

@@ -14,7 +14,7 @@ from gaussopt.kinds.qp import QPPage
 
 
 class LeastSquaresPage(EquationsPage[LeastSquares]):
-    """The page of `LeastSquares`."""
+    """The `Page` of `LeastSquares`."""
 
     kind = LeastSquares
     title = "least-squares problem"

@@ -18,7 +18,7 @@ E = TypeVar("E", LinearSystem, LeastSquares)
 
 
 class EquationsPage(Page[E]):
-    """Base of the pages of linear systems and of least squares."""
+    """Base of the `Page` of linear systems and of that of least-squares problems."""
 
     def default_solver(self, program: E) -> str:
         return "sparse-kkt" if program.sparse else "kkt"
@@ -38,7 +38,7 @@ def relative(residual: Vector, size: Vector) -> float:
 
 
 class LinearPage(EquationsPage[LinearSystem]):
-    """The page of `LinearSystem`."""
+    """The `Page` of `LinearSystem`."""
 
     kind = LinearSystem
     title = "system of linear equations"

@@ -25,7 +25,7 @@ BY_ROUNDING = "The rows contradict each other by bounds that are rounding of the
 
 
 class QPPage(Page[QP]):
-    """The page of `QP`."""
+    """The `Page` of `QP`."""
 
     kind = QP
     title = "quadratic program"
@@ -56,14 +56,14 @@ class QPPage(Page[QP]):
 
     def in_units(self, problem: QP, c: float, s: float) -> QP:
         lower = s * problem.l
-        # Bounds of equalities may be one array, by which equalities are recognised.
+        # A program of equalities may hold one array as l and u, by which it is recognised.
         upper = lower if problem.l is problem.u else s * problem.u
         return replace(problem, P=c * problem.P, q=c * s * problem.q, l=lower, u=upper)
 
     def certify(self, program: QP, raw: RawSolution, tolerance: float) -> QPCertificate:
         c = certify_qp(program, raw.x, raw.y, tolerance)
         if raw.x is not None and raw.y is not None and c.verdict is Status.SOLVED and not c.passed(tolerance):
-            # The point may be right and the solver's duals wrong: find the duals of the point without them.
+            # The point may be right although the solver's duals are wrong: estimate the duals from the point.
             own = certify_qp(program, raw.x, None, tolerance)
             c = own if own.passed(tolerance) else c
         decided = c.passed() or c.verdict is not Status.SOLVED
@@ -116,8 +116,8 @@ class QPPage(Page[QP]):
 def _no_minimiser(qp: QP, c: QPCertificate, verdict: Status, claim: Status, tolerance: float) -> Verdict:
     """Return the verdict on a program without a minimiser.
 
-    In published data rows may contradict each other only by bounds that stand for zero: these are rounding errors of
-    the largest bound, in the units of the certificate, and do not refute an answer whose residuals are small.
+    In published data rows may contradict each other only because bounds that should be zero are tiny numbers. Bounds at
+    rounding level of the largest bound, in the units of the certificate, do not refute an answer with small residuals.
     """
     refuted = claim is not Status.SOLVED or verdict is not Status.INFEASIBLE or qp.sparse
     if refuted or _unconfirmed(c, tolerance) is not Status.NOT_PROVED:

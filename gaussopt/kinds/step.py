@@ -1,4 +1,4 @@
-"""Steps, which formulations make programs of: the mechanics first, then the certificate, the solver's claim last."""
+"""Steps; their verified status comes from the mechanics first, then the certificate, then the solver's claim."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ ILL_CONDITIONED = "Look for masses of very different size and for rows that near
 UNDECIDED = "Whether it is the only solution was not decided: there are too many contact modes to try."
 
 SMALL = 1e-9
-"""Residual of contact laws and forces up to which an answer is not held against a solver if it cannot be bounded."""
+"""Residual of contact laws and forces up to which an answer without an error bound is not_proved, not inaccurate."""
 
 FORCES, ACCELERATIONS = ("h", "Q"), ("gamma", "zeta_N", "zeta_T", "w_omega", "gamma_terms")
 
 
 class StepPage(Page[StepData]):
-    """The page of `StepData`; a step has no default solver, only its programs have."""
+    """The `Page` of `StepData`; a step has no default solver, because that depends on the formulation."""
 
     kind = StepData
     title = "step"
@@ -58,7 +58,7 @@ class StepPage(Page[StepData]):
         return {"a": problem.n, "lam": problem.m} | ({"lam_N": problem.k} if problem.k else {})
 
     def arrays(self, given: Mapping[str, Any], problem: StepData) -> dict[str, Any]:
-        """Return the arrays of an answer; in the plane lam_T may leave out the axis of the tangents."""
+        """Return the arrays of an answer; planar lam_T may leave out the tangent axis."""
         found, lam_T, shape = super().arrays(given, problem), given.get("lam_T"), problem.v_T.shape
         if not problem.k or lam_T is None:
             return found
@@ -91,19 +91,19 @@ def certify_step(
     step: StepData, a: Vector | None, lam: Vector | None = None, lam_N: Vector | None = None,
     lam_T: Matrix | None = None, thorough: bool = True,
 ) -> Certificate:  # fmt: skip
-    """Certify a candidate of any step, whose contacts are all closed; see `certify` and `certify_contact`."""
+    """Certify a candidate of any step without open contacts; see `certify` and `certify_contact`."""
     if not step.k:
         return certify(step, a, lam)
     return certify_contact(step, a, lam, lam_N, lam_T, thorough=thorough)
 
 
 def is_step(value: object) -> TypeGuard[StepData]:
-    """Tell whether a value from a user or a plug-in is a step."""
+    """Return whether a value from a user or a plug-in is a step."""
     return isinstance(value, StepData)
 
 
 def check_step(step: Any) -> None:
-    """Refuse a value that is not a step; raises BadInput."""
+    """Check that a value is a step; raises BadInput."""
     if not is_step(step):
         raise BadInput(f"A step is StepData, not {type(step).__name__}; see System.evaluate and StepData.from_mapping.")
 
@@ -122,7 +122,7 @@ def _check_open(step: StepData, closed: Any, lam_N: Vector | None, lam_T: Any) -
 def judge(
     step: StepData, raw: RawSolution, certificate: Certificate, tolerance: float, advice: str
 ) -> tuple[Status, str]:
-    """Return the verified status: the mechanics decide first, then the certificate, then the solver's claim."""
+    """Return the verified status: from the mechanics first, then the certificate, then the solver's claim."""
     if certificate.verdict is not Status.SOLVED:
         return certificate.verdict, _why_ill_posed(step, certificate)
     if certificate.passed(tolerance):
@@ -133,7 +133,7 @@ def judge(
     if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
         why = explain(certificate, tolerance)
         if certificate.rounding_floor > tolerance * (1.0 + certificate.norm_a):
-            # No solver and no option can change this.
+            # Another solver or option would not help, so the sentence gives no advice on them.
             return Status.INACCURATE, f"{why} {near_dependency(step) or ILL_CONDITIONED}"
         return Status.INACCURATE, f"{why} {advice}"
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
@@ -164,7 +164,7 @@ def judge(
 
 
 def _why_ill_posed(step: StepData, certificate: Certificate) -> str:
-    """Return the verdict's sentence, with the number of solutions or the rows that contradict each other."""
+    """Return the sentence of the verdict, with the solutions found or the rows that contradict each other."""
     verdict = certificate.verdict
     if isinstance(certificate, ContactCertificate) and certificate.contact.reason is UniquenessProof.ENUMERATION:
         return _why_not_one(certificate.contact)

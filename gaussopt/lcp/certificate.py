@@ -1,13 +1,13 @@
 """The distance of a point, from any source, to the solution of a linear complementarity problem.
 
-The natural residual r = min(z, rho w) with rho_i = 1 / M_ii has the unit of z and vanishes exactly at solutions. With
-d_i = M_ii^(-1/2) and the dimensionless A = diag(d) M diag(d), of unit diagonal, the error of z is bounded by
+The natural residual r = min(z, rho w) with rho_i = 1 / M_ii has the unit of z and vanishes if and only if z is a
+solution. With d_i = M_ii^(-1/2) and the dimensionless A = diag(d) M diag(d), of unit diagonal, the error of z satisfies
 
-    ||z - z*|| <= (1 + ||A||_2) / c ||r||,   ||x||^2 = sum (x_i / d_i)^2,   c = lambda_min(sym A) > 0,
+    ||z - z*|| <= (1 + ||A||_2) / c ||r||,   ||x||^2 = sum (x_i / d_i)^2,   c = lambda_min(sym A) > 0.
 
-and for every P-matrix, in the largest entry of x_i / d_i, by beta times that of r, beta = max over all subsets S of
-||(I - I_S + I_S A)^-1||_inf. Otherwise the distance to the nearest solution is measured if all can be enumerated.
-Pairs with M_ii <= 0 take rho_i and d_i from the entries that couple them to the others.
+For every P-matrix the maximum norm of (z - z*)_i / d_i is at most beta times that of r_i / d_i, where beta is the
+maximum of ||(I - I_S + I_S A)^-1||_inf over all subsets S. Otherwise, if all solutions can be enumerated, the distance
+to the nearest solution is computed. If M_ii <= 0, rho_i and d_i come from the entries that couple i to other indices.
 References: J.-S. Pang, "Error bounds in mathematical programming", Math. Prog. 79, 1997; X. Chen, S. Xiang,
 "Computation of error bounds for P-matrix linear complementarity problems", Math. Prog. 106, 2006.
 """
@@ -32,31 +32,31 @@ from gaussopt.lcp.matrix_classes import SINGULAR, MatrixClass, classify_matrix, 
 from gaussopt.linalg.dense import EPS, largest_share, ratio
 
 MAX_VERTICES = 10
-"""Largest n whose 2^n vertex matrices are inverted for beta."""
+"""Largest n for which beta is computed, by inverting 2^n matrices."""
 NEGLIGIBLE = 1e-10
-"""Size relative to z and q below which components need not be accurate relative to themselves."""
+"""Components below this size, relative to the norm of z and q, need not be accurate relative to themselves."""
 
 
 @shown
 @dataclass(frozen=True, slots=True)
 class LCPCertificate(ProgramCertificate):
-    """Proved errors of a point z of an LCP; without a point the findings on the problem, and infinite errors.
+    """Proved errors of a point z of an LCP; without a point, properties of the problem, and infinite errors.
 
     Attributes
     ----------
     verdict : Status or None
-        Of the problem itself: solved (w is determined), no_solution, multiple_solutions or
-        acceleration_not_unique; None if this is undecided.
+        Verdict on the problem itself: solved (w is unique), no_solution, multiple_solutions or
+        acceleration_not_unique; None if undecided.
     unique : whether z is unique; None if undecided
     matrix : the class of M
-    solutions : all solutions, if they had to be enumerated
-    residual : ||r||, in the norm above
+    solutions : all solutions, if they were enumerated
+    residual : ||r||, in the norm of the module docstring
     relative_residual : float
-        ||r|| relative to ||z|| + the same norm of q if the error has a bound, to the norm of q alone if not.
-    own_residual : largest entry of r relative to the terms of its own row
-    error_bound : bound on ||z - z*||, rounding errors of w included; infinite if there is none
-    relative_error : `error_bound` relative to ||z|| + the same norm of q
-    bound_from : "definite", "p-matrix", "enumeration" or "none"
+        ||r|| relative to ||z|| + ||rho q|| if the error has a bound, otherwise relative to ||rho q||.
+    own_residual : largest entry of r relative to the terms of its row
+    error_bound : bound on ||z - z*||, including rounding errors of w; infinite if there is none
+    relative_error : `error_bound` relative to ||z|| + ||rho q||
+    bound_from : the proof of the bound: "definite", "p-matrix", "enumeration" or "none"
     """
 
     verdict: Status | None
@@ -78,12 +78,12 @@ class LCPCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """Residual and error relative to the size of z and q; rows one by one, to the square root of the tolerance."""
+        """Relative residual and error, and the residual of single rows, judged by the square root of the tolerance."""
         error = self.relative_error if math.isfinite(self.error_bound) else 0.0
         return Measures(self.verdict in (Status.SOLVED, None), self.relative_residual, error, rough=self.own_residual)
 
     def failure(self, tolerance: float) -> str:
-        """Return a sentence with the numbers of which one exceeds the tolerance."""
+        """Return a sentence with the residuals and the error, at least one of which exceeds the tolerance."""
         return (
             f"The certificate fails: relative residual {self.relative_residual:.3g} (by rows {self.own_residual:.3g}), "
             f"relative error at most {self.relative_error:.3g}; the tolerance is {tolerance:.3g}."
@@ -91,12 +91,12 @@ class LCPCertificate(ProgramCertificate):
 
     @property
     def z_range(self) -> Matrix | None:
-        """Smallest and largest value of each z_i over all solutions, (n, 2), where z is not determined."""
+        """Smallest and largest value of each z_i over all solutions, (n, 2), if z is not unique; otherwise None."""
         found = self.solutions
         return found.ranges() if found is not None and found.solutions and self.unique is False else None
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the entries for JSON."""
+        """Return the certificate for JSON."""
         mapping: dict[str, Any] = {
             "verdict": None if self.verdict is None else str(self.verdict),
             "forces_unique": self.unique,
@@ -112,7 +112,7 @@ class LCPCertificate(ProgramCertificate):
 
 
 def natural_residual(lcp: LCP, z: Vector) -> tuple[Vector, Vector, Vector]:
-    """Return min(z, rho w), the size of the terms of each entry, and d; all (n,)."""
+    """Return the natural residual min(z, rho w), the size of the terms of rho w, and d; (n,) each."""
     d = unit_diagonal(lcp.M)
     rho = d * d
     size = rho * (np.abs(lcp.M) @ np.abs(z) + np.abs(lcp.q))
@@ -120,7 +120,7 @@ def natural_residual(lcp: LCP, z: Vector) -> tuple[Vector, Vector, Vector]:
 
 
 def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
-    """Certify a point z, (n,); with None only classify the problem.
+    """Certify a point z, (n,); if z is None, only classify the problem.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
     verdict, unique = _verdict(lcp, kind, found, z)
     relative = ratio(residual, norm)
     if not math.isfinite(bound):
-        # The data do not bound z, and relative to a diverging z every residual would be small.
+        # The solutions may be unbounded, and relative to a diverging z every residual would be small.
         given = float(np.linalg.norm(d * lcp.q)) or norm
         relative, own = ratio(residual, given), max(own, largest_share(r, size + NEGLIGIBLE * d * given))
     return LCPCertificate(
@@ -176,7 +176,7 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
 
 
 def vertex_bound(A: Matrix) -> float:
-    """Return the maximum over S of ||(I - I_S + I_S A)^-1||_inf, the error constant of a P-matrix."""
+    """Return beta, the maximum over S of ||(I - I_S + I_S A)^-1||_inf, which bounds errors if A is a P-matrix."""
     n = len(A)
     D = np.where(matrix_classes.subsets(n)[:, :, None], A, np.eye(n))
     if (np.linalg.det(D) == 0.0).any():
@@ -195,8 +195,8 @@ def _verdict(
     if infeasible(lcp):
         return Status.NO_SOLUTION, False
     if kind.positive_semidefinite and kind.symmetric:
-        # w is the gradient of a convex function at its minimisers; z is then unique if the columns whose z_i may be
-        # positive are independent.
+        # w is the gradient of a convex function at its minimisers, and therefore unique. z is unique if the columns of
+        # those z_i that may be positive are independent.
         if z is None:
             return Status.SOLVED, None
         _, size, d = natural_residual(lcp, z)
@@ -207,7 +207,7 @@ def _verdict(
 
 
 def infeasible(lcp: LCP) -> bool:
-    """Tell by a linear program whether z >= 0 and w >= 0 cannot be satisfied, even without complementarity."""
+    """Decide by a linear program whether z >= 0 and w >= 0 contradict each other, even without complementarity."""
     from scipy.optimize import linprog
 
     R, C = matrix_classes.equilibrate(lcp.M)
@@ -220,7 +220,7 @@ def infeasible(lcp: LCP) -> bool:
 
 
 def _distance(found: LCPSolutions, z: Vector, d: Vector) -> float:
-    """Return the distance from z to the nearest solution, including its rounding error."""
+    """Return an upper bound of the distance from z to the nearest solution, including rounding errors."""
     best = math.inf
     for solution, rounding in zip(found.solutions, found.floors, strict=True):
         best = min(best, float(np.linalg.norm((np.abs(z - solution) + rounding) / d)))
@@ -232,21 +232,21 @@ def _distance(found: LCPSolutions, z: Vector, d: Vector) -> float:
     for face in found.faces:
         V, W = face.vertices / d, face.rays / d
         size = max(float(np.abs(V).max()), float(np.abs(z / d).max())) or 1.0
-        # Only the directions of rays count; their lengths may differ much from those of the vertices.
+        # Only the directions of rays matter, so they are scaled to the size of the vertices.
         W = W * (size / np.abs(W).max(axis=1, keepdims=True)) if len(W) else W
         weights = np.append(np.ones(len(V)), np.zeros(len(W))) * size
         A = np.vstack((np.vstack((V, W)).T, 1e3 * weights))
         part, _ = nnls(A / size, np.append(z / d, 1e3 * size) / size)
         hull = part[: len(V)]
         if hull.sum() > 0:
-            # With weights scaled to sum to one the point is on the face, so its distance is a bound.
+            # With weights scaled to the sum 1 the point is on the face, so its distance is an upper bound.
             near = (hull / hull.sum()) @ V + part[len(V) :] @ W
             best = min(best, float(np.linalg.norm(z / d - near)) + floor)
     return best
 
 
 def polish(lcp: LCP, z: Vector) -> Vector:
-    """Solve once for the pairs whose z_i is positive according to z, and return the better of the two points."""
+    """Solve w_i = 0 for the pairs with z_i > rho_i w_i, others with z_i = 0; return the better of that point and z."""
     r, _, d = natural_residual(lcp, z)
     push = z > d * d * lcp.w(z)
     candidate = np.zeros(lcp.n)

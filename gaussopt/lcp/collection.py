@@ -1,17 +1,17 @@
-"""A set of linear complementarity problems on which solvers differ, each with its exact answer.
+"""A collection of linear complementarity problems that distinguish solvers, each with its exact answer.
 
-All entries are integers, or integers times powers of two, and so are the solutions: M z + q is exact in floating point,
-and complementarity can be checked without rounding. Problems from the literature are
+All entries of data and solutions are integers, or integers times powers of two, so that M z + q has no rounding errors
+in floating point and complementarity can be checked exactly. Problems from the literature are
 
 - `murty`: Murty's least-index pivoting takes 2^n - 1 pivots; `murty-lemke`: Lemke's algorithm takes 2^n (K. G. Murty,
   "Computational complexity of complementary pivot methods", Math. Prog. Study 7, 1978);
 - `fathi`: as `murty`, with M symmetric positive definite (Y. Fathi, "Computational complexity of LCPs associated with
   positive definite symmetric matrices", Math. Prog. 17, 1979);
 - `kostreva`: Lemke's algorithm cycles if ties of the ratio test go to the lowest index (M. M. Kostreva, "Cycling in
-  linear complementarity problems", Math. Prog. 16, 1979), its entries times three;
-- `bimatrix`: equilibria of a game after C. E. Lemke and J. T. Howson, 1964: M is copositive.
+  linear complementarity problems", Math. Prog. 16, 1979; entries are multiplied by three);
+- `bimatrix`: equilibria of a bimatrix game (C. E. Lemke, J. T. Howson, 1964); M is copositive.
 
-The others are drawn from fixed seeds: the solution first, and q is computed from it.
+The other problems are drawn at random with fixed seeds: the solution is drawn, and q is computed from it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP
 
 SIZES = (1, 2, 3, 6, 10, 30, 100, 300)
-"""Numbers of pairs in the random problems."""
+"""Numbers n of pairs for which random problems are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class KnownLCP:
 
     Attributes
     ----------
-    name : ends with the number of pairs
+    name : a name that ends with the number of pairs
     lcp : the problem
-    answers : "one": one solution; "forces-open": one w, several z; "several": several w; "none": no solution
-    z : a solution, (n,), exact; None if there is none
+    answers : "one": unique solution; "forces-open": unique w, several z; "several": several w; "none": no solution
+    z : an exact solution, (n,); None if there is none
     """
 
     name: str
@@ -68,7 +68,7 @@ def _literature() -> Iterator[KnownLCP]:
     for n in (2, 4):
         half = np.diag(np.arange(1.0, n + 1)) + 1.0
         M = np.block([[np.zeros((n, n)), half], [half.T, np.zeros((n, n))]])
-        apart = np.concatenate((np.eye(n)[0], np.eye(n)[1]))  # both pay least where their strategies differ
+        apart = np.concatenate((np.eye(n)[0], np.eye(n)[1]))  # an equilibrium in which the two strategies differ
         yield _known("bimatrix", M, -np.ones(2 * n), apart, "several")
 
 
@@ -79,7 +79,7 @@ def _drawn() -> Iterator[KnownLCP]:
         skew = np.triu(B, 1) - np.triu(B, 1).T
         gram = B @ B.T + np.eye(n)
         few = B[:, : max(1, n // 4)]
-        # Diagonal entries exceed the sums of their rows, so that `rows` is a P-matrix; column 0 makes it indefinite.
+        # Each diagonal entry exceeds the rest of its row, so that `rows` is a P-matrix; column 0 makes it indefinite.
         rows = B.copy()
         rows[1:, 0] = -60 * np.sign(rows[1:, 0] + 0.5)
         np.fill_diagonal(rows, np.abs(rows).sum(axis=1) - np.abs(rows.diagonal()) + 1)
@@ -99,7 +99,7 @@ def _drawn() -> Iterator[KnownLCP]:
 
 
 def _posed(name: str, M: Matrix, rng: np.random.Generator, idle: float = 0.0, push: float = 0.5) -> KnownLCP:
-    """Return a problem with a random solution: z = w = 0 in a share `idle` of pairs, z > 0 in `push` of the others."""
+    """Return a problem with a random solution: z = w = 0 in a share `idle` of pairs, z > 0 in `push` of the rest."""
     n = len(M)
     size, pushing = rng.integers(1, 10, size=n) * (rng.random(n) >= idle), rng.random(n) < push
     pushing[rng.integers(n)] = True
@@ -108,7 +108,7 @@ def _posed(name: str, M: Matrix, rng: np.random.Generator, idle: float = 0.0, pu
 
 
 def _scaled(known: KnownLCP, R: Vector, C: Vector) -> KnownLCP:
-    """Return the problem with other units of the rows and of z, powers of two."""
+    """Return the problem with rows scaled by R and columns by C, which are powers of two."""
     assert known.z is not None
     return replace(known, lcp=LCP(R[:, None] * known.lcp.M * C, R * known.lcp.q), z=known.z / C)
 
@@ -123,7 +123,7 @@ def _special() -> Iterator[KnownLCP]:
     for n in (2, 10, 100):
         chain = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
         ends = np.diag(np.eye(n)[0] + np.eye(n)[-1])
-        # The columns of chain - ends sum to zero, so that the sum of w is that of q, which is negative.
+        # The columns of chain - ends sum to zero, so that the entries of w have the same negative sum as those of q.
         yield _known("pulled-apart", chain - ends, -np.ones(n), None, "none")
         yield _posed("obstacle", chain, np.random.default_rng(n))
         copositive, start = 2 - np.eye(n), np.eye(n)[0]

@@ -2,17 +2,17 @@
 
 For every subset S of the pairs let z_i = 0 outside S and w_i = 0 in S. The remaining x (z_i in S, w_i outside) solves
 
-    B_S x = -q,   x >= 0,   column i of B_S is M e_i if i is in S, else -e_i,
+    B_S x = -q,   x >= 0,   column i of B_S is M e_i if i is in S, else -e_i.
 
-at most a point if B_S is regular and a polyhedron, perhaps empty, if it is singular; the solutions of the problem are
-the union over all S. Regular bases are solved in one stacked call, polyhedra are described by `gaussopt.lcp.polyhedra`.
+If B_S is regular, there is at most one such x; if it is singular, they form a polyhedron, perhaps empty, which
+`gaussopt.lcp.polyhedra` describes. The solutions of the problem are the union over all S.
 
 Tolerances are relative and independent of the scaling of rows and columns:
 
-- B_S is singular if a relative change of `SINGULAR` in one entry makes it so; |b_ij (B^-1)_ji| is the reciprocal of
-  that change.
-- x_i counts as zero below `FEASIBLE` times f_i, f = |B^-1| (|B| |x| + |q|) (below `FLAT` times it on polyhedra): the
-  effect on x_i of relative changes of that size in the entries of M and q.
+- B_S is singular if a relative change of `SINGULAR` in one entry makes it singular; for entry b_ij the smallest such
+  change is 1 / |b_ij (B^-1)_ji|.
+- x_i counts as zero below `FEASIBLE` f_i (`FLAT` f_i on polyhedra) with f = |B^-1| (|B| |x| + |q|), because relative
+  changes of M and q by eps change x_i by up to eps f_i.
 - Two accelerations count as equal if they agree to `OBSERVED` times the size of their terms.
 
 References: R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 1.3, 3.1;
@@ -36,7 +36,7 @@ from gaussopt.lcp.polyhedra import CONSISTENT, FEASIBLE, FLAT, OBSERVED, Mask, S
 from gaussopt.linalg.dense import EPS
 
 MAX_ENUMERATED = 12
-"""Largest n whose 2^n complementary bases are visited."""
+"""Largest n for which all 2^n complementary bases are visited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Face:
 
     Attributes
     ----------
-    support : (n,), mask of the z_i that may be positive; for all other i the w_i may be
-    vertices : (k, n), in z; at least one
-    rays : (r, n), in z; none if the set is bounded
+    support : (n,), mask of the z_i that may be positive; outside of it the w_i may be positive
+    vertices : (k, n), in z; k >= 1
+    rays : (r, n), in z; r = 0 if the set is bounded
     """
 
     support: Mask
@@ -58,21 +58,21 @@ class Face:
 @shown
 @dataclass(frozen=True, slots=True)
 class LCPSolutions:
-    """All solutions of an LCP, and what they mean for an observed quantity y = observe z + offset.
+    """All solutions of an LCP, and the values that an observed quantity y = observe z + offset takes on them.
 
     Attributes
     ----------
     points : (p, n), isolated solutions z
-    faces : continua of solutions; those that overlap may share boundaries
+    faces : continua of solutions; they may have common boundaries
     status : Status
         no_solution; solved if y is the same for all solutions; multiple_solutions if it takes several isolated
         values; acceleration_not_unique if it takes a continuum of values.
     unique : whether z itself is proved to be unique
     solutions : the isolated solutions and the vertices of the continua, (n,) each
-    floors : rounding error that each of these may have, (n,)
+    floors : the rounding error that each of `solutions` may have, (n,) each
     representatives : a z, (n,), for each distinct value of y (for each continuum, if y is not unique)
     observed : the values of y at `representatives`
-    decided : whether `unique` is known; both are False if rounding errors hide the solutions of a singular basis
+    decided : False if rounding errors hide the solutions of a singular basis; then `unique` is False, too
     """
 
     points: Matrix
@@ -98,7 +98,7 @@ class LCPSolutions:
     def ranges(self, C: Matrix | None = None, c0: Vector | None = None) -> Matrix:
         """Return the smallest and largest value of each component of C z + c0 over all solutions, (r, 2).
 
-        They are infinite where unbounded, and +inf, -inf where there is no solution; C is the identity if absent.
+        Unbounded components are infinite; without any solution they are +inf and -inf. C is the identity by default.
         """
         n = self.points.shape[1]
         C = np.eye(n) if C is None else np.asarray(C, dtype=float)
@@ -122,14 +122,14 @@ def enumerate_lcp(
     ----------
     lcp : LCP
     observe, offset : (r, n), (r,), optional
-        Define y = observe z + offset, which must be unique for the problem to count as solved; w if absent. For
-        contacts y is the acceleration.
-    limit : largest n; beyond it NotAccepted is raised
+        They define y = observe z + offset, which must be unique for the problem to count as solved. By default y is w;
+        for contacts y is the acceleration.
+    limit : largest n; NotAccepted is raised for a larger problem
     size : (n,), optional
-        Size of the terms that q was summed from, |q| if absent. Where they cancelled, q_i is rounding noise relative
-        to them, and its sign must decide nothing.
+        Sum of the sizes of the terms that were added to q, by default |q|. Where the terms cancelled, q_i is rounding
+        noise relative to them, and its sign must not influence the result.
     supports : (s, n) bool, optional
-        The complementary bases to visit, if it is known that the others hold no further solutions.
+        The complementary bases to visit, if the other bases are known to have no further solutions.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def enumerate_lcp(
     x, f, regular = regular_bases(M, q, q_size, masks)
     feasible = regular & (x >= -FEASIBLE * f).all(axis=-1)
     points = [_point(masks[s], x[s], f[s], C) for s in np.flatnonzero(feasible)]
-    # A very negative entry of an ill-conditioned basis may be within tolerance, but violate the rows once set to zero.
+    # In an ill-conditioned basis, setting an entry that is negative within tolerance to zero may violate the rows.
     points = [p for part in points if (p := _lawful(part, lcp, q_size / R, C))]
     continua: list[SolutionPart] = []
     decided = True
@@ -160,7 +160,7 @@ def enumerate_lcp(
         if lawful := _lawful(part, lcp, q_size / R, C):
             (continua if len(lawful.rays) or len(lawful.vertices) > 1 else points).append(lawful)
         elif len(part.vertices) > 1:
-            # Some of the vertices, which rounding has moved, may be solutions, and points between them, too.
+            # If only some of the vertices satisfy the rows, rounding hides which points between them are solutions.
             decided &= not any(_holds(part._replace(vertices=v[None]), lcp, q_size / R) for v in part.vertices)
     continua = _maximal(continua, lcp)
     points = _isolated(points, continua, lcp)
@@ -171,15 +171,15 @@ def enumerate_lcp(
 def regular_bases(
     M: Matrix, q: Vector, size: Vector | None = None, supports: Mask | None = None
 ) -> tuple[Matrix, Matrix, Mask]:
-    """Solve the system of every complementary basis of M (..., n, n), q (..., n).
+    """Solve the system of every complementary basis of M, (..., n, n), and q, (..., n).
 
-    `size`, (..., n), is at least |q|; |q| if absent.
+    `size`, (..., n), is the sum of the sizes of the terms of q, by default |q|.
 
     Returns
     -------
     x : (..., 2^n, n), z_i for i in the subset, w_i for the others
-    f : (..., 2^n, n), |B^-1| (|B| |x| + size), plus one rounding error of the largest entry that B couples to it
-    regular : (..., 2^n), where B is regular and x is valid
+    f : (..., 2^n, n), |B^-1| (|B| |x| + size), plus EPS times the largest f of an unknown that B couples to this one
+    regular : (..., 2^n), mask of the bases that are regular, so that x is valid
     """
     n = M.shape[-1]
     identity = np.eye(n)
@@ -192,8 +192,8 @@ def regular_bases(
     absolute, absolute_inverse = np.abs(B), np.abs(inverse)
     gain = (absolute * absolute_inverse.swapaxes(-1, -2)).max(axis=(-2, -1), initial=0.0)
     regular &= gain < 1.0 / SINGULAR
-    # Elimination on a singular matrix may give a wrong inverse with moderate entries; its products with B reveal it.
-    # Their diagonals do not depend on the scaling of rows and columns.
+    # Elimination on a singular matrix may give a wrong inverse with moderate entries, which its products with B reveal.
+    # The diagonals of these products do not depend on the scaling of rows and columns.
     left, right = np.einsum("...ij,...ji->...i", inverse, B), np.einsum("...ij,...ji->...i", B, inverse)
     regular &= (np.maximum(np.abs(left - 1.0), np.abs(right - 1.0)) < INVERTED).all(axis=-1)
     rhs = q[..., None, :, None]
@@ -201,12 +201,12 @@ def regular_bases(
     x -= inverse @ (B @ x + rhs)  # one refinement makes the residual small row by row
     sizes = np.abs(rhs) if size is None else size[..., None, :, None]
     f = (absolute_inverse @ (absolute @ np.abs(x) + sizes))[..., 0]
-    # Where all terms of a row vanish, f consists of rounding errors of rounding errors, and x may be as large as that.
+    # Where all exact terms of a row vanish, f is far below the rounding errors of coupled rows, which x may contain.
     return x[..., 0], f + EPS * np.where(_tied(absolute), f[..., None, :], 0.0).max(axis=-1, initial=0.0), regular
 
 
 def _tied(absolute: Matrix) -> Mask:
-    """Mark pairs of unknowns that B couples, directly or through others: only these mix rounding errors. Takes |B|."""
+    """Return a mask, from |B|, of the pairs of unknowns that B couples, directly or through other unknowns."""
     n = absolute.shape[-1]
     tied = np.minimum(absolute + absolute.swapaxes(-1, -2), 1.0) > 0.0
     for _ in range(max(n - 1, 1).bit_length()):
@@ -220,7 +220,7 @@ def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> SolutionPart:
 
 
 def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPart | None:
-    """Return the part if it satisfies every row, if need be with entries at rounding level of larger ones zeroed."""
+    """Return the part if it satisfies every row, if necessary after entries at rounding level are set to zero."""
     if _holds(part, lcp, size):
         return part
     scaled = part.vertices / C
@@ -230,7 +230,7 @@ def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPa
 
 
 def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
-    """Tell whether the vertices satisfy every row relative to its own terms, which the null space does not ensure."""
+    """Return whether the vertices satisfy every row relative to its own terms; the null space does not ensure this."""
     terms = part.vertices @ np.abs(lcp.M).T + size
     w = part.vertices @ lcp.M.T + lcp.q
     inside, outside = part.support, ~part.support
@@ -242,7 +242,7 @@ def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
 
 
 def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
-    """Return supports, and masks of the z_i and of the w_i that are positive somewhere on each part; all (p, n)."""
+    """Return the supports of p parts, and masks of the z_i and w_i that are positive somewhere on them; (p, n) each."""
     supports = np.array([p.support for p in parts]).reshape(len(parts), lcp.n)
     z_positive, w_positive = supports.copy(), supports.copy()
     for k, (support, vertices, rays, _) in enumerate(parts):
@@ -256,7 +256,7 @@ def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
 
 
 def _maximal(parts: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
-    """Return the continua that no other continuum contains."""
+    """Return those continua that are not contained in another continuum."""
     if len(parts) < 2:
         return parts
     supports, z, w = (p.astype(float) for p in _patterns(parts, lcp))
@@ -267,7 +267,7 @@ def _maximal(parts: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
 
 
 def _isolated(points: list[SolutionPart], continua: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
-    """Return points without duplicates that are on no continuum."""
+    """Return the points that are not on a continuum, without duplicates."""
     if len(points) > 1:
         z, f = np.vstack([p.vertices for p in points]), np.vstack([p.f for p in points])
         points = [points[i] for i in distinct(z, OBSERVED * z + FLAT * f)]

@@ -1,4 +1,4 @@
-"""Scaling of complementarity problems, and the classes of matrices that decide how many solutions there are."""
+"""Scaling of complementarity problems, and matrix classes, which determine the number of their solutions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gaussopt.core.display import About, shown
 from gaussopt.linalg.dense import EPS
 
 MAX_MINORS = 12
-"""Largest n whose 2^n principal minors are computed."""
+"""Largest n for which all 2^n principal minors are computed."""
 POSITIVE = 1e-13
-"""A scaled eigenvalue or pivot below this (times n) counts as zero."""
+"""A scaled eigenvalue or pivot below n times this number counts as zero."""
 DOUBTFUL = 1e-6
-"""A principal minor of a matrix of unit diagonal below this may be noise."""
+"""A principal minor of a matrix of unit diagonal below this number may be rounding noise."""
 SYMMETRIC = 1e-12
-"""Relative asymmetry, in scaled rows, that counts as rounding error."""
+"""Relative asymmetry, in scaled rows, up to which a matrix counts as symmetric."""
 SINGULAR = 1e-11
-"""A matrix counts as singular if a relative change of one entry by this much makes it singular."""
+"""A matrix counts as singular if a relative change of one entry by this number makes it singular."""
 INVERTED = 1e-4
 """Deviation of the diagonals of B^-1 B and B B^-1 from 1 at which an inverse is rejected."""
 
@@ -29,8 +29,8 @@ INVERTED = 1e-4
 def regular_inverse(A: Matrix) -> Matrix | None:
     """Return the inverse of A, or None if a relative change of `SINGULAR` in one entry makes A singular.
 
-    Independent of the scaling of rows and columns. Elimination on a matrix that is singular up to rounding gives
-    solutions that diverge along its null space.
+    The decision is independent of the scaling of rows and columns. If a matrix is singular up to rounding, solutions by
+    elimination diverge along its null space.
     """
     try:
         inverse = np.asarray(np.linalg.inv(A), dtype=np.float64)
@@ -43,22 +43,22 @@ def regular_inverse(A: Matrix) -> Matrix | None:
 
 @lru_cache(maxsize=16)
 def subsets(n: int) -> NDArray[np.bool_]:
-    """Return all subsets of n indices as rows of a mask, (2^n, n); row s holds the bits of s."""
+    """Return all subsets of n indices as the rows of a mask, (2^n, n); row s holds the bits of the number s."""
     masks: NDArray[np.bool_] = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
     masks.setflags(write=False)
     return masks
 
 
 def power_of_two(x: Vector) -> Vector:
-    """Return 1 / x rounded to powers of two, so that scaling by it adds no rounding; 1 where x vanishes."""
+    """Return 1 / x rounded to powers of two, by which scaling causes no rounding errors; 1 where x is zero."""
     positive = x > 0
     return np.asarray(np.where(positive, np.exp2(-np.round(np.log2(np.where(positive, x, 1.0)))), 1.0))
 
 
 def equilibrate(M: Matrix) -> tuple[Vector, Vector]:
-    """Return positive factors R of rows and C of columns, (..., n), with entries of diag(R) M diag(C) near unit size.
+    """Return positive factors R of rows and C of columns, (..., n), that make entries of diag(R) M diag(C) about 1.
 
-    With z = C z', w' = R w the scaled problem has the same complementary pairs, whatever the units were.
+    With z = C z' and w' = R w the scaled problem has the same complementary pairs.
     """
     A = np.abs(M)
     R = power_of_two(A.max(axis=-1, initial=0.0))
@@ -69,14 +69,14 @@ def equilibrate(M: Matrix) -> tuple[Vector, Vector]:
 @shown
 @dataclass(frozen=True, slots=True)
 class MatrixClass:
-    """Class of a square matrix, which decides how many solutions its complementarity problems have.
+    """Class of a square matrix, which determines the number of solutions of its complementarity problems.
 
     Attributes
     ----------
     symmetric : bool
-    positive_definite, positive_semidefinite : of the symmetric part
-    p_matrix : whether all principal minors are positive; None if they are too many to compute
-    lowest : smallest eigenvalue of the symmetric part, in coordinates where the diagonal is 1
+    positive_definite, positive_semidefinite : whether the symmetric part has this property
+    p_matrix : whether all principal minors are positive; None if there are too many to compute
+    lowest : smallest eigenvalue of the symmetric part, after scaling to unit diagonal
     """
 
     symmetric: bool
@@ -90,7 +90,7 @@ class MatrixClass:
 
     @property
     def sentence(self) -> str:
-        """The consequence for the number of solutions."""
+        """A sentence on the class and the number of solutions."""
         kind = "symmetric" if self.symmetric else "non-symmetric"
         if self.positive_definite:
             return f"M is {kind} positive definite: exactly one solution for every q."
@@ -103,22 +103,22 @@ class MatrixClass:
         return f"M is {kind} and no P-matrix: none, one or several solutions, depending on q."
 
     def to_mapping(self) -> dict[str, bool | str | None]:
-        """Return the entries for JSON."""
+        """Return the properties for JSON."""
         names = ("symmetric", "positive_definite", "positive_semidefinite", "p_matrix", "sentence")
         return {name: getattr(self, name) for name in names}
 
 
 def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
-    """Find symmetry, definiteness of the symmetric part and the P-property of a square matrix.
+    """Determine symmetry, definiteness of the symmetric part, and the P-property of a square matrix.
 
     Definiteness is judged after scaling to unit diagonal, the P-property by all principal minors of the balanced
-    matrix; both are independent of units (z_i in other units, w_i in their reciprocals), the P-property also of the
-    scaling of single rows. Numbers below about 1e-13, relative, count as zero.
+    matrix. Both are independent of units (z_i times a factor, w_i divided by it), and the P-property also of the
+    scaling of rows. Numbers below about 1e-13, relative, count as zero.
 
     Parameters
     ----------
     M : (n, n)
-    max_minors : largest n whose principal minors are computed
+    max_minors : largest n for which principal minors are computed
 
     Examples
     --------
@@ -142,11 +142,11 @@ def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
 
 
 def unit_diagonal(M: Matrix) -> Vector:
-    """Return factors d with diag(d) M diag(d) of unit diagonal, (n,).
+    """Return the factors d, (n,), with which diag(d) M diag(d) has unit diagonal.
 
-    Where M_ii <= 0, d_i scales to 1 the largest entry that couples i to indices whose d is known, so that other units
-    (z_i by a factor, w_i by its reciprocal) change nothing. An index coupled to no positive diagonal entry takes the
-    sizes of its own row and column.
+    Where M_ii <= 0, d_i scales to 1 the largest entry that couples i to indices whose d is known, so that the scaled
+    matrix does not depend on units. If i is not coupled to any positive diagonal entry, d_i is taken from the largest
+    entries of its row and column.
     """
     diagonal = M.diagonal()
     positive = diagonal > 0
@@ -170,14 +170,14 @@ def unit_diagonal(M: Matrix) -> Vector:
 
 
 def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
-    """Tell whether all principal minors are positive; None for n > `max_minors` unless those of order 2 decide."""
+    """Return whether all principal minors are positive; None for n > `max_minors` unless those of order 2 decide."""
     from scipy.linalg import matrix_balance
 
     n = len(M)
     diagonal = M.diagonal()
     if (diagonal <= 0).any():
         return False
-    # Rows divided by the diagonal, then a diagonal similarity: both leave the signs of principal minors alone.
+    # Dividing rows by the diagonal and a diagonal similarity preserve the signs of principal minors.
     A, _ = matrix_balance(M / diagonal[:, None], permute=False)
     pairs = 1.0 - A * A.T
     np.fill_diagonal(pairs, 1.0)
@@ -189,10 +189,10 @@ def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
 
 
 def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:
-    """Tell whether all principal minors are positive, for matrices (..., n, n) of unit diagonal.
+    """Return whether all principal minors are positive, for matrices, (..., n, n), of unit diagonal.
 
-    A minor is compared with that of the subset without its highest index: their quotient is a pivot, which in a
-    singular block is at rounding level.
+    Each minor is divided by that of the subset without the highest index. The quotient is a pivot of elimination, which
+    is at rounding level if the block is singular.
     """
     n = A.shape[-1]
     masks = subsets(n)
@@ -202,7 +202,7 @@ def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:
     without = index ^ (1 << (np.frexp(index.astype(float))[1] - 1))
     size = np.maximum(1.0, np.abs(A).max(axis=(-2, -1)))[..., None]
     positive = np.asarray((minors[..., 1:] > 8 * n * EPS * size * np.abs(minors[..., without])).all(axis=-1))
-    # Relative to a small minor of the subset without its highest index, rounding errors of others look like a pivot.
+    # If the smaller minor is tiny, the quotient may consist of rounding errors, so small minors are examined again.
     doubtful = positive[..., None] & (minors < DOUBTFUL)
     for place in zip(*np.nonzero(doubtful), strict=True):
         inside = masks[place[-1]]
@@ -211,7 +211,7 @@ def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:
 
 
 def _regular(A: Matrix) -> bool:
-    """Tell whether only a relative change of an entry by more than n `POSITIVE` can make a matrix singular."""
+    """Return whether no relative change of a single entry by up to n times `POSITIVE` makes the matrix singular."""
     try:
         inverse = np.linalg.inv(A)
     except np.linalg.LinAlgError:

@@ -1,13 +1,13 @@
-"""Linear complementarity by pivoting, as compiled kernels: 0 <= z, w = M z + q >= 0, z . w = 0.
+"""Linear complementarity by pivoting, as compiled kernels: z >= 0, w = M z + q >= 0, z . w = 0.
 
 A set of active pairs (w_i = 0) defines a linear system, the principal system of that set. Along a motion the set is the
-same at most steps, so that one elimination and a check of the signs suffice. Where signs are wrong, the
-offending pairs change sides, all at once while that helps, else one by one (the last of them, Murty's rule). If this
-does not end, Lemke's lexicographic method starts from the beginning.
+same at most steps, so that one elimination and a check of the signs suffice. Where signs are wrong, the offending pairs
+become active or inactive: all at once while their number falls, otherwise only the last of them (Murty's rule). If this
+does not end, Lemke's lexicographic method is run from its standard start.
 
-Dependent rows in the active set are recognised in the elimination with complete pivoting, and their forces set to
-zero: redundant contacts are the normal case. A point counts as solved only if it satisfies every row of the
-problem to `SOLVES` of that row's own terms, and signs exactly.
+Dependent rows in the active set, which redundant contacts often cause, are recognised by elimination with complete
+pivoting, and their z_i are set to zero. A point counts as solved only if z >= 0 holds exactly and every row of the
+problem holds to `SOLVES` relative to the terms of that row.
 References: K. G. Murty, "Note on a Bard-type scheme for solving the complementarity problem", Opsearch 11, 1974;
 J. J. Judice, F. M. Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear
 complementarity problems", Computers & OR 21, 1994; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity
@@ -31,24 +31,24 @@ Active = NDArray[np.int64]
 """1 for members of a set, 0 for all others."""
 
 SOLVED, UNSOLVED, RAY, LIMIT, SINGULAR = 0, 1, 2, 3, 4
-"""Codes of a kernel: solved, with a point that satisfies all rows; no such point; Lemke's method ended on a ray, at its
-limit, or at a singular basis."""
+"""Return codes of a kernel: solved, by a point that satisfies all rows; no such point found; Lemke's method ended on a
+ray, at its limit, or at a singular basis."""
 
 SIGN = 1e-12
-"""Entry of z or w, relative to the terms of its row, below which a negative sign is rounding error."""
+"""Size of an entry of z or w, relative to the terms of its row, below which a negative sign is rounding error."""
 
 SOLVES = 1e-11
-"""Natural residual of a row, relative to its terms, of a point that counts as solved."""
+"""Largest natural residual of a row, relative to its terms, at a point that counts as solved."""
 
 STABLE = 1e-3
-"""Least pivot, relative to the largest entry, of elimination in the given order; below it rows and columns are
+"""Smallest pivot, relative to the largest entry, for elimination in the given order; below it, rows and columns are
 exchanged."""
 
 DEPENDENT = 1e-11
-"""Largest entry left by elimination with complete pivoting, relative to the largest entry, that counts as zero."""
+"""Remaining entries of elimination with complete pivoting count as zero up to this size, relative to the largest."""
 
 PIVOT = 1e-11
-"""Entry of Lemke's entering column, relative to the largest, up to which it cannot be the pivot."""
+"""Entries of Lemke's entering column up to this size, relative to the largest, cannot be pivots."""
 
 TIE = 1e-13
 """Relative difference up to which two ratios count as equal."""
@@ -58,7 +58,7 @@ PATIENCE = 3
 
 
 def power_of_two(x: float) -> float:
-    """Return 1 / x rounded down to a power of two, 1 if x is zero; scaling by it adds no rounding."""
+    """Return 1 / x rounded to a power of two, by which scaling causes no rounding errors; 1 if x is zero."""
     if not x > 0.0:
         return 1.0
     _, exponent = math.frexp(x)
@@ -66,7 +66,7 @@ def power_of_two(x: float) -> float:
 
 
 def scales(M: Matrix, row: Vector, column: Vector) -> None:
-    """Write factors that bring the largest entry of every row and column of diag(row) M diag(column) near 1."""
+    """Write factors such that the largest entry in every row and column of diag(row) M diag(column) is about 1."""
     n = len(M)
     for j in range(n):
         column[j] = 0.0
@@ -83,10 +83,10 @@ def scales(M: Matrix, row: Vector, column: Vector) -> None:
 
 @kernel
 def eliminate(A: Matrix, right: Index, left: Index, size: int) -> int:
-    """Factorise A[:size, :size], of entries near 1, in place, P A Q = L U with unit L; returns the rank.
+    """Factorise A[:size, :size], whose entries are about 1, in place as P A Q = L U with unit L; return the rank.
 
     Elimination keeps the given order while every pivot is above `STABLE`, as for well-conditioned definite matrices;
-    the rest is eliminated with complete pivoting. `right` and `left` are written: the column and row at each place.
+    the rest is eliminated with complete pivoting. The column and row at each place are written to `right` and `left`.
     """
     largest = 0.0
     for i in range(size):
@@ -124,7 +124,7 @@ def eliminate(A: Matrix, right: Index, left: Index, size: int) -> int:
 
 
 def back_substitute(A: Matrix, right: Index, left: Index, rank: int, b: Vector, x: Vector, size: int) -> None:
-    """Write x of A x = b from the factors of `eliminate`, zero at dependent columns; b is in the original row order."""
+    """Write the solution x of A x = b, zero at dependent columns, from the factors of `eliminate`; b is overwritten."""
     for s in range(size):
         x[s] = b[left[s]]
     for s in range(rank):
@@ -134,7 +134,7 @@ def back_substitute(A: Matrix, right: Index, left: Index, rank: int, b: Vector, 
         for j in range(s + 1, rank):
             x[s] -= A[s, j] * x[j]
         x[s] /= A[s, s]
-    # Back into the order of the unknowns, with b as working memory.
+    # Restore the order of the unknowns, with b as working memory.
     for s in range(size):
         b[right[s]] = x[s] if s < rank else 0.0
     for s in range(size):
@@ -142,9 +142,9 @@ def back_substitute(A: Matrix, right: Index, left: Index, rank: int, b: Vector, 
 
 
 def principal(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: Vector, error: Vector) -> int:
-    """Solve the principal system of the active pairs with one refinement; returns the number of dependent pairs.
+    """Solve the principal system of the active pairs with one refinement; return the number of dependent pairs.
 
-    Dependent pairs become inactive. `error` is the correction that a further refinement would make, (n,).
+    Dependent pairs become inactive. `error`, (n,), is the correction that a further refinement would make.
     """
     n = len(q)
     members = np.empty(n, np.int64)
@@ -170,7 +170,7 @@ def principal(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active,
             i = members[a]
             z[i] += error[i]
             error[i] = column[i] * x[a]
-        # Residuals of the rows with the correction, which at the last turn is not added to z but kept as the error.
+        # Residuals after the correction; the correction of the last pass is not added to z but returned as the error.
         for a in range(size):
             i = members[a]
             rest = q[i]
@@ -185,7 +185,7 @@ def principal(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active,
 
 @inlined
 def row_of(M: Matrix, q: Vector, z: Vector, i: int) -> tuple[float, float]:
-    """Return row i of M z + q, and the sum of its terms by absolute value."""
+    """Return entry i of M z + q, and the sum of the absolute values of its terms."""
     value, size = q[i], abs(q[i])
     for j in range(len(q)):
         term = M[i, j] * z[j]
@@ -195,7 +195,7 @@ def row_of(M: Matrix, q: Vector, z: Vector, i: int) -> tuple[float, float]:
 
 
 def look(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: Vector, w: Vector, wrong: Active) -> int:
-    """Fill w = M z + q and mark the pairs on the wrong side; returns their number."""
+    """Write w = M z + q, mark the pairs with a wrong sign, and return their number."""
     n = len(q)
     count = 0
     for i in range(n):
@@ -205,7 +205,7 @@ def look(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: V
         scaled = z[i] / column[i]
         wrong[i] = 0
         if active[i]:
-            # Written so that a NaN is wrong, too.
+            # The negated comparison also marks a NaN.
             if not (scaled >= -tiny and abs(row[i] * value) <= 10.0 * tiny):
                 wrong[i] = 1
         elif not row[i] * value >= -tiny:
@@ -215,7 +215,7 @@ def look(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: V
 
 
 def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vector) -> bool:
-    """Make z non-negative, write w, and tell whether every row holds relative to its own terms."""
+    """Set negative z_i to zero, write w, and return whether every row holds relative to its own terms."""
     n = len(q)
     for i in range(n):
         z[i] = max(z[i], 0.0)
@@ -223,7 +223,7 @@ def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vect
         value, size = row_of(M, q, z, i)
         w[i] = value
         force = z[i] / column[i]
-        # Not relative to the force itself, which may have any size if its diagonal entry of M vanishes.
+        # The residual is not compared with z_i, which may have any size if M_ii is zero.
         if not abs(min(force, row[i] * value)) <= SOLVES * row[i] * size:
             return False
     return True
@@ -232,9 +232,9 @@ def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vect
 def exchange_pairs(
     M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: Vector, w: Vector, error: Vector, most: int
 ) -> int:
-    """Solve principal systems, beginning with the pairs of `active`, until all signs of a solution are right.
+    """Solve principal systems, beginning with the active pairs of `active`, until all signs are right.
 
-    Returns the number of sets tried, negative if none of them solves the problem.
+    Return the number of sets that were tried, as a negative number if none of them solves the problem.
     """
     n = len(q)
     wrong = np.empty(n, np.int64)
@@ -268,14 +268,14 @@ def solve_lcp(
     Parameters
     ----------
     M, q : (n, n), (n,)
-    active : (n,), the guess; written: the pairs of the solution with w_i = 0
-    z, w, error : (n,), written: the solution, and the correction that one more refinement would add to z
-    most : limit of the pivots of Lemke's method
-    path : whether Lemke's method may follow if exchanges do not end
+    active : (n,), the guess; overwritten by the active pairs of the solution
+    z, w, error : (n,), overwritten by the solution, and by the correction that a further refinement would add to z
+    most : maximum number of pivots of Lemke's method
+    path : whether Lemke's method follows if the exchanges fail
 
     Returns
     -------
-    code, pivots : `SOLVED` or another code; number of sets of pairs tried plus pivots of Lemke's method
+    code, pivots : `SOLVED` or another code; number of sets of pairs tried plus number of pivots of Lemke's method
     """
     n = len(q)
     row, column = np.empty(n), np.empty(n)
@@ -286,7 +286,7 @@ def solve_lcp(
     if not path:
         return UNSOLVED, -tried
     code, pivots = lemke_path(M, q, row, column, active, most)
-    # In a degenerate problem the artificial variable may end as mere rounding error, with the point a solution.
+    # In a degenerate problem the artificial variable may remain in the basis as rounding error at a solution.
     if exchange_pairs(M, q, row, column, active, z, w, error, 1) > 0:
         code = SOLVED
     elif code == SOLVED:
@@ -295,9 +295,9 @@ def solve_lcp(
 
 
 def lemke_path(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, most: int) -> tuple[int, int]:
-    """Run Lemke's method with a covering vector of ones in scaled rows; write its last active pairs."""
+    """Run Lemke's method with a covering vector of ones in scaled rows; write the active pairs of its last basis."""
     n = len(q)
-    # Columns of w - M z - 1 z0 = q: 0..n-1 for w, which hold the inverse of the basis, n..2n-1 for z, 2n for z0; q.
+    # Columns of the tableau w - M z - 1 z0 = q: 0..n-1 w (the inverse of the basis), n..2n-1 z, 2n z0, 2n+1 q.
     T = np.zeros((n, 2 * n + 2))
     basis = np.empty(n, np.int64)
     largest = 0.0
@@ -337,9 +337,9 @@ def lemke_path(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active
 
 
 def leaving_row(T: Matrix, basis: Index, entering: int, first: bool, ratio: Vector, tied: Active) -> int:
-    """Return the row that leaves for column `entering` by the lexicographic ratio test, -1 on a ray; z0 leaves first.
+    """Return the row that leaves for column `entering` by the lexicographic ratio test, preferably z0; -1 on a ray.
 
-    At the first pivot z0 enters, whose column is negative in every row: the most violated row leaves.
+    At the first pivot z0 enters, whose column is negative in every row; then the most violated row leaves.
     """
     n = len(basis)
     steepest = 0.0
@@ -371,7 +371,7 @@ def leaving_row(T: Matrix, basis: Index, entering: int, first: bool, ratio: Vect
 
 
 def exchange(T: Matrix, place: int, entering: int) -> bool:
-    """Pivot on T[place, entering]; return False if that entry is zero or not finite."""
+    """Pivot on T[place, entering]; return False if this entry is zero or not finite."""
     pivot = T[place, entering]
     if not (abs(pivot) > 0.0 and abs(pivot) < math.inf):
         return False

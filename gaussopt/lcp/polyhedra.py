@@ -1,7 +1,7 @@
-"""Vertices and extreme rays of the solutions of a singular complementary basis.
+"""Vertices and extreme rays of the solution set of a singular complementary basis.
 
-A polyhedron {x + N t >= 0} contains no line, so its vertices and extreme rays describe it; they are found from the null
-space N of the basis and every choice of vanishing components.
+The set {x + N t >= 0}, where N is the null space of the basis, is a polyhedron without lines, so that its vertices and
+extreme rays describe it. They are found by setting every possible choice of components to zero.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from gaussopt.linalg.dense import EPS
 Mask = NDArray[np.bool_]
 
 FEASIBLE = 1e-13
-"""Entry of a regular basis's solution, relative to its rounding size f, that counts as zero."""
+"""Entries of the solution of a regular basis count as zero up to this size, relative to f of `enumeration`."""
 FLAT = 1e-11
-"""`FEASIBLE` for polyhedra."""
+"""The same limit for solutions of singular bases."""
 CONSISTENT = 1e-11
 """Relative residual above which the equations of a singular basis contradict each other."""
 OBSERVED = 1e-9
 """Difference of two points, relative to their terms, up to which they count as equal."""
 UNEVEN = 1e-6
-"""Entry of a basis scaled to largest entries 1 below which the scaling may hide rank and consistency."""
+"""If a basis, scaled to largest entries 1, has an entry below this, the scaling may hide rank and consistency."""
 BALANCING = 30
-"""Number of passes over a basis that is scaled by geometric means."""
+"""Number of passes of the scaling by geometric means."""
 
 
 class SolutionPart(NamedTuple):
-    """Vertices and rays of one basis in z, and f at the vertices, the size that rounding errors are relative to."""
+    """Vertices and rays, in z, of the solutions of one basis; rounding errors of vertices are relative to `f`."""
 
     support: Mask
     vertices: Matrix
@@ -43,12 +43,12 @@ class SolutionPart(NamedTuple):
 
 
 def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> SolutionPart | None:
-    """Return the solutions of a singular basis by vertices and rays, or None if there are none."""
+    """Return the vertices and rays of the solutions of a singular basis, or None if there are no solutions."""
     B = np.where(support, M, -np.eye(len(q)))
     found = _described(B, q, q_size, support, C)
     if np.abs(B[B != 0]).min(initial=1.0) < UNEVEN and (found is None or not _lasting(found, M, C, q, q_size)):
-        # Scaling by the largest entries of rows and columns may hide smaller entries, and with them rank and
-        # consistency: try again with all entries brought as near to one size as possible.
+        # Scaling by the largest entries of rows and columns may hide rank and consistency if other entries are tiny:
+        # try again with all entries scaled as near to 1 as possible.
         r, c = _geometric(B)
         again = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
         found = again if found is None or (again is not None and _lasting(again, M, C, q, q_size)) else found
@@ -56,7 +56,7 @@ def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
 
 
 def _lasting(part: SolutionPart, M: Matrix, C: Vector, q: Vector, size: Vector) -> bool:
-    """Tell whether vertices and rays satisfy every row of M, whose columns are scaled by C, in its own scale."""
+    """Return whether vertices and rays satisfy every row of M, whose columns are scaled by C, relative to its terms."""
     for z, q_own, q_size in ((part.rays / C, 0.0, 0.0), (part.vertices / C, q, size)):
         w, noise = z @ M.T + q_own, OBSERVED * (z @ np.abs(M).T + q_size)
         if not (w >= -noise).all() or not (np.abs(w) <= noise)[:, part.support].all():
@@ -65,7 +65,7 @@ def _lasting(part: SolutionPart, M: Matrix, C: Vector, q: Vector, size: Vector) 
 
 
 def _geometric(B: Matrix) -> tuple[Vector, Vector]:
-    """Return powers of two that bring geometric means of rows and columns near 1 (A. R. Curtis, J. K. Reid, 1972)."""
+    """Return powers of two that scale the geometric means of rows and columns to 1 (A. R. Curtis, J. K. Reid, 1972)."""
     there = B != 0
     logs = np.log2(np.where(there, np.abs(B), 1.0))
     r, c = np.zeros(len(B)), np.zeros(len(B))
@@ -77,7 +77,7 @@ def _geometric(B: Matrix) -> tuple[Vector, Vector]:
 
 
 def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> SolutionPart | None:
-    """Return `polyhedron` from a scaled matrix of the basis; C scales back."""
+    """Return the solutions as `polyhedron` does, from the scaled matrix B of a basis; z is multiplied by C."""
     n = len(q)
     U, s, Vt = np.linalg.svd(B)
     rank = min(int((s > n * SINGULAR * s[0]).sum()), n - 1)
@@ -87,8 +87,8 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     size = np.abs(B) @ np.abs(x) + q_size
     if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
         return None
-    # The null space is exact relative to its largest entries; after refinement every row holds relative to its own
-    # terms. Entries that should vanish are then rounding of the terms before, or of the largest corrections.
+    # The computed null space is accurate relative to its largest entries; after refinement every row holds relative to
+    # its own terms. F bounds the rounding errors that remain in entries that should vanish.
     N = Vt[rank:].T
     first = pinv @ (B @ N)
     second = pinv @ (B @ (N - first))
@@ -107,7 +107,7 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
 
 
 def _vertices(x: Vector, N: Matrix, f: Vector, F: Matrix) -> tuple[Matrix, Matrix]:
-    """Return vertices of {x + N t >= 0}, (k, n), and the sizes of their errors, (k, n), from those of x and N."""
+    """Return the vertices of {x + N t >= 0} and their rounding sizes, (k, n) each, from the sizes f of x and F of N."""
     k = N.shape[1]
     chosen = _choices(len(x), k)
     A = N[chosen]
@@ -126,7 +126,7 @@ def _vertices(x: Vector, N: Matrix, f: Vector, F: Matrix) -> tuple[Matrix, Matri
 
 
 def _rays(N: Matrix, F: Matrix) -> Matrix:
-    """Return the extreme rays of {N t >= 0}, scaled to largest entry 1, (r, n), where N has errors relative to F."""
+    """Return the extreme rays of {N t >= 0}, (r, n), scaled to largest entry 1; errors of N are relative to F."""
     n, k = N.shape
     if k == 1:
         t = np.ones((1, 1))
@@ -135,7 +135,7 @@ def _rays(N: Matrix, F: Matrix) -> Matrix:
         _, s, Vt = np.linalg.svd(scaled[_choices(n, k - 1)])
         t = Vt[s[:, -1] > SINGULAR][:, -1]
     rays, floors = np.vstack((t, -t)) @ N.T, FLAT * np.vstack((np.abs(t), np.abs(t))) @ F.T
-    floors = floors + 4 * EPS * np.abs(N).sum(axis=1)  # t are unit vectors, and rounded
+    floors = floors + 4 * EPS * np.abs(N).sum(axis=1)  # the unit vectors t have rounding errors
     size = np.abs(rays).max(axis=1, keepdims=True)
     size = np.where(size > 0, size, 1.0)
     rays, floors = rays / size, floors / size
@@ -151,7 +151,7 @@ def _choices(n: int, k: int) -> NDArray[np.intp]:
 
 
 def distinct(rows: Matrix, tolerance: Matrix) -> list[int]:
-    """Return indices of rows that differ from all earlier ones by more than the tolerance in some entry."""
+    """Return the indices of rows that differ from all earlier rows by more than the tolerance in some entry."""
     kept: list[int] = []
     for i, row in enumerate(rows):
         near = np.abs(rows[kept] - row) <= np.maximum(tolerance[kept], tolerance[i])

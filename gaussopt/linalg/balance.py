@@ -1,14 +1,13 @@
-"""A step in units of its own size, and the limits beyond which its equations count as contradictory.
+"""Scaling of a step to unit masses and rows, and the limits beyond which its equations count as contradictory.
 
-Coordinates are scaled to unit mass, rows to unit length: apart from rounding, no change of units
-changes a rank or a verdict. Rows of J count as
-dependent where a singular value is below 8 max(m, n) eps of the largest. Right-hand sides of dependent rows, and forces
-on directions that have no mass and no constraint, count as consistent where their residual is below 8 max(m, n) eps of
-the terms |J| |a| + |gamma| of its row, or |M| |a| + |h - Q| + |J^T| |lam| of its coordinate, and of the rows it depends
-on: data count as consistent if a change within rounding makes them so.
+Coordinates are scaled to unit mass and rows to unit length, so that ranks and verdicts do not depend on units, apart
+from rounding. Rows of J count as dependent if a singular value is at most 8 max(m, n) eps of the largest. Dependent
+rows, and forces along directions without mass and constraint, may contradict the other equations. They count as
+consistent if a change of the data within rounding makes them so: if the residual of a row is below 8 max(m, n) eps of
+its terms |J| |a| + |gamma| (of a coordinate: |M| |a| + |h - Q| + |J^T| |lam|) and those of the rows it depends on.
 
-A step that carries the state it was evaluated at (`v`) contains rounding errors of that evaluation, the size of which
-gamma does not show if its terms cancel. A contradiction must then also exceed 1e-9 of the largest numbers of the step.
+A step that holds the velocity `v` at which it was evaluated contains rounding errors of that evaluation, which may be
+large relative to gamma if terms cancel. A contradiction must then also exceed 1e-9 of the size of the step's numbers.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ from gaussopt.core.step_data import StepData
 from gaussopt.linalg.dense import EPS, RowSpace, equilibrate, norm, row_space
 
 EVALUATED = 1e-9
-"""Contradiction, relative to the largest numbers of the step, that rounding in its evaluation at a state may leave."""
+"""Contradiction, relative to the size of the step's numbers, that rounding in its evaluation at a state may cause."""
 
 REFINEMENTS = 3
-"""Number of times that an answer is refined by its residuals, so that every row holds relative to its own terms."""
+"""Number of refinements of an answer by its residuals, after which every row holds relative to its own terms."""
 
 
 @dataclass(frozen=True)
 class Balanced:
     """A step in coordinates of unit mass and rows of unit length.
 
-    With a = d a' and lam = row lam' these are M = d M d (n, n), f = d (Q - h), J = row J d (m, n) and g = row gamma;
-    `evaluated` says whether the step carries the velocity it was evaluated at. If the terms of the rows are known,
-    `noise_J` (m,) is the rounding error of a whole row and `noise_g` (m,) that of g; else None.
+    With a = d a' and lam = row lam', the data are d M d, (n, n), f = d (Q - h), row J d, (m, n), and g = row gamma.
+    `evaluated` says whether the step holds the velocity at which it was evaluated. If the terms of the rows are known,
+    `noise_J`, (m,), is the rounding error of each row and `noise_g`, (m,), that of g; otherwise they are None.
     """
 
     d: Vector
@@ -53,7 +52,7 @@ class Balanced:
 
     @classmethod
     def of(cls, step: StepData, M: Matrix | None = None) -> Balanced:
-        """Return the equality part of a dense step; M, if given, replaces its mass matrix."""
+        """Return the equalities of a dense step in these units; M, if given, replaces its mass matrix."""
         M = step.M if M is None else M
         d, row = equilibrate(M, step.J)
         J = step.J * d * row[:, None]
@@ -65,12 +64,12 @@ class Balanced:
 
     @cached_property
     def space(self) -> RowSpace:
-        """Rows and their null space."""
+        """Singular value decomposition of the rows J, split at their rank."""
         return row_space(self.J, noise=self.noise_J)
 
     @cached_property
     def inertia(self) -> tuple[Vector, Matrix]:
-        """Masses along the null space of J, and their directions as columns, (n - rank), (n, n - rank)."""
+        """Principal masses on the null space of J, (n - rank,), and their directions as columns, (n, n - rank)."""
         Z = self.space.Z
         if not Z.shape[1]:
             return np.zeros(0), Z
@@ -79,12 +78,12 @@ class Balanced:
 
     @cached_property
     def free(self) -> NDArray[np.bool_]:
-        """Mask of the directions of `inertia` without mass, (n - rank,)."""
+        """Mask of those directions of `inertia` that have no mass, (n - rank,)."""
         return self.inertia[0] <= 64 * len(self.d) * EPS
 
     @cached_property
     def _answer(self) -> tuple[Vector, Vector, Vector, Vector]:
-        """Best acceleration and multipliers, zero along free directions, and the residuals of both equations."""
+        """Least-squares acceleration and multipliers, zero along free directions, and residuals of both equations."""
         values, ways = self.inertia
         values, ways = values[~self.free], ways[:, ~self.free]
         a, lam, rest_f, rest_g = np.zeros(len(self.f)), np.zeros(len(self.g)), self.f, self.g
@@ -97,7 +96,7 @@ class Balanced:
 
     @cached_property
     def _whole(self) -> float:
-        """Size of the largest numbers of the step."""
+        """Size of the numbers of the step: |f| + |g| + |a|."""
         return norm(self.f) + norm(self.g) + norm(self._answer[0])
 
     def limits_g(self) -> Vector:
@@ -115,33 +114,33 @@ class Balanced:
         return self._limits(terms, self.inertia[1][:, self.free], float(np.abs(self.M).max()) * norm(a))
 
     def _limits(self, terms: Vector, null: Matrix, size: float) -> Vector:
-        """Return rounding limits of equations with these terms; unknowns cancel in their combinations `null` (columns).
+        """Return the residuals that rounding may cause in equations with these sizes of terms.
 
-        `size` is the size of terms that `terms` misses because unknowns are zero relative to others.
+        The columns of `null` combine equations so that all unknowns cancel; `size` bounds terms missing in `terms`.
         """
-        # The contradiction is the projection onto these combinations: it carries rounding errors of the terms of all
-        # rows that they combine, also into a row whose own terms are zero; if all of these terms are zero, only
-        # rounding errors of rounding errors are left.
+        # A contradiction is the projection of the residual onto these combinations. It transfers rounding errors
+        # between all rows of a combination, also to a row whose own terms are zero. Where all terms are zero, only the
+        # rounding errors of computed zeros are left.
         relative = rounding(len(self.f), len(self.g))
         limits = relative * (terms + np.abs(null @ null.T) @ terms + relative * (norm(terms) + size))
         return np.maximum(limits, EVALUATED * self._whole) if self.evaluated else limits
 
     def contradictory(self) -> bool:
-        """Tell whether no acceleration satisfies the rows."""
+        """Return whether no acceleration satisfies the rows J a = g."""
         if self.space.rank == len(self.g):
             return False
         known = 0.0 if self.noise_g is None else self.noise_g
         if not self.evaluated and (np.abs(self.g) > known)[~self.J.any(axis=1)].any():
-            return True  # in 0 a = gamma only the terms of gamma are rounded
+            return True  # in a zero row, 0 = gamma, only the terms of gamma have rounding errors
         return bool((np.abs(self._answer[3]) > self.limits_g()).any())
 
     def pulled(self) -> bool:
-        """Tell whether a force acts along a direction that has no mass and no constraint."""
+        """Return whether a force acts along a direction that has neither mass nor constraint."""
         return bool(self.free.any()) and bool((np.abs(self._answer[2]) > self.limits_f()).any())
 
 
 def row_noise(step: StepData, d: Vector, row: Vector) -> Vector | None:
-    """Return rounding errors of the first rows of J, scaled by d (n,) on coordinates and `row`; None if unknown."""
+    """Return the rounding errors of the first len(row) rows of J, scaled by d, (n,), and `row`; None if unknown."""
     if step.J_terms is None:
         return None
     sizes: Vector = np.linalg.norm(step.J_terms[: len(row)] * d, axis=1)
@@ -149,5 +148,5 @@ def row_noise(step: StepData, d: Vector, row: Vector) -> Vector | None:
 
 
 def resistance(values: Vector) -> float:
-    """Return the norm of 1 / sqrt(values)."""
+    """Return the Euclidean norm of the vector 1 / sqrt(values)."""
     return math.sqrt(float((1.0 / values).sum())) if len(values) else 0.0

@@ -1,4 +1,4 @@
-"""Friction cones: projections, the natural map, and the scaling that measures impulses as velocities.
+"""Friction cones: projections, the natural map, and the scaling that gives impulses the unit of velocities.
 
 K_i = {|r_T| <= mu_i r_N} and its dual K_i* = {u_N >= mu_i |u_T|}. Rows are those of `ConeComplementarity`.
 """
@@ -18,17 +18,17 @@ from gaussopt.core.errors import BadInput
 from gaussopt.linalg.dense import EPS
 
 MOST_ROWS = 6_000
-"""Maximum number of rows of an operator of blocks that is made dense at all."""
+"""Maximum number of rows of a sparse operator that may be converted to a dense one."""
 
 DENSE_ROWS = 1_500
-"""Maximum number of rows of an operator of blocks that is made dense for a proof."""
+"""Maximum number of rows of a sparse operator that is converted to a dense one for a proof."""
 
 INSIDE = 1e-8
-"""Squared distance from the surface of a cone, relative to its squared radius, above which impulses lie inside."""
+"""Impulses lie inside a cone if mu^2 r_N^2 - |r_T|^2, relative to mu^2 r_N^2, exceeds this number."""
 
 
 def dense(problem: ConeComplementarity) -> ConeComplementarity:
-    """Return the same problem with a dense operator; raises BadInput where that would be too large."""
+    """Return the same problem with a dense operator; raises BadInput if that would be too large."""
     if not problem.sparse:
         return problem
     if problem.n > MOST_ROWS:
@@ -41,15 +41,15 @@ def dense(problem: ConeComplementarity) -> ConeComplementarity:
 
 
 def rows_of(x: Vector) -> Matrix:
-    """Return the rows of each contact, (k, 3)."""
+    """Return a vector, (3 k,), as an array with a row for each contact, (k, 3)."""
     return x.reshape(-1, ROWS)
 
 
 def project(x: Vector, mu: Vector) -> Vector:
-    """Return the nearest point of the friction cones K, (3 k,)."""
+    """Return P_K(x), (3 k,), the projection of x onto the friction cones K."""
     normal, tangent = rows_of(x)[:, 0], rows_of(x)[:, 1:]
     size = np.hypot(tangent[:, 0], tangent[:, 1])
-    # Without friction the cone is a ray, and a pull lies in the polar cone only.
+    # Without friction the cone is a ray; then r_N < 0 must count as the polar cone only.
     inside, polar = (size <= mu * normal) & (normal >= 0.0), mu * size <= -normal
     height = np.where(inside, normal, np.where(polar, 0.0, (normal + mu * size) / (1.0 + mu * mu)))
     factor = np.where(inside, 1.0, mu * height / np.where(size > 0, size, 1.0))
@@ -57,7 +57,7 @@ def project(x: Vector, mu: Vector) -> Vector:
 
 
 def feasible(program: ConeProgram, x: Vector) -> Vector:
-    """Return the nearest point that a cone program allows, (3 k,)."""
+    """Return the feasible point of a cone program that is nearest to x, (3 k,)."""
     if program.radius is None:
         return project(x, program.mu)
     found = rows_of(x).copy()
@@ -75,14 +75,14 @@ def shifted(u: Vector, mu: Vector) -> Vector:
 
 
 def way_inside(mu: Vector, r: Vector, d: Vector) -> float:
-    """Return the largest s up to which the contacts of r that lie inside their cones stay there in r + s d."""
+    """Return the largest s such that all contacts with r inside their cones stay in them along r + s d."""
     p, e = rows_of(r), rows_of(d)
     c = (mu * p[:, 0]) ** 2 - p[:, 1] ** 2 - p[:, 2] ** 2
     b = 2.0 * (mu**2 * p[:, 0] * e[:, 0] - p[:, 1] * e[:, 1] - p[:, 2] * e[:, 2])
     a = (mu * e[:, 0]) ** 2 - e[:, 1] ** 2 - e[:, 2] ** 2
     inside = c > INSIDE * (mu * p[:, 0]) ** 2
     root = b**2 - 4.0 * a * c
-    turn = np.sqrt(np.maximum(root, 0.0)) - b  # the least positive root of a s^2 + b s + c is 2 c / turn
+    turn = np.sqrt(np.maximum(root, 0.0)) - b  # the smallest positive root of a s^2 + b s + c is 2 c / turn
     leaves = inside & (root >= 0.0) & (turn > 0.0)
     opens = (mu == 0.0) & (p[:, 0] > 0.0) & (e[:, 0] < 0.0)
     ways = np.concatenate((2.0 * c[leaves] / turn[leaves], -p[opens, 0] / e[opens, 0]))
@@ -90,7 +90,7 @@ def way_inside(mu: Vector, r: Vector, d: Vector) -> float:
 
 
 def steps_of(W: Matrix) -> Vector:
-    """Return rho_i = 3 / tr W_ii in kg, (k,); a contact with a zero block takes that of the average contact."""
+    """Return the step sizes rho_i = 3 / tr W_ii, kg, (k,); for a zero block W_ii the mean trace is used."""
     trace = W.diagonal().reshape(-1, ROWS).sum(axis=1)
     mean = float(np.abs(trace).mean()) if len(trace) else 0.0
     small = ~(trace > 1e-14 * mean)
@@ -98,14 +98,14 @@ def steps_of(W: Matrix) -> Vector:
 
 
 def natural_map(problem: ConeComplementarity, r: Vector, rho: Vector) -> Vector:
-    """Return e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i in m/s, (3 k,): zero exactly at solutions."""
+    """Return e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i, m/s, (3 k,), which is zero if and only if r is a solution."""
     each = np.repeat(rho, ROWS)
     u = shifted(problem.u(r), problem.mu)
     return np.asarray((r - project(r - each * u, problem.mu)) / each)
 
 
 def velocity_size(problem: ConeComplementarity) -> float:
-    """Return |q|, to which residuals are relative; 1 if q vanishes."""
+    """Return |q|, m/s, by which residuals are divided; 1 if q vanishes."""
     return math.sqrt(problem.q.dot(problem.q)) or 1.0
 
 
@@ -119,10 +119,10 @@ def residual(problem: ConeComplementarity, r: Vector) -> float:
 
 
 def in_cones(problem: ConeComplementarity, r: Vector) -> tuple[Vector, float]:
-    """Return P_K(r - rho u~) where its natural map is not larger, otherwise r, and the natural map.
+    """Return x = P_K(r - rho u~), or r if x has the larger `residual`; also return the residual.
 
-    Impulses that hardly move anything, since their own blocks of W nearly vanish, may be far outside their cones
-    although the natural map is small; here open contacts get none at all.
+    Where a block W_ii nearly vanishes, the impulses r_i hardly change any velocity, and may be far outside their cone
+    although the residual is small. In x they are inside, and zero at open contacts.
     """
     found = residual(problem, r)
     if not np.isfinite(found):
@@ -135,12 +135,12 @@ def in_cones(problem: ConeComplementarity, r: Vector) -> tuple[Vector, float]:
 
 
 def rounding(problem: ConeComplementarity, r: Vector) -> Vector:
-    """Return rounding errors of u = W r + q and, divided by rho, of r - rho u in each entry, m/s, (3 k,)."""
+    """Return the sum of the rounding errors of u = W r + q and of (r - rho u) / rho in each entry, m/s, (3 k,)."""
     lost = np.abs(r) / np.repeat(steps_of(problem.W), ROWS)
     return np.asarray(EPS * (abs(problem.W) @ np.abs(r) + np.abs(problem.q) + lost))
 
 
 def scaled(problem: ConeComplementarity) -> tuple[ConeComplementarity, Vector]:
-    """Return the problem in r^ = r / s and u^ = s u, s_i = sqrt(rho_i), which keeps every cone; and s, (3 k,)."""
+    """Return the problem in r^ = r / s and u^ = s u with s_i = sqrt(rho_i), which leaves the cones unchanged; and s."""
     s = np.repeat(np.sqrt(steps_of(problem.W)), ROWS)
     return ConeComplementarity(scaled_operator(problem.W, s), s * problem.q, problem.mu), s

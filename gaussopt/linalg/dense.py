@@ -1,4 +1,4 @@
-"""Dense linear algebra of small matrices, with explicit ranks."""
+"""Dense linear algebra of small matrices: factors, scales, norms, and decompositions with an explicit rank."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 EPS = float(np.finfo(np.float64).eps)
 
 WIDE_EPS = float(np.finfo(np.longdouble).eps)
-"""Relative rounding error of extended precision; that of a double if the machine has no extended precision."""
+"""Machine epsilon of extended precision; equal to EPS if the machine has no extended precision."""
 
 SQUARES = (1e-250, 1e250)
-"""Limits of a square beyond which a norm is computed from scaled numbers."""
+"""Interval of squares outside of which a norm is computed from scaled numbers."""
 
 LARGE = 64
-"""Rows and columns beyond which singular values take too long for least squares."""
+"""Size of a matrix, in both rows and columns, above which least squares by singular values take too long."""
 
 ALONE = 1e3
-"""Entry of a coordinate in a row, relative to all others, beyond which it counts as alone in the row."""
+"""Ratio of an entry to the sum of the others in its row beyond which its coordinate counts as alone in the row."""
 
 IDLE = 1e-3
-"""Entry of a null vector of M, in units of mass 1, beyond which a coordinate has no mass of its own."""
+"""Entry of a null vector of M, in units of mass 1, beyond which the coordinate is said to have no mass of its own."""
 
 
 @cache
 def lapack() -> Any:
-    """Return SciPy's LAPACK, imported at its first use: that takes 0.1 s, and generated code does not need it."""
+    """Return SciPy's LAPACK; the import takes 0.1 s and is delayed, since generated code does not need it."""
     from scipy.linalg import lapack as found
 
     return found
@@ -43,14 +43,14 @@ def lapack() -> Any:
 
 @cache
 def _triangular() -> Any:
-    """Return BLAS's triangular solver; LAPACK's starts threads for several columns of any length."""
+    """Return the triangular solver of BLAS; that of LAPACK starts threads even for a few short columns."""
     from scipy.linalg.blas import dtrsm
 
     return dtrsm
 
 
 def least_norm(A: Matrix, b: Vector) -> Vector:
-    """Return the least-squares solution of least norm, by singular values, or a faster pivoted QR if A is large."""
+    """Return the least-squares solution of least norm, by singular values, or by a faster pivoted QR if A is large."""
     if min(A.shape) <= LARGE:
         return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0])
     from scipy.linalg import lstsq
@@ -63,27 +63,27 @@ def cholesky(M: Matrix) -> Matrix | None:
     L = gram_factor(M)
     if L is None or not len(L):
         return L
-    # In units of mass 1 the squares of the diagonal multiply to the determinant, which is at most e times the smallest
-    # eigenvalue; after small pivots rounding leaves pivots that are not small.
+    # After a small pivot, rounding may leave pivots that are not small, so the pivots alone do not decide. In units of
+    # mass 1 the product below is the determinant, which is at most e times the smallest eigenvalue.
     diagonal = L.diagonal()
     unsure = float(np.prod(diagonal * diagonal / M.diagonal())) < math.e * 64 * len(L) * EPS
     return None if unsure and _semidefinite(M) else L
 
 
 def gram_factor(G: Matrix) -> Matrix | None:
-    """Return L as `cholesky` does, but judged by the pivots alone: for Gram matrices, which are checked elsewhere."""
+    """Return L as `cholesky` does, but judge by the pivots alone; for Gram matrices, which are checked elsewhere."""
     L, info = lapack().dpotrf(G, lower=1)
     if info != 0:
         return None
     diagonal = L.diagonal()
-    # A pivot at rounding level of its own row means a singular matrix, whatever the units.
+    # Pivots are compared with the diagonal entry of the same row, so that units do not matter.
     if len(L) and (diagonal * diagonal < 64 * len(L) * EPS * G.diagonal()).any():
         return None
     return np.asarray(L)
 
 
 def _semidefinite(M: Matrix) -> bool:
-    """Tell whether an eigenvalue of M in coordinates of unit mass is at rounding level."""
+    """Return whether the smallest eigenvalue of M, in coordinates of unit mass, is at rounding level."""
     d = mass_scale(M)
     return float(np.linalg.eigvalsh(M * d * d[:, None])[0]) <= 64 * len(d) * EPS
 
@@ -117,7 +117,7 @@ def invert_lower(L: Matrix) -> Matrix:
 
 
 def norm(x: Vector) -> float:
-    """Return the Euclidean norm; numbers whose squares overflow or vanish are scaled."""
+    """Return the Euclidean norm; numbers are scaled if their squares would overflow or underflow."""
     if not x.size:
         return 0.0
     square = float(x.dot(x))
@@ -128,7 +128,7 @@ def norm(x: Vector) -> float:
 
 
 def mass_norm(a: Vector, Ma: Vector) -> float:
-    """Return the square root of a^T M a from a and M a; 0 if rounding makes the square negative."""
+    """Return sqrt(a^T M a) from a and M a; 0 if rounding makes the square negative."""
     square = float(a.dot(Ma))
     if SQUARES[0] < square < SQUARES[1]:
         return math.sqrt(square)
@@ -139,7 +139,7 @@ def mass_norm(a: Vector, Ma: Vector) -> float:
 
 
 def cancelled(e: Vector, M: Matrix, length: float) -> float:
-    """Return the rounding error of the mass norm of e, `length`, if the terms of its square nearly cancel."""
+    """Return the rounding error in `length`, the computed mass norm of e, which is large if its terms nearly cancel."""
     size = float(np.abs(e).max(initial=0.0))
     if not 0.0 < size < math.inf:
         return 0.0
@@ -149,17 +149,17 @@ def cancelled(e: Vector, M: Matrix, length: float) -> float:
 
 
 def ratio(value: float, size: float) -> float:
-    """Return a value relative to a size: 0 if the value is 0, else infinite if the size is 0."""
+    """Return value / size; 0 if the value is 0, otherwise infinite if the size is 0."""
     return value / size if size > 0 else 0.0 if value == 0 else math.inf
 
 
 def largest_ratio(values: Vector, sizes: Vector) -> float:
-    """Return the largest of non-negative values relative to their sizes; infinite if a positive value has size 0."""
+    """Return the largest of values / sizes, for values >= 0; infinite if a positive value has size 0."""
     return float(np.where(values == 0, 0.0, values / sizes).max(initial=0.0))
 
 
 def largest_share(residual: Vector, terms: Vector) -> float:
-    """Return the largest residual relative to the size of its terms; where this is zero, the residual itself counts."""
+    """Return the largest of |residual| / terms; where the terms are zero, the residual is not divided."""
     return float((np.abs(residual) / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
 
 
@@ -169,7 +169,7 @@ def largest(values: Vector) -> float:
 
 
 def mass_scale(M: Matrix | Sparse) -> Vector:
-    """Return 1 / sqrt(M_ii), and 1 for coordinates without mass: coordinates in these units all have mass 1."""
+    """Return the scales 1 / sqrt(M_ii), which give every coordinate with mass the mass 1; 1 for those without mass."""
     diagonal = M.diagonal()
     if not (positive := diagonal > 0).all():
         diagonal = np.where(positive, diagonal, 1.0)
@@ -177,16 +177,16 @@ def mass_scale(M: Matrix | Sparse) -> Vector:
 
 
 def coordinate_scale(M: Matrix, J: Matrix) -> Vector:
-    """Return `mass_scale`, smaller for a coordinate without mass of its own, as in a quaternion near its axes."""
+    """Return `mass_scale`, made smaller for a coordinate without mass of its own, see `without_own_mass`."""
     return without_own_mass(M, np.abs(J), mass_scale(M))
 
 
 def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
     """Return scales of coordinates and rows that make ranks independent of units.
 
-    Coordinates with mass are scaled to mass 1, coordinates without mass by the rows that constrain them, beginning with
-    rows that also contain masses; rows have unit length. For d (n,), row (m,) the scaled data are M d d^T and row J d.
-    A coordinate without mass of its own, as in a quaternion near (1, 0, 0, 0), takes a scale in between.
+    Coordinates with mass are scaled to mass 1, and rows to unit length. Coordinates without mass are scaled by the rows
+    that constrain them, beginning with rows that also contain coordinates with mass. For d, (n,), and row, (m,), the
+    scaled data are d M d and row J d. For coordinates without mass of their own see `without_own_mass`.
     """
     d, size = mass_scale(M), np.abs(J)
     d = without_own_mass(M, size, d)
@@ -201,7 +201,7 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
             return d, row
         held = (row[:, None] * size).max(axis=0, initial=0.0)
         fresh = ~measured & (held > 0)
-        if not fresh.any():  # the rest is in rows without mass only: one coordinate sets the scale
+        if not fresh.any():  # the remaining rows contain no coordinate with mass: one coordinate sets the scale
             held = size.max(axis=0, initial=0.0)
             fresh = ~measured & (held > 0)
             fresh[np.flatnonzero(fresh)[1:]] = False
@@ -211,14 +211,13 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
 
 
 def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -> Vector:
-    """Return scales d (n,), smaller where a coordinate would be nearly alone in a row of these sizes (m, n).
+    """Return the scales d, (n,), made smaller for coordinates without mass of their own; `size` is |J|, (m, n).
 
-    `share` is the least ratio of its entry to the sum of all others that counts as nearly alone.
-
-    This happens if M is singular and its null vector is nearly along a coordinate: the reciprocal root of its mass is
-    then as much too large as the scaled entries of the others in the row are too small; the scale is a geometric mean.
+    If M is singular and its null vector is nearly along a coordinate, as for a quaternion near (1, 0, 0, 0), the scale
+    1 / sqrt(mass) of this coordinate is far too large: its entry in a row exceeds `share` times the sum of the others.
+    It is replaced by the geometric mean of itself and the scale that makes the entry as large as the others together.
     """
-    if np.count_nonzero(M) == np.count_nonzero(M.diagonal()):  # a null vector is along coordinates without any mass
+    if np.count_nonzero(M) == np.count_nonzero(M.diagonal()):  # null vectors contain only coordinates with zero mass
         return d
     scaled = size * d
     largest_entry = scaled.max(axis=1, initial=0.0, keepdims=True)
@@ -237,7 +236,7 @@ def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -
 
 
 def _without_rounding(size: Matrix) -> Matrix:
-    """Return sizes of entries (m, n), 0 for rounding errors in both row and column, so that these set no scale."""
+    """Return sizes of entries, (m, n), with 0 for those at rounding level in both their row and their column."""
     if not size.size:
         return size
     limit = 64 * EPS
@@ -246,7 +245,7 @@ def _without_rounding(size: Matrix) -> Matrix:
 
 
 def _lengths(A: Matrix) -> Vector:
-    """Return the lengths of rows, also where squares overflow or vanish, (m,)."""
+    """Return the lengths of the rows of A, (m,), also where squares would overflow or underflow."""
     squares = np.einsum("ij,ij->i", A, A)
     if not len(squares) or (min(entries := squares.tolist()) > SQUARES[0] and max(entries) < SQUARES[1]):
         return np.asarray(np.sqrt(squares))
@@ -255,22 +254,22 @@ def _lengths(A: Matrix) -> Vector:
 
 
 def unit_scales(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
-    """Return `equilibrate` in powers of two, without rounding; masses and row lengths are one up to a factor of two."""
+    """Return the scales of `equilibrate` rounded to powers of two, by which scaling causes no rounding errors."""
     d, row = equilibrate(M, J)
     return np.exp2(np.round(np.log2(d))), np.exp2(np.round(np.log2(row)))
 
 
 @dataclass(frozen=True, slots=True)
 class RowSpace:
-    """Singular value decomposition of J split at its rank.
+    """Singular value decomposition of J, (m, n), split at its rank.
 
     Attributes
     ----------
     Z : (n, n - rank), an orthonormal basis of ker J
     pinv : (n, m), the Moore-Penrose inverse
     left_null : (m, m - rank), an orthonormal basis of the dependencies between rows
-    condition : largest over smallest singular value within the rank
-    dropped, least : largest singular value that counts as zero, and smallest one that does not (1 without any)
+    condition : ratio of the largest to the smallest nonzero singular value
+    dropped, least : largest singular value that counts as zero (0 if none), smallest that does not (1 if none)
     """
 
     rank: int
@@ -283,7 +282,7 @@ class RowSpace:
 
 
 def rounded(U: Matrix, s: Vector, least: float, noise: Vector | None) -> NDArray[np.bool_]:
-    """Mark singular values s of rows, with left vectors U, that are rounding errors of the largest or of the rows."""
+    """Return a mask of singular values s, with left vectors U, up to least * s[0] or up to the noise of their rows."""
     found: NDArray[np.bool_] = ~(s > least * s[0])
     return (
         found if noise is None else np.logical_or(found, s <= np.linalg.norm(noise[:, None] * U[:, : len(s)], axis=0))
@@ -293,8 +292,8 @@ def rounded(U: Matrix, s: Vector, least: float, noise: Vector | None) -> NDArray
 def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None) -> RowSpace:
     """Return a rank-revealing decomposition of J, (m, n); rows are not rescaled.
 
-    `least` is the singular value, relative to the largest, that counts as zero; 8 max(m, n) eps if not given. With
-    the rounding error of each row as `noise`, (m,), singular values within that of their combination are zero, too.
+    Singular values up to `least`, relative to the largest, count as zero; the default is 8 max(m, n) eps. If `noise`,
+    (m,), states the rounding error of each row, so do singular values within the noise of their combination of rows.
     """
     m, n = J.shape
     if m == 0:
@@ -303,7 +302,7 @@ def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None
     least = 8 * max(m, n) * EPS if least is None else least
     counts = ~rounded(U, s, least, noise)
     if noise is not None:
-        # Those that count come first: a row with large rounding errors may precede a small, nearly exact row.
+        # Nonzero values are moved to the front: a row with large rounding errors may precede a small, exact row.
         order = np.argsort(~counts, kind="stable")
         s, counts = s[order], counts[order]
         U[:, : len(s)], Vt[: len(s)] = U[:, order], Vt[order]
@@ -315,11 +314,11 @@ def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None
 
 
 def nearest(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
-    """Return the smallest x in the mass metric with J x = r, (n,), also if M is singular or rows are dependent.
+    """Return the x, (n,), with J x = r and the least x^T M x, also if M is singular or rows are dependent.
 
-    The second value is the smallest singular value that counts, relative to the largest.
+    The second value is the smallest nonzero singular value of the scaled J, relative to the largest.
 
-    Massless coordinates cost nothing; where neither mass nor rows decide, x is least. Contradictory rows are met in the
+    Where neither masses nor rows determine x, its Euclidean norm is least. Contradictory rows are satisfied in the
     least-squares sense. With x_p from the pseudoinverse, x = x_p - Z z, where Z^T M (x_p - Z z) = 0.
     """
     d, row = equilibrate(M, J)

@@ -1,4 +1,4 @@
-"""Linear algebra on fractions, without rounding: for proofs on small problems."""
+"""Exact linear algebra on fractions, for proofs on small problems."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Exact = NDArray[np.object_]
 
 
 def exact(values: ArrayLike | Sequence[Any]) -> Exact:
-    """Return integers, floats or fractions as an array of fractions, each equal to the number given."""
+    """Return integers, floats or fractions as an array of fractions, each exactly equal to the given number."""
     given = np.array(values, dtype=object)
     flat: Exact = np.array([None, *map(Fraction, given.ravel().tolist())], dtype=object)[1:]
     return flat.reshape(given.shape)
 
 
 def solve(A: Exact, B: Exact) -> Exact | None:
-    """Return A^-1 B, A (n, n), B (n,) or (n, r); None where A is singular."""
+    """Return A^-1 B for A, (n, n), and B, (n,) or (n, r); None if A is singular."""
     n = len(A)
     table: Exact = np.column_stack((A, B))
     for j in range(n):
@@ -52,18 +52,18 @@ def determinant(A: Exact) -> Fraction:
 
 
 def leading_minors(A: Exact) -> list[Fraction]:
-    """Return the leading principal minors, all positive exactly if a symmetric A is positive definite."""
+    """Return the leading principal minors; a symmetric A is positive definite if and only if all are positive."""
     return [determinant(A[:i, :i]) for i in range(1, len(A) + 1)]
 
 
 def principal_minors(A: Exact) -> list[Fraction]:
-    """Return all principal minors, all positive exactly if A is a P-matrix."""
+    """Return all principal minors; A is a P-matrix if and only if all are positive."""
     n = len(A)
     return [determinant(A[np.ix_(s, s)]) for size in range(1, n + 1) for s in combinations(range(n), size)]
 
 
 def independent(A: Exact) -> list[int]:
-    """Return the numbers of columns of A, (m, n), the first that do not depend on those before."""
+    """Return the indices of a maximal independent set of columns of A, (m, n): each is independent of those before."""
     table, chosen = A.copy(), list[int]()
     for j in range(A.shape[1]):
         rows = len(chosen) + np.flatnonzero(table[len(chosen) :, j])

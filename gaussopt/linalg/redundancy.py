@@ -1,4 +1,4 @@
-"""Dependencies between rows of a step, and the forces and accelerations that they leave undetermined."""
+"""Find dependencies between the rows of a step, and the forces and accelerations that they leave undetermined."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from gaussopt.linalg.dense import EPS, equilibrate, mass_scale, norm, row_space
 from gaussopt.linalg.sparse_saddle_point import Saddle
 
 NEGLIGIBLE = 1e-9
-"""Coefficient of a dependency of unit rows below which it is rounding error."""
+"""Coefficients of a dependency between unit rows below this size are rounding errors."""
 
 NEAR = 1e-4
-"""Length of a combination of unit rows, relative to its coefficients, below which they are nearly dependent."""
+"""Unit rows are nearly dependent if a combination with weights of norm 1 is shorter than this."""
 
 LOOSE = 1e-6
-"""Singular value of unit columns below which they count as dependent for forces, as in
+"""Singular value up to which unit columns count as dependent when forces are examined, as in
 `gaussopt.contact.complementarity.ComplementarityLaws.quick`."""
 
 CONTRADICTION = 1e-12
-"""Contradiction relative to the numbers of a step that counts as rounding error if the step carries no state."""
+"""Contradiction, relative to the size of a step's numbers, up to which it is rounding error if v is not given."""
 
 TINY = 64 * EPS
-"""Largest entry of a row, relative to that of all rows, below which a message mentions the row: it may be rounding."""
+"""Largest entry of a row, relative to that of all rows, below which a message warns that it may be rounding error."""
 
 MOST_NAMED = 6
 """Maximum number of rows named in a sentence."""
@@ -39,14 +39,14 @@ MOST_NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Row `row` of J is the sum of `coefficients[k]` times row k; `contradiction` is the remainder in gamma."""
+    """Row `row` of J is the sum of coefficients[k] * (row k); `contradiction` is its gamma minus the same sum."""
 
     row: int
     coefficients: dict[int, float]
     contradiction: float
 
     def sentence(self) -> str:
-        """Return the dependency in words, rows counted from 1."""
+        """Return the dependency in words; rows are counted from 1."""
         if self.coefficients:
             listed = sorted(self.coefficients.items(), key=lambda term: -abs(term[1]))
             named = sorted(listed[:MOST_NAMED])
@@ -64,10 +64,10 @@ class RankReport:
 
     Attributes
     ----------
-    rank_M, rank_J, rank_MJ : of M, J and [M; J], coordinates scaled by their masses and rows to unit length
-    dependencies : rows of J that are combinations of others
-    open_multipliers : (0-based) multipliers that are not determined
-    free_directions : (n, n - rank_MJ), accelerations that neither mass nor constraint resists
+    rank_M, rank_J, rank_MJ : ranks of M, J and [M; J], with coordinates scaled to unit mass and rows to unit length
+    dependencies : rows of J that are combinations of earlier rows
+    open_multipliers : indices, from 0, of the multipliers that are not unique
+    free_directions : (n, n - rank_MJ), accelerations that neither mass nor constraint resists, as columns
     """
 
     n: int
@@ -98,15 +98,15 @@ class RankReport:
         return out
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the entries for JSON."""
+        """Return ranks, open multipliers and sentences for JSON."""
         ranks = {"rank_M": self.rank_M, "rank_J": self.rank_J, "rank_MJ": self.rank_MJ}
         return {**ranks, "open_multipliers": list(self.open_multipliers), "sentences": self.sentences()}
 
 
 def rank_report(step: StepData) -> RankReport:
-    """Return the ranks of a step and the dependencies of its rows.
+    """Return the ranks of a step and the dependencies between its rows.
 
-    Raises NotAccepted if the step is sparse: ranks are read off dense singular values.
+    Raises NotAccepted if the step is sparse, because ranks are computed from dense singular values.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def rank_report(step: StepData) -> RankReport:
 
 
 def _dependencies(data: Balanced) -> tuple[Dependency, ...]:
-    """Find each row that adds nothing to the rank of those before it, and express it by them."""
+    """Find each row that does not increase the rank of the rows before it, and express it in terms of them."""
     J, gamma, unit, rank = data.J, data.g, 1.0 / data.row, data.space.rank
     limits = data.limits_g() if rank < len(J) else gamma
     kept: list[int] = []
@@ -149,7 +149,7 @@ def _dependencies(data: Balanced) -> tuple[Dependency, ...]:
 
 
 def contradictions(step: StepData) -> list[Dependency]:
-    """Return dependencies of rows of J that gamma contradicts; of a sparse step only the clearest one."""
+    """Return the dependencies between rows of J that gamma contradicts; for a sparse step at most one is found."""
     if not step.sparse:
         return [d for d in rank_report(step).dependencies if d.contradiction]
     found = _idle_combination(step, by_gamma=True)
@@ -165,21 +165,21 @@ def contradictions(step: StepData) -> list[Dependency]:
 
 
 def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
-    """Return the size, in unit masses and unit rows, up to which a contradiction of a sparse step is rounding error."""
+    """Return the contradiction, in unit masses and unit rows, up to which it is rounding error in a sparse step."""
     return (CONTRADICTION if step.v is None else EVALUATED) * size_in_units(step, row, d)
 
 
 def size_in_units(step: StepData, row: Vector, d: Vector) -> float:
-    """Return the size of the numbers of a step in unit masses and rows of unit length."""
+    """Return the size |row gamma| + |d (Q - h)| of a step's numbers, in unit masses and rows of unit length."""
     return norm(step.gamma * row) + norm(step.force * d)
 
 
 def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, Vector, float] | None:
-    """Find a combination of rows of a sparse step that vanishes, or nearly does.
+    """Find a combination of the rows of a sparse step that vanishes or nearly vanishes.
 
-    If there are several, it is any of them, or with `by_gamma` the one that gamma contradicts most. Return weights, of
-    norm 1, of rows scaled to unit length, these scales, and the length of the weighted sum. None if all rows are safely
-    independent, or the step cannot be factorised.
+    If there are several, take any of them, or with `by_gamma` the combination that gamma contradicts most. Return the
+    weights, of norm 1, for rows scaled to unit length, the scales of the rows, and the length of the weighted sum, or
+    None if all rows are clearly independent or the step cannot be factorised.
     """
     M, J = parts(step)
     saddle = Saddle.of(M, J)
@@ -190,7 +190,7 @@ def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, V
     whole = saddle.left_null(probe)
     if not norm(whole) > 0:
         return None
-    # Of all these combinations take the one that starts from the row with the largest weight.
+    # Among all such combinations, take the projection of the unit vector of the row with the largest weight.
     w = saddle.left_null((np.arange(step.m) == _leading(whole)) / row)
     if not norm(w) > 0:
         return None
@@ -199,13 +199,13 @@ def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, V
 
 
 def _leading(w: Vector) -> int:
-    """Return the row of largest weight in a combination; of equal ones the last, as for dense rows."""
+    """Return the row with the largest weight; among equal weights the last, as `_dependencies` does for dense rows."""
     size = np.abs(w)
     return int(np.flatnonzero(size > (1.0 - 1e-6) * size.max())[-1])
 
 
 def tiny_row(step: StepData) -> str:
-    """Return a sentence on a row of J that is either small or only rounding errors; empty if there is none."""
+    """Return a sentence on a tiny row of J, which may be only rounding errors; "" if there is no such row."""
     if step.m < 2 or step.sparse or step.J_terms is not None:
         return ""
     sizes = np.abs(step.J).max(axis=1)
@@ -219,10 +219,10 @@ def tiny_row(step: StepData) -> str:
 
 
 def near_dependency(step: StepData) -> str | None:
-    """Return a sentence on rows of J that are nearly, but not quite, dependent; None if there are none.
+    """Return a sentence on rows of J that are nearly, but not quite, dependent; None if there are no such rows.
 
-    A combination of the rows taken at unit length nearly vanishes: its length in coordinates of unit mass, relative to
-    that of its weights, is below NEAR.
+    Nearly dependent means that a combination of rows, scaled to unit length in coordinates of unit mass, with weights
+    of norm 1, is shorter than NEAR.
     """
     if not step.m:
         return None
@@ -252,15 +252,15 @@ def near_dependency(step: StepData) -> str | None:
 
 
 def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Return forces that may change together without any change of the acceleration.
+    """Return the forces that are not unique: they may change together without any change of the acceleration.
 
-    These are the forces with entries in the null space of the columns of J^T, J_N^T and J_T^T; friction of a sliding
-    contact belongs to its normal force. Bounds of the forces (no pull, Coulomb's law) are left out: at a bound the
-    forces may be determined all the same. The contacts of the step are closed; `v_T` shows which of them slide.
+    They are the forces that occur in the null space of the columns of J^T, J_N^T and J_T^T; the column of a sliding
+    contact is that of its normal force with its friction. The bounds of the forces (unilateral contact, Coulomb's law)
+    are ignored, although they may make forces unique. All contacts must be closed; `v_T` shows which of them slide.
 
     Returns
     -------
-    lam, lam_N, lam_T : numbers of multipliers and contacts, each counted from 0
+    lam, lam_N, lam_T : indices of multipliers and of contacts, counted from 0
     """
     held = np.flatnonzero(step.resting)
     columns = np.vstack((step.J, step.friction_map.T, step.J_T[held].reshape(-1, step.n)))
@@ -278,7 +278,7 @@ def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple
 
 
 def named_forces(forces: Mapping[str, Sequence[Any]], rows: Sequence[str] = ()) -> str:
-    """Return forces in words: rows of lam, given from 0, by name or counted from 1, and contacts of lam_N and lam_T."""
+    """Return forces in words: the rows of lam, indices from 0, by name or number from 1; contacts as they are given."""
     named = []
     for name, where in forces.items():
         listed = [str(x) if name != "lam" else rows[x] if rows else str(x + 1) for x in where[:MOST_NAMED]]
@@ -289,7 +289,7 @@ def named_forces(forces: Mapping[str, Sequence[Any]], rows: Sequence[str] = ()) 
 
 
 def rows_by_name(sentence: str, rows: Sequence[str]) -> str:
-    """Return a sentence with the names of rows of J that another sentence gives by number from 1; "" if none has."""
+    """Return a sentence that names the rows of J to which `sentence` refers by number, from 1; "" if there are none."""
     found = re.findall(r"Row \d+ of J is .*?(?=, but gamma|\.(?:\s|$))", sentence)
     met = dict.fromkeys(int(n) for text in found for n in re.findall(r"\b[Rr]ow (\d+)\b", text))
     named = [f"row {n} is {rows[n - 1]}" for n in met if n <= len(rows)]

@@ -1,9 +1,9 @@
-"""Decide whether the joints and masses of a step determine its acceleration, with factors as the proof.
+"""Decide whether the constraints and masses of a step determine its acceleration, with factors as the proof.
 
     M a - J^T lam = f,     J a = gamma
 
-has one solution a for every f exactly if J has full row rank and M is definite on ker J. Where M is definite and the
-rows are far from dependent, Cholesky factors prove it; else ranks are read off singular values in balanced units.
+has a unique solution for every f and gamma if and only if J has full row rank and M is definite on ker J. If M is
+definite and the rows are far from dependent, Cholesky factors prove it; otherwise singular values in scaled units.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from gaussopt.linalg.balance import Balanced
 from gaussopt.linalg.dense import cholesky, gram_factor, solve_lower
 
 DEPENDENT = 1e-8
-"""Pivot of J M^-1 J^T, relative to its diagonal, below which singular values decide on the rank of the rows."""
+"""Pivot of J M^-1 J^T, relative to its diagonal, below which the rank of the rows is taken from singular values."""
 
 
 class SaddleFactors(NamedTuple):
     """Cholesky factors of a step whose M is definite and whose rows are independent.
 
-    M = L L^T, B = L^-1 J^T (n, m), B^T B = C C^T; squares of the diagonal of C, and the diagonal of B^T B, (m,).
+    M = L L^T, B = L^-1 J^T, (n, m), B^T B = C C^T; `pivots`, (m,), is diag(C)^2, and `diagonal`, (m,), diag(B^T B).
     """
 
     L: Matrix
@@ -38,7 +38,7 @@ class SaddleFactors(NamedTuple):
 
 
 def factorise(step: StepData) -> SaddleFactors | None:
-    """Return factors of a dense step; None if M is not definite or rows may be dependent."""
+    """Return the factors of a dense step; None if M is not definite or rows may be dependent."""
     if step.J_terms is not None and may_be_rounding(step.J, step.J_terms):
         return None
     L = cholesky(step.M)
@@ -50,20 +50,20 @@ def factorise(step: StepData) -> SaddleFactors | None:
     if C is None:
         return None
     pivots = C.diagonal() ** 2
-    # In worse conditioned Gram matrices the digits that distinguish dependent rows are lost.
+    # With smaller pivots, rounding hides whether rows are dependent.
     return None if len(C) and (pivots < DEPENDENT * diagonal).any() else SaddleFactors(L, B, C, pivots, diagonal)
 
 
 @dataclass(frozen=True, slots=True)
 class Posedness:
-    """Verdict on a dense step from its joints and masses.
+    """Verdict on a dense step, derived from its constraints and masses.
 
     Attributes
     ----------
-    verdict : solved (one acceleration), infeasible, unbounded or acceleration_not_unique
-    forces_unique : whether the multipliers are determined
+    verdict : solved (the acceleration is unique), infeasible, unbounded or acceleration_not_unique
+    forces_unique : whether the multipliers are unique
     singular_mass : whether M is not numerically definite
-    space : the step in balanced units with its ranks; None where Cholesky factors decide
+    space : the step in scaled units, with its ranks; None if Cholesky factors gave the verdict
     """
 
     verdict: Status
@@ -73,7 +73,7 @@ class Posedness:
 
 
 def posedness(step: StepData) -> Posedness:
-    """Decide whether a dense step without its contacts has one acceleration; raises BadInput if M is no mass matrix."""
+    """Decide whether a dense step, without its contacts, has a unique acceleration; raises BadInput if M is invalid."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         if np.array_equal(step.M, step.M.T) and factorise(step) is not None:
             return Posedness(Status.SOLVED, True, False)
@@ -81,8 +81,7 @@ def posedness(step: StepData) -> Posedness:
 
 
 def careful_posedness(step: StepData) -> Posedness:
-    """Decide as `posedness` does, but from singular values even if the step has factors."""
-    # Coordinates scaled by their masses and rows to unit length: ranks must not depend on units.
+    """Decide as `posedness` does, but always from singular values."""
     M = check_mass_matrix(step.M)
     data = Balanced.of(step, M)
     verdict = Status.SOLVED

@@ -1,4 +1,4 @@
-"""Factors of symmetric sparse matrices: banded Cholesky (LAPACK), L D L^T (QDLDL), L U (SuperLU)."""
+"""Factors of symmetric sparse matrices: banded Cholesky (LAPACK), L D L^T (QDLDL) and L U (SuperLU)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gaussopt.linalg.saddle_point import DEPENDENT
 
 
 class Factor(Protocol):
-    """Factors of a symmetric matrix."""
+    """Factors of a symmetric matrix, (m, m); `fill` is the number of their entries."""
 
     fill: int
 
@@ -26,7 +26,7 @@ class Factor(Protocol):
 
 
 class Band:
-    """Banded Cholesky factor, LAPACK's pbtrf."""
+    """Banded Cholesky factor, by LAPACK's pbtrf."""
 
     def __init__(self, lower: NDArray[np.float64], order: Indices) -> None:
         self._factor, self._order = lower, order
@@ -34,7 +34,7 @@ class Band:
 
     @classmethod
     def of(cls, lower: NDArray[np.float64], order: Indices) -> Band | None:
-        """Return the factor of the matrix with these lower diagonals, (bands, m); None if it may be singular."""
+        """Factorise a matrix with these lower diagonals, (bands, m), and rows in `order`; None if nearly singular."""
         diagonal = lower[0].copy()
         factor, info = lapack().dpbtrf(lower, lower=1, overwrite_ab=1)
         if info != 0 or (factor[0] ** 2 < DEPENDENT * diagonal).any():
@@ -50,10 +50,10 @@ class Band:
 
 
 class Qdldl:
-    """L D L^T by QDLDL in minimum-degree order; its analysis is kept while the pattern stays the same."""
+    """L D L^T factors by QDLDL in minimum-degree order; the symbolic analysis is reused while the pattern is equal."""
 
     def __init__(self, upper: Any, before: Factor | None) -> None:
-        """Factorise a matrix given by its upper triangle in compressed columns; reuse the analysis of `before`."""
+        """Factorise a matrix, given by its upper triangle in compressed columns, reusing the analysis of `before`."""
         if isinstance(before, Qdldl):
             self._solver: Any = before._solver
             self._solver.update(upper, upper=True)
@@ -68,9 +68,9 @@ class Qdldl:
 
 
 class SuperLU:
-    """L U by SuperLU in minimum-degree order.
+    """L U factors by SuperLU in minimum-degree order.
 
-    Pivots are diagonal entries unless they are below `threshold` times the largest entry of their column.
+    The pivots are diagonal entries, except where these are below `threshold` times the largest entry of their column.
     """
 
     def __init__(self, upper: Any, threshold: float = 0.0) -> None:
@@ -89,12 +89,12 @@ class SuperLU:
 
 
 def factorise(upper: Any, before: Factor | None = None, threshold: float = 0.0) -> Qdldl | SuperLU | None:
-    """Return factors of a symmetric matrix given by its upper triangle in compressed columns; None if a pivot vanishes.
+    """Factorise a symmetric matrix, given by its upper triangle in compressed columns; None if a pivot vanishes.
 
-    A positive `threshold` selects pivots as in `SuperLU`; without it the diagonal entries are the pivots.
+    With a positive `threshold`, `SuperLU` chooses the pivots; otherwise the diagonal entries are the pivots.
     """
     try:
         fixed = not threshold and importlib.util.find_spec("qdldl")
         return Qdldl(upper, before) if fixed else SuperLU(upper, threshold)
-    except RuntimeError:  # how both report a vanishing pivot
+    except RuntimeError:  # raised by both backends if a pivot vanishes
         return None

@@ -2,21 +2,20 @@
 
     M x - J^T y = f,     J x = g
 
-Where every block of M is positive definite and the rows of J are independent, M is eliminated; the Schur complement,
-S = J M^-1 J^T with y = S^-1 (g - J M^-1 f), has a row per joint row and an entry where two joints share a body. Its
-factor needs O(N) numbers where joints can be numbered along the mechanism: a banded Cholesky factor after reverse
-Cuthill-McKee for chains and ladders, L D L^T by minimum degree for trees and meshes. Everything else (singular M,
-dependent rows, a body with so many joints that S is full) goes to the regularised system
+If every block of M is positive definite and the rows of J are independent, M is eliminated. The Schur complement
+S = J M^-1 J^T, with y = S^-1 (g - J M^-1 f), has a nonzero entry where two joints share a body. Its factor needs O(N)
+numbers if joints can be numbered along the mechanism: a banded Cholesky factor after reverse Cuthill-McKee for chains
+and ladders, L D L^T by minimum degree for trees and meshes. In all other cases (a singular M, dependent rows, or a body
+with so many joints that S is full) the regularised system
 
     [M + delta  J^T  ] [ x]
     [J         -delta] [-y]
 
-in coordinates of unit mass and rows of unit length, which has factors for every order of elimination. Both are
-preconditioners only: answers are refined until the equations themselves, formed by plain products with M and J, are
-met, and the residuals are returned.
+is factorised, in coordinates of unit mass and rows of unit length; it has factors for every order of elimination. Both
+kinds of factors only serve as preconditioners: answers are refined until the original equations, evaluated by products
+with M and J, hold, and their residuals are returned.
 
-Everything that depends only on the places of the entries (order, fill, lists of products) is kept between steps in a
-`Structure`; numbers are not.
+Data that depend only on the sparsity pattern (order, fill, lists of products) are kept between steps in a `Structure`.
 """
 
 from __future__ import annotations
@@ -37,37 +36,37 @@ from gaussopt.linalg.saddle_point import DEPENDENT
 from gaussopt.linalg.sparse_factors import Band, Factor, SuperLU, factorise
 
 MOST_PRODUCTS = 64
-"""Products per entry of J beyond which J M^-1 J^T counts as full: a body with many joints couples them all."""
+"""Number of products per entry of J beyond which J M^-1 J^T counts as full, as when a body has many joints."""
 
 NARROW = 16
-"""Half bandwidth up to which a banded factor is taken without computing the fill of another order."""
+"""Half bandwidth up to which the banded factor is used without comparing its size with that of another order."""
 
 BAND_ADVANTAGE = 4
-"""Time per entry of a factor with lists of rows, divided by that of a banded factor (measured, QDLDL and LAPACK)."""
+"""Time per entry of an L D L^T factor by QDLDL, divided by that of a banded factor by LAPACK (measured)."""
 
 REGULARISATION = 1e-8
-"""delta, relative to unit masses and rows of unit length."""
+"""delta, in coordinates of unit mass and rows of unit length."""
 
 PIVOT = 0.01
-"""Least pivot relative to its column if M is singular: pivots of the size of delta would lose half of the digits."""
+"""Smallest pivot relative to its column if M is singular: pivots of the size of delta would lose half of the digits."""
 
 MOST_REFINEMENTS = 200
 
 ACCURACY = 1e-8
-"""Relative accuracy of a correction that meets constraint rows."""
+"""Relative accuracy of the solution in `nearest_sparse`."""
 
 PURIFICATIONS = 6
-"""Passes that purify a null vector; each reduces other parts by a factor of delta over their eigenvalue."""
+"""Number of iterations that purify a null vector; each multiplies other components by about delta / eigenvalue."""
 
 
 class Products:
-    """The product A B of two sparse matrices with fixed patterns: its values are sums over a fixed list of pairs."""
+    """The product A B of two sparse matrices with fixed patterns, computed as sums over a fixed list of pairs."""
 
     def __init__(self, A: Pattern, B: Pattern, turn: Indices | None = None, order: Indices | None = None) -> None:
         """List the pairs of entries to be multiplied.
 
-        `turn` gives the places of the entries of B in the argument b of `values`; `order`, (m,), numbers every row
-        and column of a symmetric product: only its lower triangle in this numbering is listed.
+        `turn` maps the entries of B to their positions in the argument b of `values`. `order`, (m,), renumbers the rows
+        and columns of a symmetric product, of which only the lower triangle in the new numbering is listed.
         """
         counts = np.diff(B.indptr)[A.indices]
         left = np.repeat(np.arange(len(A.indices)), counts)
@@ -100,7 +99,7 @@ class Products:
 
 
 class MassBlocks:
-    """Inverse Cholesky factors of the blocks of M, M^-1 = R^T R with R lower triangular and of a fixed pattern."""
+    """Inverse Cholesky factors of the blocks of M: M^-1 = R^T R, where R is lower triangular with a fixed pattern."""
 
     def __init__(self, mass: Pattern) -> None:
         n = mass.shape[0]
@@ -139,10 +138,10 @@ class MassBlocks:
 
 
 class Structure:
-    """Order, fill and lists of products that follow from the places of the entries of M and J; kept between steps.
+    """Order, fill and lists of products, which depend only on the patterns of M and J and are kept between steps.
 
     `eliminates` says whether the pattern allows M to be eliminated first; `half_band` is the half bandwidth of the
-    factor of S, 0 if its factor is not banded.
+    factor of S, or 0 if the factor is not banded.
     """
 
     def __init__(self, mass: Pattern, rows: Pattern) -> None:
@@ -179,7 +178,7 @@ class Structure:
             self._place = lower.indices * (self.half_band + 1) + (lower.rows - lower.indices)
 
     def schur(self, root: Vector, J: Sparse, before: Factor | None) -> Factor | None:
-        """Return factors of J M^-1 J^T; None if the rows may be dependent."""
+        """Return the factors of S = J M^-1 J^T; None if the rows may be dependent."""
         m = J.shape[0]
         W = J.data * root[J.indices] if self._whitened is None else self._whitened.values(J.data, root)
         values = self._gram.values(W, W)
@@ -188,7 +187,7 @@ class Structure:
             flat[self._place] = values
             return Band.of(flat.reshape(m, self.half_band + 1).T, self._order)
         lower = self._gram.pattern
-        upper = scipy.sparse.csc_matrix((values, lower.indices, lower.indptr), shape=(m, m))  # the rows are columns
+        upper = scipy.sparse.csc_matrix((values, lower.indices, lower.indptr), shape=(m, m))  # the transpose of lower
         factor = factorise(upper, before)
         if factor is None or (factor.pivots < DEPENDENT * upper.diagonal()[factor.order]).any():
             return None
@@ -196,11 +195,11 @@ class Structure:
 
 
 structure_of = lru_cache(maxsize=4)(Structure)
-"""Return the structure for two patterns; the last few are cached."""
+"""Return the structure for two patterns, from a cache of the latest structures."""
 
 
 def transposed(pattern: Pattern) -> tuple[Pattern, Indices]:
-    """Return the pattern of the transpose, and for each of its entries the number of the entry of the matrix."""
+    """Return the pattern of the transpose, and for each of its entries the index of the same entry in the matrix."""
     rows, columns = pattern.shape
     turn = np.lexsort((pattern.rows, pattern.indices))
     indptr = np.searchsorted(pattern.indices[turn], np.arange(columns + 1))
@@ -208,7 +207,7 @@ def transposed(pattern: Pattern) -> tuple[Pattern, Indices]:
 
 
 def _fill(S: Sparse) -> int:
-    """Return the number of entries of the factor of a matrix with this pattern in minimum-degree order."""
+    """Return the number of entries of the factor of a matrix with the pattern of S, in minimum-degree order."""
     m = S.shape[0]
     dominant = scipy.sparse.triu(S + scipy.sparse.diags_array(S.sum(axis=1)), format="csc")
     return SuperLU(dominant).fill if m else 0
@@ -226,10 +225,10 @@ class SaddleSolution(NamedTuple):
 
 @dataclass
 class Saddle:
-    """The factorised system of one step, M and J being canonical.
+    """The factorised system of one step with canonical M and J.
 
-    `scale`, (n,), and `row`, (m,), make masses and rows one, as in `gaussopt.linalg.dense.equilibrate`; `regular` says
-    whether M could be eliminated, so that M is definite and the rows are independent.
+    `scale`, (n,), and `row`, (m,), give unit masses and unit rows, as in `gaussopt.linalg.dense.equilibrate`. `regular`
+    says whether M was eliminated, which proves that M is definite and the rows are independent.
     """
 
     M: Sparse
@@ -243,7 +242,7 @@ class Saddle:
 
     @classmethod
     def of(cls, M: Sparse, J: Sparse, before: Saddle | None = None) -> Saddle | None:
-        """Factorise; the factors of an earlier step are overwritten if they have the same structure.
+        """Factorise the system; the factors `before`, of an earlier step, are overwritten if the structure is the same.
 
         Return None if even the regularised system has no factors.
         """
@@ -272,22 +271,22 @@ class Saddle:
         return self._root is not None
 
     def stored(self) -> tuple[int, int]:
-        """Return the bytes of the numbers of the factors, and of the lists kept between steps for a banded S."""
+        """Return the bytes of the factors, and those of the lists that are kept between steps for a banded S."""
         structure, gram = self.structure, self.structure._gram
         lists = (gram._left, gram._right, gram._starts, structure._order, structure._place)
         numbers = self.factor.fill + (0 if self._root is None else len(self._root.data))
         return 8 * numbers, sum(x.nbytes for x in lists)
 
     def whiten(self, f: Vector) -> Vector:
-        """Return a vector whose norm is that of f in the metric M^-1; in unit masses if M is singular."""
+        """Return a vector whose norm is sqrt(f^T M^-1 f), or the norm of f in unit masses if M is singular."""
         return f * self.scale if self._root is None else times(self._root, f)
 
     def whiten_sizes(self, f: Vector) -> Vector:
-        """Return `whiten` for magnitudes, without cancellation."""
+        """Return `whiten` of magnitudes f >= 0 with |R| in place of R, so that no terms cancel."""
         return f * self.scale if self._root is None else times(abs(self._root), f)
 
     def precondition(self, f: Vector, g: Vector) -> tuple[Vector, Vector]:
-        """Return the solution by one pass through the factors, without refinement."""
+        """Return the solution (x, y) from the factors alone, without refinement."""
         if self.regular and self._root is not None:
             R, J = self._root, self.J
             free = times(R.T, times(R, f))
@@ -300,7 +299,7 @@ class Saddle:
     def solve(self, f: Vector, g: Vector, accuracy: float) -> SaddleSolution:
         """Solve and refine until corrections are below relative `accuracy`, at rounding level, or no longer shrink."""
         M, J = self.M, self.J
-        # A regularised system converges even if S has eigenvalues near delta, but slowly.
+        # With regularisation, convergence is slow if S has eigenvalues near delta.
         least_gain = 0.5 if self.regular else 0.98
         x, y = self.precondition(f, g)
         before, passes, settled, left = math.inf, 0, False, (math.inf, math.inf)
@@ -308,8 +307,8 @@ class Saddle:
             Mx, force = times(M, x), times(J.T, y)
             rest_f, rest_g = f - Mx + force, g - times(J, x)
             if settled:
-                # Without mass, forces and accelerations are independent: rounding errors of the larger residuals do not
-                # justify errors in the smaller ones.
+                # Without mass, forces and accelerations are independent, so each residual must be at the rounding level
+                # of its own equation.
                 last, left = left, (norm(rest_f * self.scale), norm(rest_g * self.row))
                 sizes = norm(f * self.scale) + norm(Mx * self.scale) + norm(force * self.scale)
                 met = left[0] <= 4 * EPS * sizes and left[1] <= 4 * EPS * (norm(g * self.row) + norm(x / self.scale))
@@ -326,9 +325,9 @@ class Saddle:
         return SaddleSolution(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
 
     def left_null(self, g: Vector) -> Vector:
-        """Return the part w of g outside the range of J, J^T w near zero; for a regularised system in scaled rows.
+        """Return the component w of g that is orthogonal to the range of J, so that J^T w is nearly 0, in scaled rows.
 
-        From (S + delta) y = g the part of g outside the range of S is delta y: no cancellation.
+        In a regularised system (S + delta) y = g this component is delta y, which is computed without cancellation.
         """
         w = g * self.row
         for _ in range(PURIFICATIONS):
@@ -336,7 +335,7 @@ class Saddle:
         return w
 
     def null(self, f: Vector) -> Vector:
-        """Return the part w of f that neither mass nor constraint resists, M w, J w near 0; in scaled coordinates."""
+        """Return the component w of f with M w = J w = 0, resisted by neither mass nor rows, in scaled coordinates."""
         w = f * self.scale
         for _ in range(PURIFICATIONS):
             w = REGULARISATION * self.precondition(w / self.scale, np.zeros(len(self.row)))[0] / self.scale
@@ -344,18 +343,18 @@ class Saddle:
 
 
 _own = threading.local()
-"""The last factors of each thread in `nearest_sparse`: their analysis serves the next matrices of the same pattern."""
+"""The last factors of each thread in `nearest_sparse`, whose symbolic analysis is reused for an equal pattern."""
 
 
 def nearest_sparse(M: Sparse, J: Sparse, r: Vector) -> Vector:
-    """Return `linalg.dense.nearest` for sparse matrices, to ACCURACY; NaN if no factors are found."""
+    """Return x as `linalg.dense.nearest` does, for sparse matrices and to ACCURACY; NaN if factorisation fails."""
     before: Saddle | None = vars(_own).pop("last", None)
     saddle = _own.last = Saddle.of(M, J, before)
     return np.full(M.shape[0], np.nan) if saddle is None else saddle.solve(np.zeros(M.shape[0]), r, ACCURACY).x
 
 
 def equilibrate_sparse(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]:
-    """Return `linalg.dense.equilibrate` of sparse matrices; all coordinates in rows without mass are scaled at once."""
+    """Return scales as `linalg.dense.equilibrate` does, but scale all coordinates in rows without mass at once."""
     measured, places, size = M.diagonal() > 0, Pattern.of(J), np.abs(J.data)
     while True:
         known = np.where(measured, d, 0.0)[J.indices]
@@ -373,9 +372,9 @@ def equilibrate_sparse(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]
 
 
 def _regularised(M: Sparse, J: Sparse, d: Vector, row: Vector) -> Any:
-    """Return the upper triangle of the regularised system in compressed columns, with every place of M, J and diagonal.
+    """Return the upper triangle of the regularised system in compressed columns, with entries that happen to be zero.
 
-    Products and sums of sparse matrices would drop entries that happen to be zero, but factor updates need them.
+    Products and sums of sparse matrices would drop these, but updates of factors need a fixed pattern.
     """
     n, m = len(d), len(row)
     mass, rows = Pattern.of(M), Pattern.of(J)

@@ -1,6 +1,6 @@
-"""Ways to state Coulomb's law for contacts in space as programs: exact, convex, with facets, or by iteration.
+"""Formulations of Coulomb's law for contacts in space as programs: exact, convex, with facets, or by iteration.
 
-`find(name)` returns the formulation of that name, with a variant after a colon, as in "coulomb-pyramid:16".
+`find(name)` returns a formulation; the name may have a variant after a colon, as in "coulomb-pyramid:16".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RELAXATIONS: dict[str, type[ContactFormulation]] = {
 
 
 def find(name: str) -> ContactFormulation:
-    """Return a formulation of contact problems by its name; raises UnknownName, or BadInput for a wrong variant."""
+    """Return a formulation of contact problems by its name; raises UnknownName, or BadInput for an invalid variant."""
     base, _, variant = name.partition(":")
     if base not in RELAXATIONS:
         raise UnknownName("formulation of contacts", base, RELAXATIONS)
@@ -34,12 +34,12 @@ def find(name: str) -> ContactFormulation:
 
 
 def is_contact_formulation(name: str) -> bool:
-    """Tell whether a name is that of a formulation of contact problems, with or without a variant."""
+    """Return whether a name, with or without a variant, belongs to a formulation of contact problems."""
     return name.partition(":")[0] in RELAXATIONS
 
 
 def first_program(formulation: ContactFormulation, problem: ConeComplementarity) -> Program:
-    """Return the first program of a formulation, which determines the solvers that can be used."""
+    """Return the first program that a formulation makes of a problem; its kind determines the usable solvers."""
     asked: list[Program] = []
     formulation.impulses(problem, asked.append)
     return asked[0]

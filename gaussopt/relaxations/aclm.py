@@ -1,4 +1,4 @@
-"""Cone programs with the shift s = mu |u_T| frozen, iterated to its fixed point, which satisfies Coulomb's law."""
+"""Cone programs with a fixed shift s = mu |u_T|, iterated to a fixed point of s, which satisfies Coulomb's law."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
 
 class ACLM(ContactFormulation):
-    """Convex programs whose shift follows the slip; convergence is linear, and not proved."""
+    """Convex programs with the shift of the previous slip; convergence is usually linear, but not guaranteed."""
 
     name = "aclm"
     title = "Cone programs with frozen shift, iterated"

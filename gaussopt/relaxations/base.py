@@ -1,4 +1,4 @@
-"""The interface of formulations of contact problems: from a problem to impulses by one or several programs."""
+"""The interface of formulations of contact problems, which compute impulses by solving one or several programs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.programs import Program
 
 Ask = Callable[[Program], Vector | None]
-"""Solve a program; None where the solver has no answer."""
+"""A function that solves a program; it returns None if the solver has no answer."""
 
 SETTLED = 1e-10
-"""Change of an iteration, relative to its size, at which it ends."""
+"""Relative change of an iterate at which an iteration ends."""
 
 
 class ContactFormulation(ABC):
-    """A way to state a contact problem as programs.
+    """A formulation of a contact problem as one program or a sequence of programs.
 
     Class attributes
     ----------------
     name, title, source
-    most_programs : number of programs after which an iteration ends unsettled
-    exact : whether its solutions satisfy Coulomb's law; False for a relaxation, whose gap the certificate shows
+    most_programs : maximum number of programs, after which an iteration ends without convergence
+    exact : whether its solutions satisfy Coulomb's law; False for a relaxation, whose error the certificate shows
     """
 
     name: ClassVar[str]
@@ -37,10 +37,10 @@ class ContactFormulation(ABC):
 
     @abstractmethod
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
-        """Return the impulses r, (3 k,), from answers to programs; None where a program has no answer."""
+        """Return the impulses r, (3 k,), solving programs by `ask`; None if the solver has no answer."""
 
 
 def settled(new: Vector, old: Vector) -> bool:
-    """Tell whether an iteration has ended."""
+    """Return whether the change of an iterate is at most SETTLED times its size."""
     size = float(np.abs(new).max(initial=0.0))
     return float(np.abs(new - old).max(initial=0.0)) <= SETTLED * size

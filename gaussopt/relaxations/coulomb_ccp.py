@@ -1,7 +1,7 @@
-"""The convex relaxation without de Saxce's shift: u in K* complementary to r in K.
+"""The convex relaxation of Coulomb's law without de Saxce's shift: u in K* complementary to r in K.
 
-A sliding contact opens with u_N = mu |u_T| (dilation), whatever its friction; sticking and open contacts are exact.
-W enters by its symmetric part.
+A sliding contact opens with u_N = mu |u_T| (dilation); sticking and open contacts satisfy Coulomb's law. Only the
+symmetric part of W is used.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation
 
 
 class CoulombCCP(ContactFormulation):
-    """One convex program."""
+    """A single convex cone program."""
 
     name = "coulomb-ccp"
     title = "Convex cone program without shift (lifts what slides)"

@@ -1,9 +1,9 @@
-"""Friction cones replaced by inscribed pyramids with a number of facets: a linear complementarity problem.
+"""Friction cones approximated by inscribed pyramids, which gives a linear complementarity problem.
 
     r_T = D beta,    0 <= (r_N, beta, lam)   complementary to   (u_N, D^T u_T + lam, mu r_N - sum beta) >= 0
 
-with the unit vectors D towards the edges, the first along T1. The slip turns towards an edge: by up to half of the
-angle between two edges, and by more where it is nearly free.
+The columns of D are unit vectors towards the edges of the pyramid, the first along T1. The direction of slip is wrong
+by up to half of the angle between two edges, and by more where the slip is nearly unrestricted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation
 
 
 class CoulombPyramid(ContactFormulation):
-    """One complementarity problem of k (facets + 2) pairs."""
+    """A single linear complementarity problem of k (facets + 2) pairs."""
 
     name = "coulomb-pyramid"
     title = "Friction pyramids as a linear complementarity problem (turns the slip)"

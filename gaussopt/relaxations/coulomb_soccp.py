@@ -8,7 +8,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation
 
 
 class CoulombSOCCP(ContactFormulation):
-    """The problem itself, as a single program."""
+    """The contact problem itself, as a single program."""
 
     name = "coulomb-soccp"
     title = "Cone complementarity with de Saxce's shift (exact Coulomb)"

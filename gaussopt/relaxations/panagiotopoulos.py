@@ -1,4 +1,4 @@
-"""Normal impulses for given friction and friction for given normal impulses, in turn until both settle."""
+"""Solve for normal impulses with given friction, then for friction with given normal impulses, until both converge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
 
 class Panagiotopoulos(ContactFormulation):
-    """Two alternating convex programs, each a cone program in which quadratic terms hold the other impulses."""
+    """Two alternating cone programs; in each, decoupled quadratic terms fix the impulses that are given."""
 
     name = "panagiotopoulos"
     title = "Normal and friction impulses in turn"
@@ -31,7 +31,7 @@ class Panagiotopoulos(ContactFormulation):
             if x is None:
                 return None
             r = np.where(normal, x, 0.0)
-            # The normal impulses enter only through squares centred at their values, so that they do not change.
+            # The normal impulses only occur in squares centred at their given values, so they keep these values.
             q = np.where(normal, -r, problem.q + problem.W @ r)
             x = ask(ConeProgram(_block(W, ~normal), q, problem.mu, problem.mu * np.maximum(r[::ROWS], 0.0)))
             if x is None:
@@ -43,5 +43,5 @@ class Panagiotopoulos(ContactFormulation):
 
 
 def _block(W: Matrix, free: NDArray[np.bool_]) -> Matrix:
-    """Return W for the free impulses, the identity for the others."""
+    """Return W with the rows and columns of impulses that are not free replaced by those of the identity."""
     return np.asarray(np.where(np.logical_and.outer(free, free), W, np.diag(np.where(free, 0.0, 1.0))))

@@ -1,6 +1,6 @@
-"""Tresca friction, |r_T| <= g with g given, as a convex program; g = mu r_N is iterated.
+"""Tresca friction, |r_T| <= g with given g, as a convex program, iterated with g = mu r_N.
 
-Its fixed points satisfy Coulomb's law.
+Fixed points of g satisfy Coulomb's law.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
 
 class Tresca(ContactFormulation):
-    """Convex programs whose thresholds follow the normal impulses."""
+    """Convex programs with the friction thresholds of the previous normal impulses."""
 
     name = "tresca"
     title = "Programs with given friction thresholds, iterated"

@@ -1,4 +1,4 @@
-"""Forces for a wanted acceleration, and the linear equations beside a state, of any system."""
+"""Inverse dynamics and linearisation of any system at a state."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ SHIFT = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Linearisation:
-    """The equations x' = c + A x + B tau beside a state, x = (y, w), with q = q0 + Y y and v = v0 + W w to first order.
+    """The linearised equations x' = c + A x + B tau, x = (y, w), with q = q0 + Y y and v = v0 + W w to first order.
 
     Attributes
     ----------
     A : (p + f, p + f)
-    B : (p + f, n), of generalized forces tau, added to those of the system
+    B : (p + f, n), for generalised forces tau in addition to those of the system
     c : (p + f,), zero at an equilibrium
-    Y : (n, p), orthonormal directions in which the position can move
-    W : (n, f), orthonormal directions of velocities that the constraints allow; Y without nonholonomic constraints
+    Y : (n, p), orthonormal basis of the displacements that the constraints allow, as columns
+    W : (n, f), the same for velocities; equal to Y if there are no nonholonomic constraints
     """
 
     A: Matrix
@@ -40,17 +40,17 @@ class Linearisation:
 
 
 def inverse_dynamics(system: AbstractSystem, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, t: float = 0.0) -> Vector:
-    """Return the least generalized forces that give a system the acceleration a, (n,), added to those that it has.
+    """Return the smallest additional generalised forces tau, (n,), that give a system the acceleration a.
 
-    tau = M (a - a0) with the acceleration a0 without them. Of all forces that do it with the constraints this has the
-    least tau^T M^-1 tau, since J (a - a0) = 0; the constraint forces stay those of a0. Without constraints it is
-    M a + h - Q.
+    tau = M (a - a0), where a0 is the acceleration without tau. Of all forces that cause a together with the constraints
+    it has the least tau^T M^-1 tau, since J (a - a0) = 0; the constraint forces are the same as for a0. Without
+    constraints tau = M a + h - Q.
 
     Parameters
     ----------
-    system : with or without contacts; closed contacts push as without these forces
-    q, v, a : (n,); a satisfies the constraints at acceleration level
-    t : s
+    system : a system with or without contacts; the forces of closed contacts are the same as without tau
+    q, v, a : (n,); a must satisfy the constraints at acceleration level
+    t : time, s
 
     Raises BadInput if a contradicts the constraints or contacts, or the system has no unique acceleration at the state.
 
@@ -80,18 +80,18 @@ def inverse_dynamics(system: AbstractSystem, q: ArrayLike, v: ArrayLike, a: Arra
 
 
 def linearise(system: AbstractSystem, q: ArrayLike, v: ArrayLike, *, t: float = 0.0) -> Linearisation:
-    """Return the linear equations beside a state that satisfies the constraints, in independent coordinates.
+    """Linearise the equations of a system at a state that satisfies the constraints, in independent coordinates.
 
-    States beside it are put onto the constraints by `assemble`; their certified accelerations are differentiated by
-    central differences of second order.
+    Nearby states are projected onto the constraints by `assemble`, and their certified accelerations are differentiated
+    by central differences of second order.
 
     Parameters
     ----------
-    system : without contacts, dense
+    system : a system without contacts and with dense matrices
     q, v : (n,)
-    t : s
+    t : time, s
 
-    Raises BadInput as `assemble` does and where there is no unique acceleration; NotAccepted for contacts or sparse
+    Raises BadInput as `assemble` does, or if there is no unique acceleration; NotAccepted for contacts or sparse
     matrices.
 
     Examples

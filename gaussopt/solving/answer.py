@@ -24,14 +24,14 @@ class Answer:
     Attributes
     ----------
     a : (n,) or None
-    lam : (m,) or None, multipliers; those of the certificate if the formulation has none
+    lam : (m,) or None, multipliers; computed by the certificate if the formulation has none
     lam_N, lam_T : (k,), (k, d), contact forces; NaN if there is no answer
-    status, message : verified; `claim` is the status that the solver itself reported
+    status, message : verified status and its sentence; `claim` is the status that the solver itself reported
     certificate : Certificate, a ContactCertificate if the step has contacts
     iterations : int
     timing : Timing
     details : entries that the formulation adds to the answer, such as a contraction factor
-    history : tuple of float, the solver's record of its convergence, see RawSolution
+    history : tuple of float, the solver's record of its convergence, see `RawSolution`
     """
 
     a: Vector | None
@@ -62,10 +62,10 @@ class Answer:
 
     @property
     def forces_unique(self) -> bool:
-        """Tell whether the multipliers and contact forces are unique."""
+        """Whether the multipliers and contact forces are unique."""
         return self.certificate.forces_unique
 
     @property
     def contact(self) -> Uniqueness | None:
-        """Uniqueness, all solutions and ranges of the contact laws; None for a step without contacts."""
+        """The verdict on the contact laws: uniqueness, all solutions, and ranges; None for a step without contacts."""
         return self.certificate.contact if isinstance(self.certificate, ContactCertificate) else None

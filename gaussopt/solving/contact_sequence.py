@@ -1,4 +1,4 @@
-"""A formulation of contacts with friction cones and a solver for a sequence of problems."""
+"""A sequence of contact problems with friction cones, solved by one formulation and one solver."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from gaussopt.solving.verification import verified
 
 
 class ContactSequence:
-    """Solve contact problems by one or several programs each; answers of every formulation are judged by Coulomb's law.
+    """Solve contact problems by one or several programs each; every formulation is judged by exact Coulomb's law.
 
     Parameters
     ----------
     formulation : name, such as "coulomb-soccp" or "coulomb-pyramid:16"
-    solver, solver_options : a solver that takes the programs; by default, the default solver of each program
+    solver, solver_options : a solver of the programs; if not given, the default solver of each program is used
     warm_start, reuse : see `SolverSequence`
 
     Attributes
     ----------
-    programs : number of programs of the latest problem
-    latest : (Program, RawSolution) or None, the last program solved and the solver's answer to it
+    programs : number of programs that were solved for the latest problem
+    latest : (Program, RawSolution) or None, the program solved last and the solver's answer to it
     checked : see `SolverSequence`
     """
 
@@ -56,15 +56,15 @@ class ContactSequence:
 
     @property
     def solvers(self) -> str:
-        """The names of the solvers used."""
+        """The names of the solvers used so far."""
         return ", ".join(self._sequences)
 
     def solve(self, problem: ConeComplementarity) -> Solution:
-        """Solve and verify; x holds the impulses r. Raises UnknownName, BadInput, MissingBackend, NotAccepted."""
+        """Solve and verify; x are the impulses r. Raises UnknownName, BadInput, MissingBackend or NotAccepted."""
         return self.ask(problem)()
 
     def ask(self, problem: ConeComplementarity) -> Callable[[], Solution]:
-        """Solve without the certificate; return a function that verifies, so that consecutive problems can be timed."""
+        """Solve, and return a function that verifies the answer, so that a sequence of solves can be timed."""
         self.programs, self.latest = 0, None
         spent: list[Timing] = []
         words: list[RawSolution] = []
@@ -89,7 +89,7 @@ class ContactSequence:
         raw = replace(last, x=r, y=None, iterations=sum(word.iterations for word in words), history=())
         if self.programs > 1 or not isinstance(self._entry, CoulombSOCCP):
             raw = replace(raw, solutions=())
-        if self.programs == self._entry.most_programs > 1:  # an iteration that has not converged claims no solution
+        if self.programs == self._entry.most_programs > 1:  # the iteration over programs has not converged
             raw = replace(raw, claim=Status.ITERATION_LIMIT)
         timing = timing._replace(build=max(0.0, whole - timing.total))
         return partial(verified, problem, raw, timing, self._tolerance)

@@ -12,15 +12,15 @@ from gaussopt.solving.foreign_formulation import find
 
 
 def default_solver(program: Program) -> str:
-    """Return an exact solver that takes the program."""
+    """Return the name of an exact solver for a program."""
     return page_of(program).default_solver(program)
 
 
 def default_pair(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
-    """Return formulation and solver for a step; those not given are chosen.
+    """Return formulation and solver for a step, choosing those that are None.
 
     The formulation is gauss without contacts and stick-slip with contacts, but coulomb-soccp if a contact in space has
-    friction and does not slip. Raises BadInput where `closed_contacts` does.
+    friction and does not slip. Raises BadInput as `closed_contacts` does.
     """
     name = formulation or _law(step.select(closed_contacts(step)))
     if solver is not None:
@@ -39,7 +39,7 @@ def _law(step: StepData) -> str:
 
 
 def formulate(step: StepData, formulation: str) -> Program:
-    """Return the program of a step.
+    """Return the program that a formulation makes of a step; open contacts are left out.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Formulations from outside the package: their arguments and results are copied and checked.
+"""Formulations from outside the package: their arguments are copied, their results are copied and checked.
 
 A formulation makes a program and recovers the acceleration from its solution; the certificate then judges the step.
-Code from outside must neither change that step in between, nor end a motion by an answer of the wrong shape.
+Foreign code must neither change that step in between, nor end a motion by a result of the wrong shape.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ T = TypeVar("T")
 
 
 def find(given: str | Formulation) -> Formulation:
-    """Return the named or given formulation, guarded if it is from outside the package; raises UnknownName."""
+    """Return the named or given formulation, in a `Guarded` if it is from outside the package; raises UnknownName."""
     entry: Formulation = given if isinstance(given, Formulation) else registry.load("formulation", given)
     return Guarded(entry) if is_foreign(entry) and not isinstance(entry, Guarded) else entry
 
 
 class Guarded(Formulation):
-    """A formulation from outside the package.
+    """A wrapper of a formulation from outside the package.
 
-    Every method raises BadInput, naming the formulation, if the formulation raises anything but gaussopt's errors or
-    returns an object of the wrong type or shape.
+    Every method raises BadInput, with the name of the formulation, if the formulation raises an exception that is not
+    one of gaussopt's errors, or returns an object of the wrong type or shape.
     """
 
     def __init__(self, formulation: Formulation) -> None:
@@ -55,7 +55,7 @@ class Guarded(Formulation):
         return numbers
 
     def prepare(self, step: StepData) -> StepData:
-        """Return the step whose laws the answer satisfies: the step itself, except at velocity level."""
+        """Return the step whose laws the answer must satisfy, which is the given step except at velocity level."""
         if self.level == "acceleration":
             return step
         prepared = self._call(self.formulation.prepare, private(step))
@@ -105,7 +105,7 @@ class Guarded(Formulation):
 
 
 def _candidate(found: Any, step: StepData) -> Candidate:
-    """Return copies of acceleration, multipliers and contact forces, checked."""
+    """Return checked copies of acceleration, multipliers and contact forces."""
     if not isinstance(found, tuple) or not 1 <= len(found) <= 4:
         raise Malformed(f"it recovered a {type(found).__name__}, expected a Candidate or the pair (a, lam)")
     a, lam, lam_N, lam_T = (*found, None, None, None)[:4]
@@ -118,7 +118,7 @@ def _candidate(found: Any, step: StepData) -> Candidate:
 
 
 def _program(program: Any) -> Program:
-    """Return a copy of a program after checking that its arrays fit each other."""
+    """Return a copy of a program after checking that the shapes of its arrays agree."""
     if not isinstance(program, Program):
         raise Malformed(f"it made a {type(program).__name__} and no program")
     parts = {x: getattr(program, x.name) for x in fields(program)}
@@ -135,7 +135,7 @@ def _program(program: Any) -> Program:
 
 
 def _fit(letters: Mapping[str, str], shapes: Mapping[str, tuple[int, ...]]) -> bool:
-    """Tell whether axes that share a letter have the same length in all arrays."""
+    """Return whether axes with the same letter have the same length in all arrays."""
     lengths: dict[str, int] = {}
     return all(
         len(shape) == len(letters[name])

@@ -1,4 +1,4 @@
-"""Many linear complementarity problems of the same size solved in one call, each answer verified."""
+"""Solve many linear complementarity problems of the same size in one call, and verify each answer."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class BatchSolution:
 
     Attributes
     ----------
-    z, w : (B, n), NaN where the solver found no solution
+    z, w : (B, n), NaN for problems of which the solver found no solution
     status : tuple of B Status, as in `solve`: a problem with several solutions never counts as solved
     iterations : (B,)
-    residual : (B,), natural residual relative to the size of the data, infinite where no solution was found
+    residual : (B,), natural residual relative to the size of z and q; infinite if M_ii <= 0 or no solution was found
     """
 
     z: Matrix
@@ -60,15 +60,15 @@ class BatchSolution:
 def solve_batch(
     M: Any, q: Any, solver: str = "newton", *, tolerance: float = DEFAULT_TOLERANCE, **options: Any
 ) -> BatchSolution:
-    """Solve B problems w = M z + q, 0 <= z, w, z . w = 0 of the same size, and verify each solution.
+    """Solve B problems w = M z + q, z >= 0, w >= 0, z . w = 0 of the same size, and verify each solution.
 
     Parameters
     ----------
     M : (B, n, n), or (n, n) for all q
     q : (B, n)
-    solver : any solver that accepts LCPs; `newton`, `enumerate` and `pgs` work on all problems at once
-    tolerance : of the verification, relative
-    options : of the solver
+    solver : any solver of LCPs; `newton`, `enumerate` and `pgs` solve all problems together
+    tolerance : relative tolerance of the verification
+    options : options of the solver
 
     Raises
     ------
@@ -117,7 +117,7 @@ def _one_by_one(solver: Solver[Any], M: Matrix, q: Matrix) -> tuple[Matrix, NDAr
 
 
 def _verify(M: Matrix, q: Matrix, z: Matrix, w: Matrix, tolerance: float) -> tuple[Vector, NDArray[np.bool_]]:
-    """Return relative residuals, and a mask of the answers proved by `certify_lcp`'s bound for positive definite M."""
+    """Return relative residuals, and a mask of the answers that the bound for positive definite M proves, (B,) each."""
     count, n = q.shape
     diagonal = np.diagonal(M, axis1=1, axis2=2)
     positive = (diagonal > 0).all(axis=1) & np.isfinite(z).all(axis=1)

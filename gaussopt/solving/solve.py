@@ -44,16 +44,16 @@ def solve_step(
 ) -> Answer:
     """Formulate, solve and certify one step.
 
-    If the step knows its gaps, open contacts are left out; their forces are zero. If no formulation is given, it is
-    gauss for a step without contacts, stick-slip for one with contacts, but coulomb-soccp if a contact in space has
-    friction and does not slip; if no solver is given, an exact one is chosen; `details["method"]` of the answer names
-    both. Solver options are given as in `solve`.
+    If the step holds its gaps, open contacts are left out, and their forces are zero. The default formulation is gauss
+    for a step without contacts and stick-slip with contacts, but coulomb-soccp if a contact in space has friction and
+    does not slip. The default solver is an exact solver of the program. If either default was used,
+    `details["method"]` of the answer names formulation and solver. Solver options are given as in `solve`.
 
     Raises
     ------
     UnknownName, NotAccepted, MissingBackend
     BadInput
-        Also where a contact penetrates or is about to impact; the message gives its gap and rate.
+        Also if a contact penetrates or is about to impact; the message states its gap and gap rate.
 
     Examples
     --------
@@ -81,17 +81,17 @@ def judge_acceleration(
 
     Parameters
     ----------
-    step : StepData; if it knows its gaps, open contacts are left out
+    step : StepData; if it holds its gaps, open contacts are left out
     a : (n,)
     by : source of the acceleration, for messages
-    tolerance : of the certificate, relative
+    tolerance : relative tolerance of the certificate
 
     Returns
     -------
     Answer
-        Its lam is that of the certificate; lam_N and lam_T are NaN, as contact forces are not given.
+        Its lam is computed by the certificate; lam_N and lam_T are NaN, because contact forces are not given.
 
-    Raises BadInput for an acceleration of the wrong shape, or with entries that are not finite.
+    Raises BadInput if the acceleration has the wrong shape or entries that are not finite.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def judge_acceleration(
 
 
 def _spread(answer: Answer, step: StepData, closed: NDArray[np.intp]) -> Answer:
-    """Return the answer with forces of all contacts, zero at the open ones."""
+    """Return the answer with the forces of all contacts, which are zero at open contacts."""
     lam_N, lam_T = np.zeros(step.k), np.zeros(step.v_T.shape)
     lam_N[closed], lam_T[closed] = answer.lam_N, answer.lam_T
     return replace(answer, lam_N=lam_N, lam_T=lam_T)
@@ -136,10 +136,10 @@ def solve(
     ----------
     program : QP, LinearSystem, LeastSquares, LCP or ConeComplementarity
     solver : str
-    tolerance : of the verification, relative
+    tolerance : relative tolerance of the verification
     start : (x, y), optional, warm start
     options, solver_options
-        For the solver; solver_options also takes names that are parameters of this function, such as `tolerance`.
+        Options of the solver; those named like parameters of this function must be given in `solver_options`.
 
     Raises
     ------
@@ -180,8 +180,8 @@ def solve_lcp(
 ) -> tuple[Solution, dict[str, Any]]:
     """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
 
-    Solver options are given as in `solve`. In the solution, x is z; the details name the solver and hold the entries
-    that the formulation adds, such as the multipliers eta. Raises NotAccepted if the formulation needs a step, or is
+    Solver options are given as in `solve`. The x of the solution is z. The returned dict names the solver and holds
+    what the formulation adds, such as the multipliers eta. Raises NotAccepted if the formulation needs a step, or is
     not applicable.
     """
     entry: Formulation = registry.load("formulation", formulation)
@@ -208,8 +208,8 @@ def solve_contacts(
 ) -> dict[str, Any]:
     """Solve contacts with friction cones; return impulses r, velocities u and, for a global problem, v, for JSON.
 
-    Answers of every formulation are judged by Coulomb's law. `dilation` is the largest opening velocity, m/s, of a
-    contact with a normal impulse. Raises UnknownName, BadInput, MissingBackend, NotAccepted.
+    Every formulation is judged by exact Coulomb's law. The entry `dilation` is the largest opening velocity, m/s, of a
+    contact with a normal impulse. Raises UnknownName, BadInput, MissingBackend or NotAccepted.
     """
     local = problem.local
     sequence = ContactSequence(formulation, solver, solver_options, tolerance)

@@ -1,4 +1,4 @@
-"""A solver for a sequence of programs: set up, updated, warm-started and timed."""
+"""Run one solver on a sequence of programs: set it up, update it, warm-start it, and measure its times."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class SolverSequence:
     Parameters
     ----------
     solver : str or Solver
-    warm_start : start each solve from the previous answer
-    reuse : update the solver where the pattern allows it; otherwise it is set up anew for every program
+    warm_start : whether each solve starts from the previous answer
+    reuse : whether the solver is updated if the pattern allows it; if False, it is set up for every program
 
     Attributes
     ----------
     answering : the solver, or its proxy if it runs in a helper process
-    latest : (Program, RawSolution) or None, the last program solved and the solver's answer to it
-    checked : whether to check, before timing starts, that the solver takes a program
+    latest : (Program, RawSolution) or None, the program solved last and the solver's answer to it
+    checked : whether to check, before timing starts, that the solver accepts a program
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class SolverSequence:
         self._last: tuple[Vector, Vector | None] | None = None
 
     def solve(self, program: Program) -> tuple[RawSolution, Timing]:
-        """Return the solver's answer and the seconds of setup, update and solve.
+        """Solve a program; return the solver's answer and the times of setup, update and solve.
 
-        A solver from outside the package gets copies of the program and of the start; every solver's result is
-        copied, so that later calls of the solver change no answer.
+        A solver from outside the package gets copies of the program and of the start. The result of every solver is
+        copied, so that later calls of the solver cannot change it.
 
-        Raises NotAccepted before solving if the solver does not take the program.
+        Raises NotAccepted before solving if the solver does not accept the program.
         """
         given = private(program) if self._foreign else program
         pattern = (type(program), *program.pattern)
@@ -79,7 +79,7 @@ class SolverSequence:
         except BaseException as error:
             if isinstance(error, allowed):
                 raise
-            # A backend may raise any exception; its failure becomes an answer rather than a traceback.
+            # A backend may raise any exception; its failure becomes an answer with the status `crashed`.
             return self._crashed(program, error), Timing(solve=perf_counter() - start)
         done = perf_counter()
         self._pattern = pattern
@@ -106,14 +106,14 @@ class SolverSequence:
         return self.latest[1], seconds
 
     def _start(self) -> tuple[Vector, Vector | None] | None:
-        """Return the start of the next solve; a solver from outside gets a copy, so earlier answers stay unchanged."""
+        """Return the start of the next solve; a foreign solver gets a copy, so that it cannot change the answer."""
         if self._last is None or not self._foreign:
             return self._last
         x, y = self._last
         return x.copy(), None if y is None else y.copy()
 
     def _crashed(self, program: Program, error: BaseException) -> RawSolution:
-        """Return the answer for a solver that raised an exception; the next program starts with a new setup."""
+        """Return the answer of a solver that raised an exception; the next program will be set up anew."""
         pass_on(f"The solver {self.solver.name!r} was stopped", error)
         self._pattern = self._last = None
         raw = RawSolution(None, None, Status.CRASHED, note=raised(error))

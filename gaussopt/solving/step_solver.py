@@ -1,4 +1,4 @@
-"""A formulation and a solver for a sequence of steps."""
+"""Solve and certify a sequence of steps by one formulation and one solver."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class StepSolver:
     ----------
     formulation, solver : names
     options : solver options
-    tolerance : of the certificate, relative; with `inf` bounds are recorded only, and every acceleration is accepted
-    warm_start, reuse : of the solver sequence
-    thorough : whether uniqueness of contact solutions may be decided by enumeration with linear programs
+    tolerance : relative tolerance of the certificate; if infinite, bounds are recorded and every acceleration accepted
+    warm_start, reuse : see `SolverSequence`
+    thorough : whether contact modes may be enumerated with linear programs to decide uniqueness
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class StepSolver:
     def solve(self, step: StepData) -> Answer:
         """Formulate, solve, recover and certify one step.
 
-        Raises NotAccepted if the formulation does not fit the step or the solver does not take the program, BadInput if
-        M is asymmetric or indefinite.
+        Raises NotAccepted if the formulation does not fit the step or the solver does not accept the program, BadInput
+        if M is asymmetric or indefinite.
         """
         return self.ask(step)()
 
     def ask(self, step: StepData) -> Callable[[], Answer]:
-        """Solve without the certificate; return a function that certifies, so that consecutive steps can be timed."""
+        """Solve a step, and return a function that certifies the answer, so that a sequence of solves can be timed."""
         begin = perf_counter()
         step = self.formulation.prepare(step)
         self.formulation.check(step)
@@ -126,7 +126,7 @@ class StepSolver:
     def _refined(
         self, step: StepData, program: Program, raw: RawSolution, found: Candidate
     ) -> tuple[Candidate, Certificate] | None:
-        """Return the refined candidate if it passes; recovery from the answer of an exact solver may lose digits."""
+        """Return the candidate after refinement if it passes, since recovery from an exact answer may lose digits."""
         if step.k or raw.x is None or raw.claim is not Status.SOLVED:
             return None
         better = self.formulation.refined(step, program, raw.x, found)
@@ -134,14 +134,14 @@ class StepSolver:
         return (better, certificate) if better and certificate and certificate.passed(self.tolerance) else None
 
     def _without_program(self, step: StepData, verdict: IllPosed) -> Answer:
-        """Return the answer where the formulation's program has no minimiser; the step may still have a solution."""
+        """Return the answer if the formulation's program has no minimiser, although the step may have a solution."""
         certificate = certify_step(step, None, thorough=self.thorough)
         nothing = np.full(step.k, np.nan), np.full(step.v_T.shape, np.nan)
         return Answer(None, None, *nothing, verdict.status, verdict.status, str(verdict), certificate, 0, Timing())
 
 
 def _remedy(formulation: Formulation, solver: Solver[Any]) -> str:
-    """Return advice on an inaccurate answer, by its cause: formulation, solver or rounding errors."""
+    """Return advice on an inaccurate answer, which depends on whether the formulation and the solver are exact."""
     if not formulation.exact:
         return (
             f"The formulation {formulation.name} is not the mechanics: whatever solves it, its answer can be another "

@@ -1,4 +1,4 @@
-"""The verified status of an answer, judged by the rules for its kind of problem."""
+"""Verification of answers, each by the rules for its kind of problem."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaussopt.kinds import page_of
 
 
 def verified(program: Program, raw: RawSolution, timing: Timing, tolerance: float = DEFAULT_TOLERANCE) -> Solution:
-    """Return the verified solution of a program from a solver's answer."""
+    """Verify a solver's answer to a program and return it with its status and certificate."""
     begin = perf_counter()
     page = page_of(program)
     found = page.judge(program, raw, tolerance)
@@ -29,8 +29,8 @@ def verified(program: Program, raw: RawSolution, timing: Timing, tolerance: floa
 def verify_answer(data: Any, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
     """Certify an answer from any source; return status, message, certificate and, for a step, forces_unique, for JSON.
 
-    `answer` holds by name x and y of a quadratic program; z of a complementarity problem; a, lam and, with contacts,
-    lam_N and lam_T of a step; r and, if global, v of a contact problem. Missing entries (None) are estimated,
-    except for x, z, a and r. Raises BadInput if an open contact has a force.
+    `answer` holds x and y for a quadratic program; z for a complementarity problem; a, lam and, with contacts, lam_N
+    and lam_T for a step; r and, in global form, v for a contact problem. Entries that are None are estimated, except
+    x, z, a and r, which are required. Raises BadInput if an open contact has a force.
     """
     return page_of(data).verify(data, answer, tolerance)
