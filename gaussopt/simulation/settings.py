@@ -80,7 +80,8 @@ class RunStart:
                 )
             v = as_coordinates("v0", v0, problem.coordinates(len(q)))
             return cls(problem, problem.name, "", problem.parameters, q, v, dt, t_end, entry=problem)
-        problem = problem.at(**{k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None})
+        if start := {k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None}:
+            problem = problem.at(**start)  # otherwise the same object, which assembles its start only once
         return cls(
             problem.system, problem.name or problem.system.name, problem.variant, problem.parameter_values, problem.q0,
             problem.v0, problem.dt if dt is None else dt, problem.t_end if t_end is None else t_end,
