@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaussopt.compiled.contact_projection import SurfaceWorkspace, largest, project, surface
 from gaussopt.contact.stage_workspace import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
 from gaussopt.core.acceptance import accepts
 from gaussopt.core.arrays import Matrix, Vector
@@ -50,6 +51,7 @@ class PhaseWorkspace(NamedTuple):
     start, slopes : (2 n,), (stages, 2 n)
     kept : (c + 2 r,)
     before, after : (k, SEEN)
+    surface : SurfaceWorkspace, of the projection
     """
 
     closed: Index
@@ -66,10 +68,14 @@ class PhaseWorkspace(NamedTuple):
     kept: Active
     before: Matrix
     after: Matrix
+    surface: SurfaceWorkspace
 
 
-def space(n: int, m: int, stages: int, phase: ContactModes) -> PhaseWorkspace:
-    """Make a workspace for n coordinates, m joint rows, a method of `stages` stages and a phase of planar contacts."""
+def space(n: int, m: int, m_h: int, stages: int, phase: ContactModes, sharp: float) -> PhaseWorkspace:
+    """Make a workspace for n coordinates, m joint rows, a method of `stages` stages and a phase of planar contacts.
+
+    Of the rows, m_h are holonomic; `sharp` is the tolerance of the projection, 0 for none.
+    """
     k, c, r = len(phase.wall), len(phase.closed), len(phase.sticking)
     smooth, contacts = n * n + n + m * n + m, 2 * k * n + 3 * k
     active = np.zeros(c + 2 * r, np.int64)
@@ -79,7 +85,7 @@ def space(n: int, m: int, stages: int, phase: ContactModes) -> PhaseWorkspace:
         np.concatenate((phase.sigma.ravel(), phase.wall)), active, stage_workspace(n, m, 1, c, r),
         np.zeros(smooth + n + 2 * k + contacts), np.zeros(smooth + contacts + k), np.zeros(n + m + 2 * c),
         np.zeros(NUMBERS), np.zeros(2 * n), np.zeros((stages, 2 * n)), active.copy(), np.zeros((k, SEEN)),
-        np.zeros((k, SEEN)),
+        np.zeros((k, SEEN)), surface(n, m, m_h, c, sorted(phase.sticking), sharp),
     )  # fmt: skip
 
 
@@ -118,14 +124,6 @@ def copy(x: Vector, target: Vector, at: int) -> int:
     for i in range(len(x)):
         target[at + i] = x[i]
     return at + len(x)
-
-
-def largest(x: Vector) -> float:
-    """Return the largest |x|, zero if there are no entries."""
-    found = 0.0
-    for i in range(len(x)):
-        found = max(found, abs(x[i]))
-    return found
 
 
 def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
@@ -271,5 +269,11 @@ def march(
         next_stage(s, end - begin, A, b, space, y)
         if s == stages:
             s = 0
+            if space.surface.sharp[0] > 0.0 and not project(
+                step, about, t, y, p, n, m, k, space.closed, space.flat, space.surface
+            ):
+                copy(space.start, y, 0)
+                keep(kept, active)
+                return done
     copy(space.start, y, 0)
     return done

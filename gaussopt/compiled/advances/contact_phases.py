@@ -34,7 +34,7 @@ from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.modes import STICKING, ContactModes
 from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.integration.events.turning import TURN, turning_of, turns
-from gaussopt.integration.stabilisation import Unstabilised
+from gaussopt.integration.stabilisation import Projection, Unstabilised
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
 from gaussopt.jit.kernel import COMPILED, prepare
 from gaussopt.modelling.lagrangian import LagrangianSystem
@@ -81,13 +81,15 @@ class PhaseMarcher:
             and system.tangents == 1
             and method.tableau is not None
             and not method.adaptive
-            and isinstance(motion.stabiliser, Unstabilised)
+            and isinstance(motion.stabiliser, Unstabilised | Projection)
             and control.dt is not None
         )
 
     def _enter(self, phase: ContactModes) -> None:
         self._phase, self._most, self._rest, self._pause = phase, FIRST, 0, 0
-        self._space = kernel.space(self._n, self._m, self._stages, phase)
+        stabiliser, m_h = self._motion.stabiliser, self._motion.system.m_h
+        sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
+        self._space = kernel.space(self._n, self._m, m_h, self._stages, phase, sharp)
         # With more rows than coordinates, forces are never unique, and confirming modes takes many singular systems.
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 

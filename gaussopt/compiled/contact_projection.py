@@ -1,0 +1,150 @@
+"""Projection of a state onto the constraints of a phase, as a kernel: joints, closed gaps, sticking contacts.
+
+The same corrections as `gaussopt.integration.stabilisation.Projection` makes on a `ContactSurface`, where the rows are
+independent and M is positive definite; in all other cases the step is left to the event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from gaussopt.contact.saddle_kernel import factorise, respond
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.endings import settled
+from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.lcp.pivoting import Index
+
+MOST_ITERATIONS, CORRECTION = 20, TOLERANCES.correction
+"""Largest number of Newton iterations, and largest correction relative to 1 + the largest entry of the state."""
+
+Equations = Callable[[float, Vector, Vector, Vector, Vector], None]
+
+
+class RowsWorkspace(NamedTuple):
+    """Memory of `correction` for n coordinates and r rows.
+
+    Attributes
+    ----------
+    K, L, first, rest : (n + r, n + r) twice, (n + r,), (n + r,)
+    force, motion, norm : (1, n + r), (1, n + r), (1,)
+    """
+
+    K: Matrix
+    L: Matrix
+    first: Index
+    rest: Vector
+    force: Matrix
+    motion: Matrix
+    norm: Vector
+
+
+class SurfaceWorkspace(NamedTuple):
+    """Memory of `project`.
+
+    Attributes
+    ----------
+    sharp, sticking : (1,), (s,); the tolerance, 0 without projection; the sticking contacts
+    about : values of the function `about`: three energies, phi (m_h,), rates (m,)
+    positions, velocities : rows of phi and closed gaps; of all joints, closed gaps and sticking contacts
+    """
+
+    sharp: Vector
+    sticking: Index
+    about: Vector
+    positions: RowsWorkspace
+    velocities: RowsWorkspace
+
+
+def _rows(size: int) -> RowsWorkspace:
+    square, line = np.zeros((2, size, size)), np.zeros((2, 1, size))
+    return RowsWorkspace(*square, np.zeros(size, np.int64), np.zeros(size), *line, np.zeros(1))
+
+
+def surface(n: int, m: int, m_h: int, closed: int, sticking: list[int], sharp: float) -> SurfaceWorkspace:
+    """Return a workspace for n coordinates, m joint rows, of which m_h are holonomic, and a phase."""
+    held = np.array(sticking, dtype=np.int64)
+    places, rates = _rows(n + m_h + closed), _rows(n + m + closed + len(held))
+    return SurfaceWorkspace(np.array([sharp]), held, np.zeros(3 + m_h + m), places, rates)
+
+
+def largest(x: Vector) -> float:
+    """Return the largest |x|, zero if there are no entries."""
+    found = 0.0
+    for i in range(len(x)):
+        found = max(found, abs(x[i]))
+    return found
+
+
+def correction(
+    flat: Vector, n: int, m: int, k: int, velocity: bool, closed: Index, on: SurfaceWorkspace, of: RowsWorkspace
+) -> bool:
+    """Find the smallest motion, in `of.motion`, that removes residuals of positions, or of velocities if `velocity`.
+
+    Returns False if the rows depend on each other or M is not positive definite.
+    """
+    gaps, c = n * n + 2 * n + m * n + m, len(closed)
+    at_J, normals, tangents = n * n + 2 * n, gaps + 2 * k, gaps + 2 * k + k * n + k
+    m_h = len(on.about) - 3 - m
+    joints, rows, K = m if velocity else m_h, len(of.K) - n, of.K
+    for i in range(n):
+        of.force[0, i] = 0.0
+        for j in range(n):
+            K[i, j] = flat[i * n + j]
+    for r in range(rows):
+        if r < joints:
+            row, value = at_J + r * n, on.about[3 + m_h + r] if velocity else on.about[3 + r]
+        elif r < joints + c:
+            i = closed[r - joints]
+            row, value = normals + i * n, flat[gaps + k + i] if velocity else flat[gaps + i]
+        else:
+            i = on.sticking[r - joints - c]
+            row, value = tangents + i * n, flat[len(flat) - k + i]
+        of.force[0, n + r] = value
+        for j in range(n):
+            K[n + r, j] = flat[row + j]
+        for j in range(rows):
+            K[n + r, n + j] = 0.0
+    if factorise(K, of.L, of.first, n) < n + rows:
+        return False
+    respond(K, of.L, of.first, n, of.force, of.motion, of.norm, of.rest, 0)
+    return True
+
+
+def project(
+    step: Equations, about: Equations, t: float, y: Vector, p: Vector, n: int, m: int, k: int, closed: Index,
+    flat: Vector, on: SurfaceWorkspace,
+) -> bool:  # fmt: skip
+    """Replace the positions and then the velocities of y, (2 n,), by those of the nearest state in the mass metric.
+
+    Returns False, with y changed, where the iteration does not settle, rows depend on each other or the state moves
+    too far.
+    """
+    m_h = len(on.about) - 3 - m
+    best, c = 1e300, len(closed)
+    reach, pace = largest(y[:n]), largest(y[n:])
+    moved, turned = 0.0, 0.0
+    for _ in range(MOST_ITERATIONS):
+        step(t, y[:n], y[n:], p, flat)
+        about(t, y[:n], y[n:], p, on.about)
+        size = largest(on.about[3 : 3 + m_h])
+        for i in range(c):
+            size = max(size, abs(flat[n * n + 2 * n + m * n + m + closed[i]]))
+        if settled(size, on.sharp[0] * (1.0 + reach), best):
+            if not correction(flat, n, m, k, True, closed, on, on.velocities):
+                return False
+            for i in range(n):
+                y[n + i] -= on.velocities.motion[0, i]
+                turned = max(turned, abs(on.velocities.motion[0, i]))
+            return turned <= CORRECTION * (1.0 + pace)
+        best = min(best, size)
+        if not correction(flat, n, m, k, False, closed, on, on.positions):
+            return False
+        for i in range(n):
+            y[i] -= on.positions.motion[0, i]
+            moved = max(moved, abs(on.positions.motion[0, i]))
+        if moved > CORRECTION * (1.0 + reach):
+            return False
+    return False
