@@ -1,7 +1,7 @@
 """Projection of a state onto the constraints of a phase, as a kernel: joints, closed gaps, sticking contacts.
 
-The same corrections as `gaussopt.integration.stabilisation.Projection` makes on a `ContactSurface`, where the rows are
-independent and M is positive definite; in all other cases the step is left to the event loop.
+The same corrections as `gaussopt.integration.stabilisation.Projection` makes on a `ContactSurface`, where the rows
+do not contradict each other and M is positive definite; in all other cases the step is left to the event loop.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from gaussopt.core.endings import settled
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.lcp.pivoting import Index
 
-MOST_ITERATIONS, CORRECTION = 20, TOLERANCES.correction
-"""Largest number of Newton iterations, and largest correction relative to 1 + the largest entry of the state."""
+MOST_ITERATIONS, CORRECTION, MISSED = 20, TOLERANCES.correction, 1e-9
+"""Largest number of Newton iterations; largest correction, and largest residual of velocities that rows left out may
+keep, relative to 1 + the largest entry of the state."""
 
 Equations = Callable[[float, Vector, Vector, Vector, Vector], None]
 
@@ -83,7 +84,8 @@ def correction(
 ) -> bool:
     """Find the smallest motion, in `of.motion`, that removes residuals of positions, or of velocities if `velocity`.
 
-    Returns False if the rows depend on each other or M is not positive definite.
+    Returns False if M is not positive definite. Rows that depend on others are left out: `missed` tells whether they
+    held.
     """
     gaps, c = n * n + 2 * n + m * n + m, len(closed)
     at_J, normals, tangents = n * n + 2 * n, gaps + 2 * k, gaps + 2 * k + k * n + k
@@ -107,10 +109,28 @@ def correction(
             K[n + r, j] = flat[row + j]
         for j in range(rows):
             K[n + r, n + j] = 0.0
-    if factorise(K, of.L, of.first, n) < n + rows:
+    done = factorise(K, of.L, of.first, n)
+    while n <= done < n + rows:  # a row that depends on those before it: its multiplier is zero
+        for j in range(done):
+            K[done, j] = 0.0
+        K[done, done], of.force[0, done] = -1.0, 0.0
+        done = factorise(K, of.L, of.first, n)
+    if done < n:
         return False
     respond(K, of.L, of.first, n, of.force, of.motion, of.norm, of.rest, 0)
     return True
+
+
+def missed(flat: Vector, n: int, m: int, k: int, closed: Index, on: SurfaceWorkspace) -> float:
+    """Return the largest residual at velocity level."""
+    size = 0.0
+    for r in range(m):
+        size = max(size, abs(on.about[len(on.about) - m + r]))
+    for i in range(len(closed)):
+        size = max(size, abs(flat[n * n + 2 * n + m * n + m + k + closed[i]]))
+    for i in range(len(on.sticking)):
+        size = max(size, abs(flat[len(flat) - k + on.sticking[i]]))
+    return size
 
 
 def project(
@@ -119,7 +139,7 @@ def project(
 ) -> bool:  # fmt: skip
     """Replace the positions and then the velocities of y, (2 n,), by those of the nearest state in the mass metric.
 
-    Returns False, with y changed, where the iteration does not settle, rows depend on each other or the state moves
+    Returns False, with y changed, where the iteration does not settle, rows contradict each other or the state moves
     too far.
     """
     m_h = len(on.about) - 3 - m
@@ -138,7 +158,9 @@ def project(
             for i in range(n):
                 y[n + i] -= on.velocities.motion[0, i]
                 turned = max(turned, abs(on.velocities.motion[0, i]))
-            return turned <= CORRECTION * (1.0 + pace)
+            step(t, y[:n], y[n:], p, flat)
+            about(t, y[:n], y[n:], p, on.about)
+            return turned <= CORRECTION * (1.0 + pace) and missed(flat, n, m, k, closed, on) <= MISSED * (1.0 + pace)
         best = min(best, size)
         if not correction(flat, n, m, k, False, closed, on, on.positions):
             return False

@@ -7,6 +7,7 @@ are regular and without an event; the event loop takes the next step itself.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import accumulate
@@ -41,6 +42,9 @@ from gaussopt.modelling.lagrangian import LagrangianSystem
 
 FIRST = 16
 """Largest number of steps in the first segment of a phase."""
+
+SHARE = 0.1
+"""Share of interpreted accelerations above which a motion does not count as compiled."""
 
 PATIENCE = 31
 """Largest number of steps left to the event loop after an empty segment, which costs as much as one of these steps."""
@@ -213,6 +217,25 @@ class CompiledPhases(EventPhases):
         if method.loop:
             return f"the stepper {method.name!r} has a loop of its own"
         return motion.solvers.why_interpreted()
+
+    @property
+    def _left(self) -> tuple[int, str]:
+        """The number of stages that were interpreted, and the most frequent reason."""
+        left = self.motion.kernel.left if self.motion.kernel is not None else Counter[str]()
+        return left.total(), left.most_common(1)[0][0] if left else ""
+
+    def about(self) -> dict[str, Any]:
+        """Return engine and steps; where many stages were interpreted, this engine and the reason."""
+        left, reason = self._left
+        many = left > SHARE * self.motion.evaluations
+        return super().about() | ({"engine": EventPhases.engine, "why_interpreted": reason} if many else {})
+
+    def slow_sentence(self) -> str | None:
+        """Return a warning if many stages were interpreted; None otherwise."""
+        (left, reason), count = self._left, self.motion.evaluations
+        if left <= SHARE * count:
+            return None
+        return f"{left} of {count} accelerations were interpreted, which is slow, because {reason}."
 
     def prepare(self, first: StepData, evaluations: float) -> None:
         """Compile the stages, and the segments if the equations can be generated."""

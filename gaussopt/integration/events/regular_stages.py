@@ -9,6 +9,7 @@ accept, or whose certificate does not pass, are left to formulation and solver, 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -20,7 +21,16 @@ from gaussopt.contact.complementarity import monotone
 from gaussopt.contact.laws import Uniqueness, UniquenessProof
 from gaussopt.contact.operator import smallest_eigenvalue
 from gaussopt.contact.stage_kernel import stage
-from gaussopt.contact.stage_workspace import MONOTONE, NUMBERS, OPEN, stage_workspace
+from gaussopt.contact.stage_workspace import (
+    DEPENDENT_JOINTS,
+    HELD,
+    MASSLESS,
+    MONOTONE,
+    NUMBERS,
+    OPEN,
+    UNLAWFUL,
+    stage_workspace,
+)
 from gaussopt.core.acceptance import accepts
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.solution import Timing
@@ -46,6 +56,16 @@ _VERDICTS = (
     Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False),
 )
 """Uniqueness by the kernel's codes DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED."""
+
+_REASONS = {
+    MASSLESS: "the mass matrix is singular",
+    DEPENDENT_JOINTS: "rows of joints depend on each other, or nearly",
+    HELD: "a contact is not moved by its own force",
+    UNLAWFUL: "the contact laws did not hold to rounding errors at the first attempt",
+}
+NOT_TAKEN = "no contact was closed, or a law other than Coulomb's in the plane held"
+UNPROVED = "friction left it open whether the forces are unique, or no mode settled"
+"""Reasons why the kernel leaves a stage to the general path, by its codes, and the reason for all other codes."""
 
 _SENTENCES = (*[Status.SOLVED.sentence] * 4, f"{Status.SOLVED.sentence} {UNDECIDED}")
 
@@ -113,11 +133,13 @@ class StageKernel:
     ----------
     tolerance : of the certificate, as for `StepSolver`
     compiling : time that loading or compiling the kernel took, s; None before that
+    left : numbers of stages that were left to the general path, by the reason
     """
 
     def __init__(self, tolerance: float) -> None:
         self.tolerance = tolerance
         self.compiling: float | None = None
+        self.left: Counter[str] = Counter()
         self._phase: ContactModes | None = None
 
     def _enter(self, phase: ContactModes, n: int, m: int) -> None:
@@ -168,6 +190,7 @@ class StageKernel:
         n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
         if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
+            self.left[NOT_TAKEN] += 1
             return None
         begin = perf_counter()
         if phase is not self._phase:
@@ -183,11 +206,13 @@ class StageKernel:
         code, how = self._stage()
         if code == SOLVED and how == OPEN:
             how = MONOTONE if self._monotone(step.M, c) else OPEN
-        if code != SOLVED or how == OPEN:
-            return None
-        out = self._out.copy()
-        found = CertifiedStage(out[:n], out, (m, c, d), self._numbers.tolist(), how, perf_counter() - begin)
-        return found if found.passed(self.tolerance) else None
+        if code == SOLVED and how != OPEN:
+            out = self._out.copy()
+            found = CertifiedStage(out[:n], out, (m, c, d), self._numbers.tolist(), how, perf_counter() - begin)
+            if found.passed(self.tolerance):
+                return found
+        self.left[_REASONS.get(code, UNPROVED)] += 1
+        return None
 
     def _monotone(self, M: Matrix, c: int) -> bool:
         """Tell whether the accelerations are unique although forces are not; see `contact.complementarity.monotone`."""
