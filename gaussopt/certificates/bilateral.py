@@ -35,8 +35,10 @@ from gaussopt.linalg.dense import (
     lapack,
     largest_share,
     mass_norm,
+    mass_scale,
     nearest,
     norm,
+    scaled_by_rows,
     solve_lower,
     solve_lower_transposed,
     without_own_mass,
@@ -229,6 +231,11 @@ def _explained(
     # Nearly massless coordinates are scaled by the rows, too; residuals beyond rounding are divided by sqrt(mass).
     most = norm(terms) + forces + reactions
     beyond = np.abs(gap) > np.maximum(ROUNDED * (terms + np.abs(fd) + np.abs(pull)), 8 * step.n * EPS * most)
+    missed = np.where((own > 0) | ~beyond, 0.0, gap)
+    if left and missed.any():
+        # Beside masses at their own scales, where a mass that is hardly any is not scaled by the rows.
+        ratio = scaled_by_rows(step.M, step.J, mass_scale(step.M))[0] / d
+        share = max(share, beside(norm(missed * ratio), *(norm(x * ratio) for x in (terms, fd, pull))))
     gap = gap / np.sqrt(np.where((own > 0) & beyond, own, 1.0))
     return without_mass(gap, own > 0, forces + reactions), share
 

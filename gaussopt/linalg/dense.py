@@ -188,8 +188,12 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
     that constrain them, beginning with rows that also contain coordinates with mass. For d, (n,), and row, (m,), the
     scaled data are d M d and row J d. For coordinates without mass of their own see `without_own_mass`.
     """
-    d, size = mass_scale(M), np.abs(J)
-    d = without_own_mass(M, size, d)
+    return scaled_by_rows(M, J, without_own_mass(M, np.abs(J), mass_scale(M)))
+
+
+def scaled_by_rows(M: Matrix, J: Matrix, d: Vector) -> tuple[Vector, Vector]:
+    """Return `equilibrate` of M and J for given scales d of the coordinates with mass, (n,)."""
+    d, size = d.copy(), np.abs(J)
     measured = M.diagonal() > 0
     if not measured.all():
         size = _without_rounding(size)

@@ -58,6 +58,25 @@ def test_beside_a_row_of_zeros_contradictions_count_as_ever(row: int, gamma: flo
     assert found.cause == "solved, but infeasible"
 
 
+HARDLY_ANY_MASS: dict[str, Any] = {
+    "M": [[0.0, 0.0, 0.0], [0.0, 16.0, 2.0**-42], [0.0, 2.0**-42, 2.0**-88]],
+    "Q": [-(2.0**-70), -(2.0**-17), 2.0**-64],
+    "J": [[-(2.0**-14), 2.0**38, 3 * 2.0**-11], [2.0**-48, 0.0, -(2.0**-44)], [-(2.0**-29), -(2.0**23), -(2.0**-23)]],
+    "gamma": [-114688.0, 3 * 2.0**-20, 0.0],
+}
+"""A coordinate without mass that the rows join to a coordinate with hardly any mass, beside a mass of 16."""
+
+
+def test_forces_balance_without_mass_also_beside_hardly_any() -> None:
+    """Multipliers off by 5 % once passed: 1e-9 of the force on the mass of 16, 3 % of that on the light coordinate."""
+    x, lam = [864958691.5555555, -2.450413174099392e-07, 3728270.222222224], [3.8148e-17, 1.1845e-06, 7.0686e-13]
+    truth, step = bilateral.judge(HARDLY_ANY_MASS), go.StepData.from_mapping(HARDLY_ANY_MASS)
+    found = findings.of_step(truth, Claim("solved", x, lam=lam, error_bound=1e-21, rounding_floor=1e-21))
+    assert found.cause == "forces do not balance where there is no mass"
+    assert not go.certify(step, np.array(x), np.array(lam)).passed()
+    assert judged(HARDLY_ANY_MASS).outcome == RIGHT
+
+
 def test_what_contradicts_is_taken_out_exactly() -> None:
     rows = [[Fraction(v) for v in row] for row in ((3, 1), (0, 0), (3, 1), (0, 2), (6, 4))]
     P = bilateral.idle_part(rows, 2)

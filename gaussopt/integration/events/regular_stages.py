@@ -63,7 +63,7 @@ _REASONS = {
     HELD: "a contact is not moved by its own force",
     UNLAWFUL: "the contact laws did not hold to rounding errors at the first attempt",
 }
-NOT_TAKEN = "no contact was closed, or a law other than Coulomb's in the plane held"
+NOT_TAKEN = "a law other than Coulomb's in the plane held"
 UNPROVED = "friction left it open whether the forces are unique, or no mode settled"
 """Reasons why the kernel leaves a stage to the general path, by its codes, and the reason for all other codes."""
 
@@ -190,7 +190,7 @@ class StageKernel:
         n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
         if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
-            self.left[NOT_TAKEN] += 1
+            self.left.update([NOT_TAKEN] * bool(c))  # without contacts the general path is as short
             return None
         begin = perf_counter()
         if phase is not self._phase:
