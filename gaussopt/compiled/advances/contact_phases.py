@@ -46,6 +46,9 @@ FIRST = 16
 SHARE = 0.1
 """Share of interpreted accelerations above which a motion does not count as compiled."""
 
+NOTICED = 1000
+"""Number of interpreted accelerations, about a second of computation, up to which no warning is worth reading."""
+
 PATIENCE = 31
 """Largest number of steps left to the event loop after an empty segment, which costs as much as one of these steps."""
 
@@ -233,7 +236,7 @@ class CompiledPhases(EventPhases):
     def slow_sentence(self) -> str | None:
         """Return a warning if many stages were interpreted; None otherwise."""
         (left, reason), count = self._left, self.motion.evaluations
-        if left <= SHARE * count:
+        if left <= max(SHARE * count, NOTICED):
             return None
         return f"{left} of {count} accelerations were interpreted, which is slow, because {reason}."
 
