@@ -193,7 +193,7 @@ def reduced(theta: float, omega: float, sigma: tuple[int, int], p: Parameters) -
 
 
 def printed_sign(step: StepData, p: Parameters) -> StepData:
-    """Apply friction in the direction of slip: the printed s = sgn v_T is our sigma for the reversed slip."""
+    """Reverse friction to act along the slip: the paper prints sgn v_T in place of sigma = -sgn v_T."""
     return replace(step, v_T=-step.v_T)
 
 

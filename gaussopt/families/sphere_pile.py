@@ -1,4 +1,4 @@
-"""Pyramids of spheres on the floor, as contact problems with friction cones; not the problem of the same name.
+"""Pyramids of spheres on the floor, as contact problems with friction cones; not the problem of this name.
 
 The problem `sphere-pile` is a motion of a few balls; here each step is a contact problem, with impulses as unknowns, of
 a pyramid of any size with small random changes of positions and masses. At a friction coefficient of 0.8 pyramids

@@ -1,4 +1,4 @@
-"""Convert rows of contacts in files: planar contacts to equivalent spatial contacts, row orders to N, T1, T2."""
+"""Convert contact rows read from files: planar contacts to equivalent spatial ones, any row order to N, T1, T2."""
 
 from __future__ import annotations
 

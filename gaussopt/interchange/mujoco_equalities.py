@@ -138,7 +138,7 @@ class Equalities:
         return np.append(np.flatnonzero(np.isin(model.body_rootid, model.body_rootid[ends])), 0)
 
     def rows(self, data: Any) -> tuple[Matrix, Vector]:
-        """Return rows, (m, nv), and residuals, (m,), of a dense model; rows that are only rounding errors become zero.
+        """Return rows, (m, nv), and residuals, (m,), of a model with dense storage; mere rounding errors become zero.
 
         Both may be views of `data` and change with it.
         """
@@ -150,7 +150,7 @@ class Equalities:
         return J, phi
 
     def _as_they_are(self, data: Any) -> tuple[Matrix, Vector]:
-        """Return unfiltered rows in their order, (m, nv), and residuals, (m,), m or rad."""
+        """Return rows in the fixed order, with rounding errors, (m, nv), and residuals, (m,), m or rad."""
         ne, model = int(data.ne), self._model
         J, phi, ids = np.zeros((self.m, model.nv)), np.zeros(self.m), data.efc_id[:ne]
         found = np.bincount(ids, minlength=model.neq)

@@ -184,9 +184,9 @@ def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
         rows = contact.frame.reshape(3, 3) @ relative
         rows = without_rounding(rows, sizes_of_places(turns, max(reach, np.linalg.norm(contact.pos))))
         if not rows[0].any():
-            continue  # no force arises where bodies cannot approach, such as an arm that moves parallel to a wall
+            continue  # bodies that cannot approach exert no force, such as an arm that moves parallel to a wall
         if not rows[1:].any():
-            mu = 0.0  # as for a body on a single slide, where friction has no effect
+            mu = 0.0  # if bodies cannot slip, as a body that moves along the normal only, friction has no effect
         yield Unilateral((one, two), rows, float(contact.dist - contact.includemargin), mu, contact.pos.copy())
 
 
@@ -312,10 +312,10 @@ def _found_again(
 def _partners(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> Iterator[tuple[int, int]]:
-    """Yield certain pairs among the contacts of one pair of geometries, or among the limits of a joint or tendon.
+    """Match contacts of one pair of geometries, or limits of a joint or tendon, here and there; yield index pairs.
 
-    A contact is searched for where either body carries its contact point. Its partner is the nearest contact with no
-    other partner within the range of its motion; if the number of contacts changes, all others must be twice as far.
+    A contact is searched for where either body carries its contact point. It is matched with the nearest contact in
+    the range of its motion, if that has no other match; if their number changes, all others must be twice as far.
     """
     places, others = [c.place for c in here if c.place is not None], [c.place for c in there if c.place is not None]
     if not places:

@@ -22,7 +22,7 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Evidence:
-    """Base of evidence with numbers that other texts quote by its name, as in `{{NAME[worst]}}`."""
+    """Base class of evidence; texts quote its numbers by the name of the evidence, as in `{{NAME[worst]}}`."""
 
     values: Mapping[str, Any] = field(default_factory=dict, compare=False)
     name: str = field(default="", compare=False)
@@ -67,7 +67,7 @@ class Attempt(_Evidence):
 
 @dataclass(frozen=True, slots=True)
 class Circumstance:
-    """A part of the circumstances that a source states or implies, and whether a reading holds throughout that part."""
+    """Some of the circumstances that a source states or implies, and whether a reading holds in all of these."""
 
     text: str
     holds: bool
@@ -81,7 +81,7 @@ class Reading:
     ----------
     meaning : the claim in this reading; a sentence without its full stop
     holds : whether it holds in all circumstances that the source states or implies
-    parts : named parts of these circumstances, distinguished by properties of the data
+    parts : the same for named parts of these circumstances, which differ in properties of the data
     ours : whether the source leaves the meaning open, so that the reading is ours
     statement : the statement that is interpreted, if the claim makes several; a clause that can follow "that"
     """
@@ -162,7 +162,7 @@ class Judgement:
 
     Attributes
     ----------
-    verdict : follows from the derivations and searches, never from what was expected
+    verdict : follows from the derivations and searches, never from an expected result
     sentence : the reason in one or two sentences, with the numbers that decide
     derivations, searches : the evidence, at least one of each
     conditions : where each reading holds and where it fails, one line per reading; "" for a plain verdict
@@ -228,7 +228,7 @@ def _told(readings: Sequence[Reading], numbered: Sequence[Reading]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of a paper as data.
+    """A claim of a paper, and the function that checks it.
 
     Attributes
     ----------

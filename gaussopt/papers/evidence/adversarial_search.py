@@ -1,4 +1,4 @@
-"""Differential evolution for the searches of claims: seeded, with a fixed budget, and a count of the points tried."""
+"""Search for counterexamples to claims by differential evolution, seeded and with a fixed budget."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def minimise(
     ----------
     cost : (d,) to a number; if `together`, (d, S) to (S,)
     bounds : lower and upper bound of each number
-    generations : number of generations after the first population; the search never ends before
+    generations : number of generations after the first population; the search never stops earlier
     seed : a seed, or a Generator, which continues from its state
     population : number of points of a population divided by d
     start : (d,), one point of the first population

@@ -65,7 +65,7 @@ def check(quick: bool) -> Judgement:
         # The angle at which the crank rests without torque, if it comes to rest.
         "static": crank.at(tau=0.0).static(-np.pi, 0.0) if limits[0] < 0 < limits[1] else None,
     }  # fmt: skip
-    # If some of our choices come to rest, values that the source does not print decide whether the crank does.
+    # If the crank rests with some of our parameters only, values that the source does not print decide the claim.
     missing = text("missing") if choices.refutes and not rests else ""
     return text.judgement(
         readings, (minimal, *_turns(crank, per_turn), _unit_masses(crank, unit, states)),

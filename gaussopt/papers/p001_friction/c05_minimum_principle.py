@@ -248,7 +248,7 @@ def _scalar(quick: bool) -> Attempt:
 
 
 def _one_contact(points: Matrix) -> Contacts:
-    """Make two hinged unit bars with one contact from eight numbers each."""
+    """Make samples of two hinged unit bars with one contact; a row of `points` has eight numbers."""
     one = np.ones((len(points), 2))
     load = np.zeros((len(points), 2, 3))
     load[:, 1, 0], load[:, 1, 1] = points[:, 6], points[:, 7]

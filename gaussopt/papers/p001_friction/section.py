@@ -50,7 +50,7 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
 
 
 def both(bars: Problem, rod: Problem) -> Problem:
-    """Return the problem of the bars with the errata, in the order of their numbers, and notes of both problems."""
+    """Return the problem of the bars with the notes and errata of both problems; errata are sorted by number."""
     errata = sorted(bars.errata + rod.errata, key=lambda e: int(e.id.rpartition("-")[2]))
     return replace(bars, errata=tuple(errata), notes=bars.notes + rod.notes)
 

@@ -101,7 +101,7 @@ def _circumstances() -> dict[str, tuple[float, float]]:
 
 
 def _shared(unit: float) -> StepData:
-    """Return a step: unit mass with velocity v1 + v2, v2 = 0, unit force on coordinate 2, whose unit is 1 / `unit`."""
+    """Return a step: unit mass with velocity v1 + v2, row v2 = 0, unit force along q2, in units of 1 / `unit` m."""
     S, zero = np.diag([1.0, 1.0 / unit]), np.zeros(2)
     force, J = S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S
     return StepData.smooth(S @ np.ones((2, 2)) @ S, zero, force, J, np.zeros(1), 0.0, zero, zero)
@@ -136,7 +136,7 @@ def _least(generations: int) -> Attempt:
         Z = kernel(step.J)
         lost = float(np.linalg.norm(Z.T @ lost_force(step)))
         if lost < 1e-4:
-            return math.inf  # the constraints carry nearly all of the lost force
+            return math.inf  # excluded: the constraints carry nearly all of the lost force
         K = np.linalg.norm(Z.T @ step.M @ Z, 2)
         return float(K * np.linalg.norm(as_printed(step) - minimiser(step)) / lost)
 

@@ -193,7 +193,7 @@ def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int
 
 
 def _carry(errors: Vector, slope: float) -> float:
-    """Return a bound of the error that errors of the accelerations can cause in an angle at the end, rad."""
+    """Return a bound on the error that errors of the accelerations can cause in an angle at the end, rad."""
     angle = rate = 0.0
     for e in errors[:-1]:
         rate += STEP * (slope * angle + float(e))

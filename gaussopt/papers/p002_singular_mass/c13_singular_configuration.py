@@ -60,7 +60,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _left(row: str, amplitude: float, runs: int) -> tuple[int, float]:
-    """Count the noisy runs that leave the branch, and return the largest difference of the others, rad."""
+    """Count the noisy runs that leave the branch, and return the largest difference of the remaining runs, rad."""
     found = linkage.noisy(row, amplitude, runs)
     last = found.gaps[:, -1]
     return found.left, float(last[last <= OFF].max(initial=0.0))

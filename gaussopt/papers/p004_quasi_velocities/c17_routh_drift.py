@@ -248,7 +248,7 @@ def _drifted(tan: list[Spread], regular: list[Spread]) -> Attempt:
 
 
 def _told(tan: list[Spread]) -> str:
-    """Describe the drift of the motions with the random steps, and with two of SHOWN."""
+    """Describe the drift of the motions with the random steps, and with two of the steps SHOWN."""
     return "; ".join(
         texts("of-a-case", s=s, low=s.quantile(0.0), high=s.quantile(1.0), shown=s.shown[STEP], other=s.shown[0.0099],
               near=100 * s.near)

@@ -156,7 +156,7 @@ def coordinates(
     name: str, title: str, case: str, runs: dict[str, Trajectory], shown: dict[str, int],
     size: tuple[float, float] = (4.4, 3.2),
 ) -> Figure:  # fmt: skip
-    """Draw the coordinates of the centroid in `shown` (name to index) for all runs; the frame fits the true motion."""
+    """Draw the centroid's coordinates in `shown` (name to index) for all runs; the axis limits fit the true motion."""
     reference = problem(PROBLEM).reference(case)
     end = max((float(v.t[-1]) for v in runs.values()), default=0.0)
     inside = reference.t <= end + 1e-9

@@ -165,7 +165,7 @@ def crests(case: str, end: float) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class Crests:
-    """The drift of the tan row at the crests of x: `spread.drift.at` at `instants`, where x is `heights`."""
+    """The drift of the tan row at the crests of x, `spread.drift.at`; `instants` and `heights` of the crests."""
 
     spread: Spread
     instants: Vector
