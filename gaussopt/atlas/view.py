@@ -43,7 +43,7 @@ class Mapped:
 
 @dataclass(frozen=True)
 class AtlasView:
-    """How maps are drawn: `drawn` (vertical, horizontal dimension), `axes` (x, y, labels), one panel per other cell."""
+    """Layout of the maps: the two dimensions drawn, their values and labels, and a panel for each point of the rest."""
 
     drawn: tuple[str, ...]
     axes: tuple[Vector, Vector, str, str]

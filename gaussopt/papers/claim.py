@@ -221,7 +221,7 @@ def _stated(statement: str, readings: Sequence[Reading], numbered: Sequence[Read
 
 
 def _told(readings: Sequence[Reading], numbered: Sequence[Reading]) -> str:
-    """Describe some readings of a claim and where they hold, one line each, numbered among all readings."""
+    """Describe `readings` and where they hold, one line each; their numbers are those in `numbered`."""
     lines = ((f" {i}" * (len(numbered) > 1), r) for i, r in enumerate(numbered, 1) if r in readings)
     return "\n".join(f"Reading{i}: {r.meaning}. {r.where}" for i, r in lines)
 

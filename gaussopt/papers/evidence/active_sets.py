@@ -24,7 +24,7 @@ Rational = Sequence[Sequence[Fraction | int]]
 
 @dataclass(frozen=True, slots=True)
 class ActiveSetPoints:
-    """Of each problem, the basic point that violates the inequalities least: x is (B, m), y and w are (B, k)."""
+    """For each problem, the basic point that violates the inequalities least: x is (B, m), y and w are (B, k)."""
 
     x: Matrix
     y: Matrix
@@ -90,7 +90,7 @@ def times(A: Matrix, x: Matrix) -> Matrix:
 
 def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rational, b: Sequence[Fraction | int]) \
         -> list[tuple[list[Fraction], list[Fraction], list[Fraction]]]:  # fmt: skip
-    """Find, in exact rational arithmetic, all solutions (x, y, w) with a regular active set; P is regular."""
+    """Find all solutions (x, y, w) with a regular active set, in exact rational arithmetic; P must be regular."""
     rows, bias = rational.exact(A), rational.exact(b)
     columns = rational.solve(rational.exact(P), np.column_stack((rational.exact(R), rational.exact(p))))
     assert columns is not None

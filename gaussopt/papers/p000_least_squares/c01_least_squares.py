@@ -123,7 +123,7 @@ def _start() -> Derivation:
 
 
 def _generic(samples: Samples) -> Derivation:
-    """Compute eq. (14) with generalised inverses of A = M^(1/2) N that do not yield least squares."""
+    """Compute eq. (14) with generalised inverses of A = M^(1/2) N that are not least-squares inverses."""
     rng = np.random.default_rng(SEED)
     errors: list[float] = []
     off: list[float] = []

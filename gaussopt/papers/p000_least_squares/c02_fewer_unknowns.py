@@ -195,7 +195,7 @@ def _equation_16() -> Derivation:
 def operation_ratio(
     rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES, ways: tuple[str, ...] = tuple(plain.WITHOUT)
 ) -> Vector:
-    """For each m / n, divide operations of the cheapest of `ways` (default: for eq. (14)) by the cheapest rival's."""
+    """For each m / n, divide the operations of the cheapest of `ways` by the operations of the cheapest rival."""
     of = plain.operations(shares, diagonal)
     least = [np.min([of[way] for way in among], axis=0) for among in (ways, rivals)]
     return np.asarray(least[0] / least[1])

@@ -128,7 +128,7 @@ def _turns(crank: Crank, per_turn: int) -> tuple[Derivation, Derivation]:
 
 
 def _unit(crank: Crank) -> Crank:
-    """Return the mechanism that (16) solves instead: all masses and inertias 1, forces M^-1 Q."""
+    """Return the mechanism whose motion (16) gives: all masses and inertias are 1, and the forces are M^-1 Q."""
     return crank.at(
         m1=1.0, m2=1.0, m3=1.0, I1=1.0, I2=1.0, k=crank.k / crank.m3, c=crank.c / crank.m3, tau=crank.tau / crank.I1
     )

@@ -124,7 +124,7 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
 
 
 def rod_boundaries() -> tuple[tuple[Any, ...], ...]:
-    """Find the boundaries of the rod: where A changes its sign."""
+    """Find the angles of the rod at which A changes its sign, and the smallest mu with A = 0."""
 
     def A(theta: float, mu: float) -> float:
         return float(rod_stack(theta, mu=mu).delassus[0, 0, 0])

@@ -86,7 +86,7 @@ def _smallest() -> Attempt:
 
 
 def _one_sided() -> Attempt:
-    """Compare, in rational numbers, the change of the form (20) for one contact with the change that (23) states."""
+    """Compare the change of the quadratic form (20) for one contact with the change by (23), in rational arithmetic."""
     A, B, change = Fraction(1), Fraction(-10), Fraction(1)
     force = -B / A
     rise, stated = A * ((force + change) ** 2 - force**2) / 2, A * change**2 / 2

@@ -71,7 +71,7 @@ def _told(counts: Mapping[str, int], number: int) -> str:
 
 
 def _broken(A: Matrix, b: Matrix) -> Broken:
-    """Try every direction of the equivalence on a stack with positive definite A."""
+    """Test every direction of the equivalence on a stack of problems with positive definite A."""
     z, x, y = sets.lcp(A, b), sets.printed(A, b), sets.primal(A, b)
 
     def value(v: Matrix) -> np.ndarray:

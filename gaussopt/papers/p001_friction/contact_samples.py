@@ -84,7 +84,7 @@ class Contacts:
 
     @cached_property
     def _moved(self) -> tuple[Matrix, Matrix, Matrix]:
-        """Accelerations without contact forces, (B, n); changes by unit normal forces, by their friction, (B, n, k)."""
+        """Accelerations without contact forces, (B, n), by unit normal forces and by their friction, (B, n, k)."""
         n, k = self.M.shape[1], self.J_N.shape[1]
         right = np.concatenate((self.force, self.gamma), axis=1)[..., None]
         columns = (right, self._forces(self.J_N), self._forces(self.friction))

@@ -83,7 +83,7 @@ def _method(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _printed_program() -> str:
-    """Return a sentence on the forces of (29) at the special states."""
+    """Return a sentence on the forces by (29) at the special states."""
     bars = samples.two_bars()
     found = samples.compare(*bars.problem)
     w = sets.times(bars.A, found.laws) + bars.b

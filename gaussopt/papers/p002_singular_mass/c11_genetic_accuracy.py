@@ -273,7 +273,7 @@ def _null_space(count: int) -> Attempt:
 
 
 def _extent(quick: bool) -> tuple[int, tuple[float, ...]]:
-    """Return the number of states, each with another seed, and the penalties of the searches in full coordinates."""
+    """Return the number of states, whose seeds differ, and the penalties of the searches in full coordinates."""
     return (1, runs.PENALTIES[-1:]) if quick else (3, runs.PENALTIES)
 
 

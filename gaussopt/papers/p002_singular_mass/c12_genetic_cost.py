@@ -173,7 +173,7 @@ def _search() -> Least | None:
 
 
 def _cheapest(best: Least | None, spans: Mapping[str, str], least: Sequence[float]) -> Attempt:
-    """Describe the cost of the cheapest settings; `least`: their time over the time of the system, of the inverse."""
+    """Describe the cost of the cheapest settings; `least` are ratios of times, see `check`."""
     if best is None:
         found, operations = text("none found"), math.inf
     else:

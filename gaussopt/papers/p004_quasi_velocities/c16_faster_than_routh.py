@@ -181,7 +181,7 @@ class Pair:
 
     @property
     def at_equal_error(self) -> float:
-        """The same ratio for the regular row, at the tolerance at which Routh's equations have the same error."""
+        """`ratio` for the regular row, at the tolerance at which Routh's equations have the same error."""
         runs = [self.runs["regular"] if f == 1.0 else self.run("regular", f) for f in FACTORS]
         errors, numbers = (np.log([getattr(r, name) for r in runs]) for name in ("error", "evaluations"))
         rising = np.argsort(errors)

@@ -126,7 +126,7 @@ def _left(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> Der
 
 
 def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tuple[Attempt, list[tuple[float, ...]]]:
-    """Return orders of the residual after a pole, with and without force: median, least, 5 %, 95 %, largest, number."""
+    """Return orders of convergence of the residual after a pole, with and without force: quantiles and number."""
     orders = []
     for coarse, fine in (forced, free):
         orders.append(np.log(np.abs(coarse.left / fine.left)) / np.log(coarse.step / fine.step))
@@ -147,7 +147,7 @@ def _less(generations: int) -> Attempt:
 
 
 def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]], float]:
-    """Return the search, and the least, median and largest order of the violation by row; the tan row far from poles.
+    """Return the search; least, median and largest order of the violation by row (the tan row: only far from poles).
 
     The last result is the share of motions with the regular row in which the violation grows.
     """

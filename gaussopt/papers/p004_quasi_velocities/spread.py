@@ -165,7 +165,7 @@ def crests(case: str, end: float) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class Crests:
-    """The drift of the tan row at the crests of x, `spread.drift.at`; `instants` and `heights` of the crests."""
+    """Instants and heights of the crests of x, and the drift of the tan row there, `spread.drift.at`."""
 
     spread: Spread
     instants: Vector
