@@ -204,7 +204,7 @@ def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[
 
 
 def _refusals(A: Matrix, b: Matrix, definite: Mask) -> Codes:
-    """Return the class of the printed program, as an index in QP_CLASSES, if the operator is not positive definite."""
+    """Return the class of the printed QP (index in QP_CLASSES) where the operator is not positive definite, else 0."""
     code = np.zeros(len(b), dtype=np.int8)
     for i in np.flatnonzero(~definite):
         try:

@@ -62,7 +62,7 @@ class Sliding:
 
     @cached_property
     def minors(self) -> list[str] | None:
-        """Principal minors of A as text; None if A is no P-matrix."""
+        """Principal minors of A as text; None if A is not a P-matrix."""
         found = principal_minors(self.A)
         return list(map(str, found)) if min(found) > 0 else None
 

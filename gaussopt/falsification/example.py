@@ -65,7 +65,7 @@ class Example:
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
-        """The nearest floats."""
+        """The arrays as the nearest floats."""
         return {name: np.array(array, dtype=np.float64) for name, array in self.arrays.items()}
 
     def size(self, axis: str) -> int:

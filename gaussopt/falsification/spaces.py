@@ -65,7 +65,7 @@ class Space(ABC):
         """Return the arrays that numbers in [-1, 1] describe, or None if they violate an assumption."""
 
     def example(self, size: Size, x: Vector) -> Example | None:
-        """Return the example of the numbers x."""
+        """Return the example that the numbers x describe."""
         numbers = self.decode(size, x)
         return None if numbers is None else Example.of(self.kind, numbers)
 

@@ -31,7 +31,7 @@ THICKNESS = 0.1
 
 
 class BoxStack(Family):
-    """Contacts at rest: steps for the formulation `stick-slip`, and for programs without friction."""
+    """Steps with contacts at rest, for the formulation `stick-slip` and for programs without friction."""
 
     name = "box-stack"
     title = "A stack of boxes that is pushed"

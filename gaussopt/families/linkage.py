@@ -32,7 +32,7 @@ CLOSED = 1e-13
 
 
 class RandomLinkage(Family):
-    """Bilateral constraints only: steps for gauss, lagrange, null-space and similar formulations."""
+    """Steps with bilateral constraints only, for formulations such as gauss, lagrange and null-space."""
 
     name = "linkage"
     title = "Bars joined by pins, open and closed"

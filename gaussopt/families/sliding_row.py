@@ -43,7 +43,7 @@ SPEED = 0.3
 
 
 class SlidingRow(Family):
-    """Sliding contacts: steps for the formulation `lcp` and similar formulations."""
+    """Steps with sliding contacts, for the formulation `lcp` and similar formulations."""
 
     name = "sliding-row"
     title = "Bodies that slide over the floor in a row"

@@ -64,8 +64,8 @@ class BoundedProjection:
     ) -> None:  # fmt: skip
         """Shorten the correction `way` - `before` of the displacement, (nv,), in place until it reduces the error.
 
-        It is accepted if the sum of squares of depths and residuals falls by the share `MENDED` of the reduction that
-        the rows predict (Armijo's rule). Raises BadInput if it is far larger than the error, or never reduces it.
+        The correction is accepted if the sum of squares of depths and residuals falls by the share `MENDED` of the
+        reduction that the rows predict (Armijo's rule). Raises BadInput if it is far too large or never accepted.
 
         Parameters
         ----------

@@ -148,7 +148,7 @@ def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) 
 
 
 def check_contact(mj: Any, model: Any, contact: Any) -> None:
-    """Raise BadInput for a contact that rows cannot represent, such as with anisotropic sliding or rolling friction."""
+    """Raise BadInput for a contact that rows cannot represent, e.g. with anisotropic sliding or rolling friction."""
     one, two = (int(g) for g in contact.geom)
     if min(one, two) < 0:
         raise BadInput("A contact touches a flexible body; contacts of rigid geometries are understood only.")
@@ -186,7 +186,7 @@ def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
         if not rows[0].any():
             continue  # bodies that cannot approach exert no force, such as an arm that moves parallel to a wall
         if not rows[1:].any():
-            mu = 0.0  # if bodies cannot slip, as a body that moves along the normal only, friction has no effect
+            mu = 0.0  # friction has no effect on bodies that cannot slip, such as a body that slides along the normal
         yield Unilateral((one, two), rows, float(contact.dist - contact.includemargin), mu, contact.pos.copy())
 
 
@@ -207,9 +207,9 @@ def derivatives(
 
     `near` are data of the model to be reused for neighbouring configurations. Rows of contacts whose bodies move by at
     most `at_rest`, m/s, and of limits at such velocities, count as constant if they are not identified at a neighbour:
-    the contact point of a disk lying on a plane changes with every rounding error of its pose, and J_dot v is only
-    v^2 / size. Where the contact's distance is smooth and its rate is the normal velocity, the second derivative of the
-    distance is the derivative of this velocity, because MuJoCo finds directions of contacts less accurately.
+    the contact point of a disk lying on a plane changes with every rounding error of its pose, and J_dot v is of
+    the order v^2 / size. Where the contact's distance is smooth and its rate is the normal velocity, the derivative of
+    this velocity is taken from the distance, because MuJoCo finds directions of contacts less accurately.
     """
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
@@ -270,7 +270,7 @@ def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -
 def _second_derivative(values: Vector, here: float, rate: float, step: float, speed: float) -> float:
     """Return the second derivative of a distance from its values here and at four neighbours, (4,).
 
-    It is NaN where the distance is not smooth, and where its rate is not `rate`, as of a point along an edge.
+    It is NaN if the distance is not smooth, or if its rate is not `rate`, as when a contact point moves along an edge.
     """
     first = (8.0 * (values[2] - values[1]) - (values[3] - values[0])) / (12.0 * step)
     near = (values[1] - 2.0 * here + values[2]) / step**2

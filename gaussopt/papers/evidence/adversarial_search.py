@@ -29,7 +29,7 @@ def minimise(
 
     Parameters
     ----------
-    cost : (d,) to a number; if `together`, (d, S) to (S,)
+    cost : function that maps (d,) to a number or, if `together`, (d, S) to (S,)
     bounds : lower and upper bound of each number
     generations : number of generations after the first population; the search never stops earlier
     seed : a seed, or a Generator, which continues from its state

@@ -30,7 +30,7 @@ treatment = equation_14
 
 
 def check(quick: bool) -> Judgement:
-    """Judge the principle on trees and on closed loops, with its minimum by (14); (16) is measured in addition."""
+    """Judge the principle on trees and on loops, where (14) computes its minimum; (16) is measured in addition."""
     opened, closed, rows, worst = _crank_slider(20 if quick else 4)
     tree, loop = (_random(quick, loops) for loops in (False, True))
     singular = _adversary(quick)

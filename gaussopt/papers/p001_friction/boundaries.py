@@ -49,7 +49,7 @@ def _stack(at: Problem, slips: Sequence[int]) -> ContactStack:
 
 
 def _root(function: Callable[..., float], low: float, high: float, *others: Any) -> float:
-    """Find a root in degrees of a function of an angle in radians and of `others`, between bounds in degrees."""
+    """Find the root of a function of an angle, rad, and of `others`; the bounds and the root are in degrees."""
     found = brentq(function, np.radians(low), np.radians(high), args=others, xtol=1e-14, rtol=1e-14)
     return float(np.degrees(found))
 

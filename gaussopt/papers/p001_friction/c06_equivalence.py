@@ -142,7 +142,7 @@ def _one(quick: bool) -> Counter[str]:
 
 
 def _even(quick: bool) -> Counter[str]:
-    """Count the failures of each direction on symmetric matrices, and on two bars whose ends slide apart."""
+    """Count the failures of each direction of the equivalence on symmetric matrices and bars whose ends slide apart."""
     found = Counter[str]()
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
     for A, b in (opposite.problem, *problems.random_stacks(60 if quick else 400, (SEED, 6))):
@@ -151,7 +151,7 @@ def _even(quick: bool) -> Counter[str]:
 
 
 def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
-    """Count failures of each direction on random matrices and hinged bars, and samples with forces at all contacts."""
+    """On random problems, count failures of each direction of the equivalence, and samples with all contacts loaded."""
     count = 60 if quick else 400
     matrices = problems.random_stacks(count // 4 + 1, (SEED, 3), problems.SKEWS)
     hinged = [

@@ -304,7 +304,7 @@ class Comparison:
 
 
 def compare(A: Matrix, b: Matrix, ell: Matrix | None = None) -> Comparison:
-    """Compare (29) or, with `ell`, (24) after elimination of the joints to the contact laws; A is positive definite."""
+    """Compare the contact laws with (29) or, with `ell`, with (24) without joints; A must be positive definite."""
     z = sets.lcp(A, b)
     x = sets.printed(A, b) if ell is None else sets.quadratic(sets.symmetric(A), 0.5 * ell, A, b)
     return Comparison(z, x, relative(A, b, x, z), natural(A, b, z, eta(A, z, ell)))

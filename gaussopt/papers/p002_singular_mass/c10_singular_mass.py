@@ -148,8 +148,8 @@ def _one_sided(count: int) -> Attempt:
     """Count steps with inequalities J a >= gamma whose true motion does not minimise the function with M^+.
 
     By the conditions of optimality, which are necessary and sufficient, a* is the true motion if M a* - F = J^T lam,
-    where lam >= 0 for rows with equality and lam = 0 for the others. With M^+ the same conditions must hold for F
-    without its part in the kernel of M.
+    where lam >= 0 for active rows and lam = 0 for the others. With M^+ the same conditions must hold for F without
+    its part in the kernel of M.
     """
     random, wrong = np.random.default_rng(SEED + 2), 0
     for _ in range(count):

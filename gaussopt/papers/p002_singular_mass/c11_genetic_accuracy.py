@@ -87,9 +87,9 @@ class _Pair:
     Attributes
     ----------
     apart : largest difference of y1, m
-    heights : of the motion by the genetic algorithm, y1 at every step, m
+    heights : y1 at every step of the motion by the genetic algorithm, m
     angle, bound : largest difference of an angle, and the bound that follows from errors of the accelerations, rad
-    errors : of the acceleration of every step, rad/s^2
+    errors : error of the acceleration at every step, rad/s^2
     """
 
     apart: float

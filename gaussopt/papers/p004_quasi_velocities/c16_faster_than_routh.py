@@ -1,4 +1,4 @@
-"""C16: what quasi-velocities save in evaluations and in time, and with which accuracy."""
+"""C16: how many evaluations and how much time quasi-velocities save, and at which accuracy."""
 
 from __future__ import annotations
 

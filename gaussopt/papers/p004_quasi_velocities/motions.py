@@ -108,13 +108,13 @@ def violation(traj: Trajectory) -> Vector:
 
 
 def across_blade(q: Matrix, v: Matrix) -> Vector:
-    """Return the velocity across the blade from coordinates and velocities, (K, 3) each."""
+    """Return the magnitude of the velocity across the blade from coordinates and velocities, (K, 3) each."""
     return np.abs(across(np.concatenate((q, v), axis=1)))
 
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """Largest position error of NH-A for each step size, s and m; the motion passes one pole."""
+    """Step sizes, s, and for each the largest position error of NH-A, m; the motion passes one pole."""
 
     steps: tuple[float, ...]
     errors: tuple[float, ...]

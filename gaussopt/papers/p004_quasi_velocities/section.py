@@ -123,7 +123,7 @@ def _passes(traj: Trajectory) -> int:
 
 
 def drawn_runs(results: PaperResults, case: str) -> dict[str, Trajectory]:
-    """Return the runs of a case that its figures show."""
+    """Return the runs that the figures of a case show."""
     return {k: v for k, v in results.trajectories(PREFIXES[case]).items() if k.startswith(DRAWN)}
 
 
@@ -219,7 +219,7 @@ def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
 
 
 def spread_figure(spreads: Sequence[Spread]) -> Figure:
-    """Draw the share of the random steps with at most a given drift, over the drift."""
+    """Draw the cumulative distribution of the drift over the random steps."""
     drifts = {f"{s.case}, Routh, {s.row} row": np.sort(s.random) for s in spreads}
     shares = {k: (np.arange(len(x)) + 1) / len(x) for k, x in drifts.items()}
     law = {
