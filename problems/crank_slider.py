@@ -64,7 +64,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
     return np.array([l1 / 2, 0.0, 0.0, l1 + l2 / 2, 0.0, 0.0, l1 + l2]), np.zeros(7)
 
 
-# -- the picture -------------------------------------------------------------------------------------------
+# -- drawing -----------------------------------------------------------------------------------------------
 
 
 def linkage(q: Vector, p: Parameters, slider: Place) -> tuple[Shape, ...]:

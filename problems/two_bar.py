@@ -130,7 +130,7 @@ def events(p: Parameters) -> tuple[Event, ...]:
     return (Event("floor", lambda t, q, v: float(np.sin(q[2])), direction=-1, terminal=True),)
 
 
-# -- the picture -------------------------------------------------------------------------------------------
+# -- drawing -----------------------------------------------------------------------------------------------
 
 
 def _bars(A: Place, hinge: tuple[Place, Place], C: Place, q: Vector, angle: float) -> tuple[Shape, ...]:

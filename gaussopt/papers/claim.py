@@ -111,7 +111,7 @@ class Reading:
 def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], missing: str = "") -> ClaimVerdict:
     """Judge a claim by the rule that is common to all claims.
 
-    A claim is undecided if this run does not confirm one of the derivations. Without a reading nothing is claimed, and
+    A claim is undecided if this run fails to confirm a derivation. Without a reading nothing is claimed, and
     the evidence is our own result. A claim cannot be reproduced if the source does not print the data that decide it
     (`missing` names them). Otherwise each statement of the claim is true if all its readings hold in all circumstances
     of the source, false if none holds even in a named part of them, and true under conditions in the remaining cases.

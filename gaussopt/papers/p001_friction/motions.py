@@ -158,7 +158,7 @@ def jump(traj: Trajectory) -> float:
 
 
 def agreement(traj: Trajectory, rows: ReferenceData) -> tuple[int, float, float, float]:
-    """Return the number of common instants, and the largest errors of q, v and the normal forces at these."""
+    """Return the number of common instants, and the largest errors of q, v and the normal forces at these instants."""
     here, there = common_instants(traj, rows)
     if not len(here):
         return 0, math.nan, math.nan, math.nan

@@ -142,7 +142,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _shares(exact: Trajectory, pairs: Sequence[_Pair], end: float) -> list[float]:
-    """Return for each seed the largest difference of the heights until `end`, as a share of their movement."""
+    """Return for each seed the largest difference of the heights until `end`, as a share of their range."""
     until = round(end / STEP) + 1
     heights = np.array(_heights(exact)[:until])
     return [float(np.abs(heights - p.heights[:until]).max() / np.ptp(heights)) for p in pairs]
