@@ -27,7 +27,7 @@ GROUND = -1
 
 @dataclass(frozen=True)
 class Points:
-    """Points of bodies, (p,), -1 for the ground, at the positions `place`, (p, 2), in the frames of their bodies, m."""
+    """Points: the number of the body of each, (p,), -1 for the ground, and positions in the frames of the bodies, m."""
 
     body: NDArray[np.intp]
     place: Matrix

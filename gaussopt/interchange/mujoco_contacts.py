@@ -53,7 +53,7 @@ class NearContacts(NamedTuple):
     together: bool
 
     def bounded(self, W: Matrix, q: Vector, dt: float) -> tuple[Matrix, Vector]:
-        """Return W and q with rows that set the normal impulse of friction without a normal to its bound.
+        """Return W and q, where rows set the normal impulse of friction without a normal to the given bound.
 
         Such a row of u = W r + q is c (r_N - r_N of the parent), or c (r_N - dt loss), with c > 0; Signorini's law
         makes it zero. This is the rolling resistance of V. Acary, F. Bourrier, "Coulomb friction with rolling

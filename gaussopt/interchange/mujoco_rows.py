@@ -296,7 +296,7 @@ def _way(mj: Any, model: Any, data: Any, contact: Unilateral) -> Way:
 def _found_again(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> dict[int, Unilateral]:
-    """Return the contacts and limits identified with certainty in `there`, a `time`, s, away, by index in `here`."""
+    """Map indices in `here` to contacts and limits in `there`, `time` s later, that are certainly the same."""
     groups: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, contacts in enumerate((here, there)):
         for i, contact in enumerate(contacts):

@@ -139,7 +139,7 @@ def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]
 
 
 def _fits(judged: Judgement | str, wanted: str) -> bool:
-    """Return whether the readings of a claim hold or fail as `wanted`, e.g. "yes no", lists; True if not computed."""
+    """Return whether the readings of a claim hold or fail as in `wanted`, e.g. "yes no"; True if not computed."""
     holds = [{"yes": True, "no": False}[word] for word in wanted.split()]
     return isinstance(judged, str) or [r.holds for r in judged.readings[: len(holds)]] == holds
 

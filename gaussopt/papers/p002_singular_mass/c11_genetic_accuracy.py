@@ -1,4 +1,4 @@
-"""C11: compare a motion by the genetic algorithm with the motion by Lagrange's equations, and the accelerations."""
+"""C11: compare the motion and accelerations by the genetic algorithm with those by Lagrange's equations."""
 
 from __future__ import annotations
 

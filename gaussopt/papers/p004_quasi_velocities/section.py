@@ -235,7 +235,7 @@ def spread_figure(spreads: Sequence[Spread]) -> Figure:
 
 
 def _crests(results: PaperResults, findings: list[str]) -> Table | None:
-    """Tabulate, for NH-B, the crests of x and the distance of Routh's curves from the quasi-velocity curve there."""
+    """Tabulate the crests of x in NH-B, and the distances of Routh's curves from the quasi-velocity curve at these."""
     quasi, regular = (results.trajectory(f"NH-B: {m}") for m in (QUASI, REGULAR))
     crests: Crests | None = results.value("spread: NH-B")
     if quasi is None or regular is None or crests is None:
