@@ -107,7 +107,7 @@ class ComparedPair:
         self.answers: tuple[FloatAnswer, FloatAnswer] = (answerer(a, space.kind), answerer(b, space.kind))
 
     def prove(self, example: Example) -> Proof | None:
-        """Return a proof that the answers differ on an example; None if none is found."""
+        """Return the proof that the answers differ on an example, or None."""
         found = [self._answer(number, example) for number in (0, 1)]
         if found[0] is None or found[1] is None:
             return self._by_violation(example, found)
