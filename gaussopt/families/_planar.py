@@ -27,7 +27,7 @@ GROUND = -1
 
 @dataclass(frozen=True)
 class Points:
-    """Points: the number of the body of each, (p,), -1 for the ground, and positions in the frames of the bodies, m."""
+    """Points, given by the numbers of their bodies, (p,), -1 for the ground, and positions in the bodies' frames, m."""
 
     body: NDArray[np.intp]
     place: Matrix

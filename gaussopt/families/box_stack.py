@@ -11,7 +11,7 @@ Gauss QP, its dual and the symmetric `lcp` fit too. With up to 4 contacts, enume
 friction coefficient; with more contacts there are too many modes, and the certificate confirms a solution without
 stating whether it is unique. Friction can be distributed arbitrarily over the contacts of a body, so that forces are
 rarely unique. Heavy slabs on light slabs lose digits in the contact operator: with two boxes of mass ratio 1e6 the
-certificate confirms a tolerance of 1e-6 only. A tall stack of equal boxes is highly degenerate.
+certificate confirms an accuracy of 1e-6 only. A tall stack of equal boxes is highly degenerate.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def turning(mj: Any, model: Any) -> Vector:
 
 
 def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
-    """Return, per unit of each velocity, (..., nv), the sizes of the terms that sum to a relative velocity of points.
+    """Return, per unit of each velocity, (..., nv), the sizes of the terms of a relative velocity of two points.
 
     MuJoCo computes such velocities from twists at the centres of mass of trees, that is from positions up to `reach`,
     (...), m, from the origin. Even a small difference contains the rounding errors of these terms.

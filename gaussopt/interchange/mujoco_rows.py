@@ -186,7 +186,7 @@ def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
         if not rows[0].any():
             continue  # bodies that cannot approach exert no force, such as an arm that moves parallel to a wall
         if not rows[1:].any():
-            mu = 0.0  # friction has no effect on bodies that cannot slip, such as a body that slides along the normal
+            mu = 0.0  # friction has no effect on bodies that cannot slip, such as a body on a guide along the normal
         yield Unilateral((one, two), rows, float(contact.dist - contact.includemargin), mu, contact.pos.copy())
 
 

@@ -107,7 +107,7 @@ class Words:
 
 
 def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return a file's problem. Raises BadInput, worded to follow its name, also for planar contacts if `in_space`."""
+    """Return a file's problem; raises BadInput, whose text follows its name, also for planar contacts if `in_space`."""
     words = Words(text)
     dimension = check_dimension(words.number("the dimension"), in_space)
     k = words.integer("the number of contacts")
