@@ -32,7 +32,7 @@ def miss(x: Any, true: Any) -> float:
 
 
 def mass_miss(step: StepData, a: Vector, true: Vector) -> float:
-    """Return the error |a - true| / (|true| + |free|) in the mass norm; `free` is without constraints."""
+    """Return |a - true| / (|true| + |free|) in the mass norm; `free` is the acceleration without constraints."""
     free = np.linalg.solve(step.M, step.force)
     off, *sizes = (float(np.sqrt(x @ step.M @ x)) for x in (a - true, true, free))
     return off / sum(sizes)

@@ -89,7 +89,7 @@ def strict_convexity() -> Evidence:
     weighted = solve_step(step, "weighted-normal-force-qp", "daqp").lam_N
 
     op = ContactOperator.of(on_the_floor(70.0)).lcp
-    # A bias that lifts one of the ends.
+    # With this bias one of the ends lifts off.
     lifted = type(op)(op.M, np.array([-1.0, 0.3]))
     z, q = (solve_lcp(lifted, f, s, tolerance=np.inf)[0].x for f, s in (("lcp", "lemke"), ("normal-force-qp", "daqp")))
     numbers = {

@@ -1,4 +1,4 @@
-"""Bricard's mechanism: five rods and the ground along edges of a cube, hinged at right angles; one row is redundant.
+"""Bricard's mechanism: five rods and the ground along cube edges, hinged at right angles; one constraint is redundant.
 
 A ring of six rods of length 1 and six hinges generally cannot move. Here, where each hinge is perpendicular to both
 its rods and neighbouring hinges are at right angles, it has one degree of freedom, and one constraint row follows from

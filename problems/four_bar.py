@@ -69,7 +69,7 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
     return np.array([np.pi / 3, np.pi / 3, 2 * np.pi / 3]), np.array([w, w, -w])
 
 
-# -- the picture -----------------------------------------------------------------------------------------
+# -- drawing ---------------------------------------------------------------------------------------------
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:

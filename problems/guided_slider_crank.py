@@ -61,7 +61,7 @@ def at_angle(theta: float, omega: float, p: Parameters) -> tuple[Vector, Vector]
     return np.array([*q, l1 * c1 + l2 * c2, 0.0]), np.array(v)
 
 
-# -- the picture -------------------------------------------------------------------------------------------
+# -- drawing -----------------------------------------------------------------------------------------------
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:

@@ -127,7 +127,7 @@ def _derivative_of_w() -> Evidence:
 
 
 def _transpose() -> Evidence:
-    """Evaluate (8) without its transpose, read as an entrywise product."""
+    """Evaluate (8) as printed, without the transpose, which makes the product entrywise."""
     _, step, D, a = _at_a_state()
     terms = (step.M @ a + step.h - step.Q) * D[:, 0]
     return Evidence(

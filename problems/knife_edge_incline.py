@@ -1,4 +1,4 @@
-"""A knife edge on an inclined plane: x' sin(phi) - y' cos(phi) = 0; it spins at a constant rate omega.
+"""A knife edge on an inclined plane: x' sin(phi) - y' cos(phi) = 0; the edge spins at a constant rate omega.
 
 x points down the incline. From rest at phi = 0 the edge does not slide down for ever but drifts sideways:
 x = g sin(alpha) / (2 omega^2) sin^2(omega t), y = g sin(alpha) / (2 omega^2) (omega t - sin(2 omega t) / 2).

@@ -1,4 +1,4 @@
-"""A particle with y' = z x'; with the velocity (1, 0, 1) at the origin x = asinh t, y = sqrt(1 + t^2) - 1, z = t."""
+"""A particle with y' = z x'; from the origin with velocity (1, 0, 1): x = asinh t, y = sqrt(1 + t^2) - 1, z = t."""
 
 from __future__ import annotations
 

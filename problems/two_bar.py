@@ -130,7 +130,7 @@ def events(p: Parameters) -> tuple[Event, ...]:
     return (Event("floor", lambda t, q, v: float(np.sin(q[2])), direction=-1, terminal=True),)
 
 
-# -- the picture -------------------------------------------------------------------------------------------
+# -- drawing -----------------------------------------------------------------------------------------------
 
 
 def _bars(A: Place, hinge: tuple[Place, Place], C: Place, q: Vector, angle: float) -> tuple[Shape, ...]:
@@ -193,7 +193,7 @@ def reduced(theta: float, omega: float, sigma: tuple[int, int], p: Parameters) -
 
 
 def printed_sign(step: StepData, p: Parameters) -> StepData:
-    """Apply friction in the direction of slip: the printed s = sgn v_T is our sigma for the reversed slip."""
+    """Reverse friction to act along the slip: the paper prints sgn v_T in place of sigma = -sgn v_T."""
     return replace(step, v_T=-step.v_T)
 
 

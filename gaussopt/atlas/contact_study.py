@@ -84,7 +84,7 @@ BORDER = (1e-11, 1e-6)
 def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> Matrix:
     """Find the minimisers of 1/2 z^T P z - p^T z subject to A z + b >= 0, (B, k), P symmetric positive definite.
 
-    NaN where the complementarity problem of the multipliers was not solved to its certificate.
+    A minimiser is NaN if no certified solution of the complementarity problem of its multipliers was found.
     """
     if not len(b):
         return np.zeros_like(b)
@@ -102,8 +102,8 @@ def criteria(A: Matrix, b: Matrix, z: Matrix, ell: Matrix | None = None) -> tupl
     """Find eta at the solutions z of the LCPs, (B, k), and its relative violation of eta >= 0, eta . w = 0, (B,).
 
     The printed program returns z if the violation is zero up to rounding. If force and gap acceleration of a contact
-    are both so small that rounding hides which of them vanishes, several violations are possible; the last entry,
-    (2, B), holds the least and the largest one.
+    are both so small that rounding hides which of them vanishes, several violations are possible; the last result,
+    (2, B), holds the smallest and the largest of these.
     """
     At = A.swapaxes(1, 2)
     rhs = 0.5 * _times(A - At, z) - (0.0 if ell is None else 0.5 * ell)
@@ -123,7 +123,7 @@ def _times(A: Matrix, x: Matrix) -> Matrix:
 
 
 def _relative(difference: Matrix, value: Matrix) -> Vector:
-    """Return the norms of the differences divided by those of the values, with 0 / 0 = 0."""
+    """Return the norms of the differences divided by the norms of the values, with 0 / 0 = 0."""
     above, below = np.linalg.norm(difference, axis=1), np.linalg.norm(value, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(above == 0, 0.0, above / below)
@@ -147,7 +147,7 @@ def weights_stack(A: Matrix) -> Matrix:
 
 
 def contractions(smooth: Matrix, delassus: Matrix) -> Vector:
-    """Compute rho = || A_0^(-1/2) C A_0^(-1/2) ||_2 of frozen friction, (B,); NaN where A_0 is singular."""
+    """Compute the contraction factor || A_0^(-1/2) C A_0^(-1/2) ||_2 of frozen friction, (B,); NaN for singular A_0."""
     diagonal = smooth.diagonal(axis1=1, axis2=2)
     safe = (diagonal > 0).all(axis=1)
     d = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -162,8 +162,8 @@ def study(stack: ContactStack) -> dict[str, NDArray[Any]]:
     """Solve the LCP, the printed QP and its variants in B states; return the results by the names in MEANINGS.
 
     Forces, eta and bias are (B, k), the operator is (B, k, k), all others are (B,); codes are indices into CLASSES.
-    `predicted`, `agrees` and `joint_agrees` are -1 where the criterion does not apply because the operator is not
-    positive definite, and `agrees` and `joint_agrees` also where it is borderline.
+    `predicted`, `agrees` and `joint_agrees` are -1 if the operator is not positive definite, because the criterion
+    does not apply; `agrees` and `joint_agrees` are also -1 if rounding errors decide whether it is met.
     """
     A, b = stack.delassus, stack.bias
     kind = classify_stack(A)
@@ -204,7 +204,7 @@ def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[
 
 
 def _refusals(A: Matrix, b: Matrix, definite: Mask) -> Codes:
-    """Return, where the operator is not positive definite, the class of the printed program (index in QP_CLASSES)."""
+    """Return the class of the printed QP (index in QP_CLASSES) where the operator is not positive definite, else 0."""
     code = np.zeros(len(b), dtype=np.int8)
     for i in np.flatnonzero(~definite):
         try:
@@ -217,7 +217,7 @@ def _refusals(A: Matrix, b: Matrix, definite: Mask) -> Codes:
 
 
 def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell: Matrix | None) -> dict[str, Any]:
-    """Compare the printed program (over all ideal forces if ell is given) with the LCP's solutions z."""
+    """Compare the printed program (the program over all ideal forces if ell is given) with the LCP's solutions z."""
     A, b, true = stack.delassus[definite], stack.bias[definite], z[definite]
     pull = None if ell is None else ell[definite]
     x = solve_printed(0.5 * (A + A.swapaxes(1, 2)), A, b, None if pull is None else 0.5 * pull)

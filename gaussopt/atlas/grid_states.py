@@ -1,4 +1,4 @@
-"""The states of a grid: parameters and step data at every point, and variants of these by slip signs and loads."""
+"""The states of a grid: parameters and step data at every point, and their variants by slip signs and loads."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gaussopt.modelling.problem import Problem
 
 
 def grid_of(entry: Problem) -> AtlasGrid:
-    """Return the problem's own grid, or a default grid made from its parameters."""
+    """Return the grid that the problem defines, or a default grid made from its parameters."""
     return entry.atlas or default_grid(entry.parameters)
 
 
 def chosen_axes(entry: Problem, axes: Sequence[Axis] | None) -> tuple[Axis, ...]:
-    """Return the axes of a scan, by default of the problem's own grid; raises UnknownName and BadInput."""
+    """Return the axes of a scan, by default those of the problem's grid; raises UnknownName and BadInput."""
     known = {p.name for p in entry.parameters}
     fixed = set(entry.values)
     chosen = tuple(axes) if axes is not None else tuple(a for a in grid_of(entry).axes if a.name not in fixed)
@@ -54,7 +54,7 @@ def states(entry: Problem, axes: Sequence[Axis]) -> Iterator[StepData]:
 
 
 def state(entry: Problem, values: Mapping[str, float], points: int = 1) -> StepData:
-    """Return the step data of the start with these parameters; the system prepares for `points` evaluations."""
+    """Return the step data of the start with these parameters; the equations are compiled if `points` is large."""
     at = entry.at(**values) if values else entry
     at.system.prepare(points)
     try:

@@ -112,16 +112,15 @@ class Atlas(Mapped):
         return np.asarray(self.data[name].values, dtype=int)
 
     def values(self, cell: Cell) -> dict[str, float]:
-        """Return the parameters at a cell: on the axes, and those that follow from them; raises errors as `step`."""
+        """Return the parameters at a cell, on the axes and derived from these; raises errors as `step` does."""
         index = self._index(cell)
         return values_at(self._entry(), self.axes, [a.values[i] for a, i in zip(self.axes, index, strict=False)])
 
     def step(self, cell: Cell) -> StepData:
-        """Return the step that was studied at a cell: all contacts closed and sliding with its signs, under its load.
+        """Return the step that was studied at a cell: all contacts closed, sliding with its signs, under its load.
 
-        `cell` is a number in the order of the arrays, or the indices on the axes, of the signs and of the load. Raises
-        BadInput for a cell that does not exist, UnknownName if an atlas was read from a file and its problem is not
-        registered.
+        `cell` is a number in the order of the arrays, or the indices of the axis values, of the signs and of the load.
+        Raises BadInput for a missing cell, and UnknownName if the problem of an atlas from a file is not registered.
         """
         index = self._index(cell)
         found = state(self._entry(), self.values(cell))
@@ -151,7 +150,7 @@ class Atlas(Mapped):
         return self.entry or registered_problem(self.problem.partition(" (")[0], **self.settings)
 
     def _index(self, cell: Cell) -> tuple[int, ...]:
-        """Return the indices on the axes, of signs and of loads; raises BadInput."""
+        """Return the indices of the axis values, the signs and the load at a cell; raises BadInput."""
         shape = self.codes("lcp").shape
         try:
             if isinstance(cell, int | np.integer):
@@ -260,12 +259,13 @@ def scan(
     Parameters
     ----------
     problem : str or Problem
-    axes : sequence of Axis, optional, of parameters; the problem's own grid if absent
+    axes : sequence of Axis, optional
+        Parameters to vary; by default the axes of the problem's grid.
     slips : "all", a text of rows such as "+,-" joined by "|", or rows of +1 and -1
         Signs of the slip velocities, one for every contact.
     loads : int
         Number of directions of the bias: both signs for one contact, evenly spaced on the circle for two, and drawn
-        uniformly from the sphere (with a fixed seed) for more. If 0, the problem's own bias is used.
+        uniformly from the sphere (with a fixed seed) for more. If 0, the bias of the problem is used.
     progress : called with the fraction done
     settings : parameters, `case` or `variant` of the problem
 

@@ -75,7 +75,7 @@ class ContactStack:
         c = -slips[None] * mu[:, None, :]  # (B, S, k)
         friction = cross[:, None] * c[:, :, None, :]
         delassus = smooth[:, None] + friction
-        # Where the two terms cancel, the sign of the rounding error would decide between one, no and two solutions.
+        # Where the two terms cancel, the sign of the rounding error would decide on one, no or two solutions.
         delassus[np.abs(delassus) <= CANCELLED * (np.abs(smooth[:, None]) + np.abs(friction))] = 0.0
         motion = (normal[:, None] + c[:, :, :, None] * tangent[:, None]).swapaxes(2, 3)
         count, k = len(slips), slips.shape[1]
@@ -106,7 +106,7 @@ class ContactStack:
 
 
 def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
-    """Return J_N R and T R, (k, n), bias, its size, and T (a_J - a0); K = R R^T, and T are tangents along the slip."""
+    """Return J_N R, T R, (k, n), bias, its size, T (a_J - a0); T are slip tangents, R R^T f the acceleration by f."""
     joints = eliminate_joints(step)
     if step.J_T.shape[1] == 1:
         T = step.J_T[:, 0]
@@ -116,7 +116,7 @@ def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
             i = int(np.argmax((speed == 0) & (step.mu > 0)))
             raise BadInput(f"Contact {i + 1} has two tangents and no slip; in space a slip direction is needed.")
         T = np.einsum("kdn,kd->kn", step.J_T, step.v_T / np.where(speed > 0, speed, 1.0)[:, None])
-    root = np.zeros((step.n, step.n))  # the same number of columns for every state, whatever the rank of its joints
+    root = np.zeros((step.n, step.n))  # n columns whatever the rank of the joints, so that states can be stacked
     root[:, : joints.root.shape[1]] = joints.root
     N, F = step.J_N @ root, T @ root
     bare = np.linalg.norm(step.J_N * coordinate_scale(step.M, step.J), axis=1)

@@ -43,7 +43,7 @@ class Mapped:
 
 @dataclass(frozen=True)
 class AtlasView:
-    """Vertical and horizontal dimension, values and labels of x and y, and the panels of the remaining dimensions."""
+    """Layout of the maps: both dimensions drawn, their values and labels, and a panel per index of the others."""
 
     drawn: tuple[str, ...]
     axes: tuple[Vector, Vector, str, str]
@@ -96,7 +96,7 @@ def view_of(atlas: Mapped) -> AtlasView:
     x = long[0] if long and len(dims[long[0]][1]) > 1 else "slip"
     others = [d for d in long if d != x and len(dims[d][1]) > 1]
     y = others[0] if others else ("slip" if x != "slip" else (long[0] if long else ""))
-    names = sorted((d for d in dims if d not in (x, y)), key=lambda d: d != "slip")  # the slips vary slowest
+    names = sorted((d for d in dims if d not in (x, y)), key=lambda d: d != "slip")  # slip varies slowest
     panels = []
     for index in itertools.product(*(range(len(dims[d][1])) for d in names)):
         words = [

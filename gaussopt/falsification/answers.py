@@ -55,7 +55,7 @@ def name_of(given: Given) -> str:
 
 
 def takes_lcp(given: Given) -> bool:
-    """Tell whether an LCP is all the data that a formulation needs."""
+    """Tell whether a formulation needs no other data than an LCP."""
     return isinstance(given, str) and given not in LAWS and not is_contact_formulation(given) and isinstance(
         find(given), SlidingFormulation
     )  # fmt: skip
@@ -84,7 +84,7 @@ _latest: tuple[Numbers, StepData] | None = None
 
 
 def _step(of: Numbers) -> StepData:
-    """Return the step of an example, which is kept, because both formulations use it in turn."""
+    """Return the step of an example; the latest step is kept, because the second formulation needs it again."""
     global _latest
     if _latest is None or _latest[0] is not of:
         _latest = of, StepData.from_mapping(of)

@@ -1,4 +1,4 @@
-"""Steps without contacts in fractions: M a = F + J^T lam, J a = gamma, solved by the formulations' programs."""
+"""Steps without contacts, M a = F + J^T lam, J a = gamma, solved by the formulations in exact rational arithmetic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaussopt.linalg.rational import Exact, determinant, exact, independent, ker
 
 
 class Bilateral(NamedTuple):
-    """M (n, n), F (n,), independent rows J (m, n), gamma (m,) in fractions."""
+    """A step: M (n, n), F (n,), independent rows J (m, n) and gamma (m,), as arrays of exact fractions."""
 
     M: Exact
     F: Exact
@@ -64,7 +64,7 @@ def gauss(of: Bilateral) -> Proved | None:
 
 
 def pseudo_inverse(of: Bilateral) -> Proved | None:
-    """Minimise Gauss's function with M^+ instead of M^-1, as printed."""
+    """Minimise Gauss's function with M^+ in place of M^-1, as the source prints it."""
     chosen = independent(of.M)
     if not chosen:
         return None

@@ -1,7 +1,7 @@
-"""Contacts with friction in fractions: Coulomb's law in space with its relaxations, and impact laws in the plane.
+"""Contacts with friction in exact rational arithmetic: Coulomb's law in space, its relaxations, planar impact laws.
 
 Answers over round cones are irrational in general. Rational directions of slip are guessed from the solver's
-floating-point answer; all claims are then checked in fractions, without this answer.
+floating-point answer; the exact answer with these directions is then checked, without the floating-point answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _direction(x: float, y: float) -> Exact:
 
 
 def _rational_point(example: Example, near: Vector, convex: bool) -> tuple[Exact, Exact] | None:
-    """Return r and u in fractions with the contact modes of a floating-point answer, or None."""
+    """Return exact r and u with the contact modes of a floating-point answer; None if the modes do not determine r."""
     W, q, mu = (example.arrays[name] for name in ("W", "q", "mu"))
     u = floats_of(W) @ near + floats_of(q)
     force, speed = (SMALL * max(float(np.abs(x).max(initial=0.0)), 1e-300) for x in (near, floats_of(q)))
@@ -58,7 +58,7 @@ def _rational_point(example: Example, near: Vector, convex: bool) -> tuple[Exact
 
 
 def floats_of(values: Exact) -> Any:
-    """Return an array of fractions as floats."""
+    """Convert an array of fractions to floats."""
     return values.astype(np.float64)
 
 
@@ -86,7 +86,7 @@ def breaks_coulomb(example: Example, point: Sequence[Fraction]) -> str | None:
 
 
 def coulomb(example: Example, near: Vector) -> Proved | None:
-    """Prove in fractions that impulses obey Coulomb's law; this does not exclude other answers."""
+    """Prove in exact arithmetic that impulses obey Coulomb's law; this does not exclude other answers."""
     found = _rational_point(example, near, convex=False)
     if found is None or breaks_coulomb(example, found[0].tolist()) is not None:
         return None
@@ -99,7 +99,7 @@ def coulomb(example: Example, near: Vector) -> Proved | None:
 
 
 def relaxed(example: Example, near: Vector) -> Proved | None:
-    """Prove in fractions which r minimises 1/2 r^T W r + q^T r over the cones."""
+    """Prove in exact arithmetic which r minimises 1/2 r^T W r + q^T r over the friction cones."""
     minors, found = leading_minors(example.arrays["W"]), _rational_point(example, near, convex=True)
     if found is None or min(minors) <= 0:
         return None
@@ -117,7 +117,7 @@ def relaxed(example: Example, near: Vector) -> Proved | None:
 
 
 def pyramid(example: Example, near: Vector) -> Proved | None:
-    """Solve the LCP of one contact with four facets."""
+    """Solve the LCP of one contact whose friction cone is replaced by a pyramid of four facets."""
     W, q, mu = (example.arrays[name] for name in ("W", "q", "mu"))
     if len(mu) > 1:
         return None
@@ -137,7 +137,7 @@ def pyramid(example: Example, near: Vector) -> Proved | None:
 def _impulses(W: Exact, q: Exact, mu: Exact, least: Exact) -> Exact | None:
     """Return the unique r with 0 <= r_N - least complementary to u_N >= 0 and planar Coulomb's law, u = W r + q.
 
-    All combinations of modes are tried; None if a combination is singular, or if not exactly one r obeys the laws.
+    All combinations of modes are tried. Return None if one of them is singular, or if no or several r obey the laws.
     """
     k, found = len(mu), list[Exact]()
     slips = ("stick", 1, -1)
@@ -173,7 +173,7 @@ def _impulses(W: Exact, q: Exact, mu: Exact, least: Exact) -> Exact | None:
 
 
 def _impact(example: Example) -> tuple[Exact, Exact, Exact, Exact] | None:
-    """Return W, the relative velocities before the impact, mu and e of contacts in the plane."""
+    """Return W, the relative velocities before the impact, mu and restitution e of planar contacts."""
     given, k = example.arrays, example.size("k")
     G = np.concatenate([rows for i in range(k) for rows in (given["J_N"][i : i + 1], given["J_T"][i : i + 1])])
     X = solve(given["M"], G.T)

@@ -1,6 +1,6 @@
-"""Sliding contacts in fractions: the contact laws, the printed programs and frozen friction.
+"""Sliding contacts in exact rational arithmetic: contact laws, programs of paper 001, and iteration on the friction.
 
-All are stated in the normal forces z, with w = A z + b and A = A_0 + C, where A_0 is the response to normal forces and
+The unknowns are the normal forces z, with w = A z + b and A = A_0 + C, where A_0 is the response to normal forces and
 C the response to friction; see `gaussopt.contact.operator` and the formulations themselves.
 """
 
@@ -23,7 +23,7 @@ ROUNDS = 12
 
 @dataclass(frozen=True)
 class Sliding:
-    """The operator of a step or of an LCP in fractions.
+    """The contact operator of a step or of an LCP, as arrays of exact fractions.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Sliding:
 
     @classmethod
     def of(cls, example: Example) -> Sliding | None:
-        """Eliminate the joints; None if that is not possible."""
+        """Eliminate the joints; return None if their equations are singular or M is not positive definite."""
         given = example.arrays
         if example.kind == "lcp":
             return cls(given["M"], given["q"])
@@ -62,7 +62,7 @@ class Sliding:
 
     @cached_property
     def minors(self) -> list[str] | None:
-        """Principal minors of A as text; None if A is no P-matrix."""
+        """Principal minors of A as text; None if A is not a P-matrix."""
         found = principal_minors(self.A)
         return list(map(str, found)) if min(found) > 0 else None
 
@@ -101,7 +101,7 @@ def _symmetric(A: Exact) -> Exact:
 
 
 def printed(of: Sliding) -> Proved | None:
-    """Solve eq. (29): 1/2 z^T A z subject to A z + b >= 0."""
+    """Solve eq. (29): minimise 1/2 z^T A z subject to A z + b >= 0."""
     return _program(_symmetric(of.A), 0 * of.b, of.A, of.b, "1/2 z^T A z subject to A z + b >= 0")
 
 
@@ -127,7 +127,7 @@ def weighted(of: Sliding) -> Proved | None:
     rows = exact(np.zeros((len(pairs), k), dtype=int))
     for number, (i, j) in enumerate(pairs):
         rows[number, i], rows[number, j] = A[i, j], -A[j, i]
-    # The equations of contacts that are not linked do not mix, so that each column belongs to one group of contacts.
+    # The equations couple linked contacts only, so that each kernel vector belongs to one group of linked contacts.
     columns = [c if c[np.flatnonzero(c)[0]] > 0 else -c for c in kernel(rows).T]
     d = sum(columns, exact([0] * k))
     if len(d) and min(d) > 0:
@@ -144,7 +144,7 @@ def weighted(of: Sliding) -> Proved | None:
 
 
 def frozen(of: Sliding) -> Proved | None:
-    """Iterate with friction as a given force from z = 0; None if the iteration neither settles nor cycles."""
+    """Iterate from z = 0, with friction held at its last value; None if the iteration neither settles nor cycles."""
     if of.friction is None:
         return None
     smooth = of.A - of.friction

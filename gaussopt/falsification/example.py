@@ -1,4 +1,4 @@
-"""Examples in fractions (complementarity problems, steps or contact problems), and simpler examples made of them."""
+"""Examples with exact rational numbers (LCPs, steps or contact problems), and simpler examples derived from them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ READERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A problem in fractions.
+    """A problem whose numbers are exact fractions.
 
     Attributes
     ----------
@@ -59,13 +59,13 @@ class Example:
 
     @classmethod
     def of(cls, kind: str, numbers: Mapping[str, Any], setting: Mapping[str, float] | None = None) -> Example:
-        """Return the example whose fractions equal the numbers given."""
+        """Return the example whose fractions are exactly equal to the given numbers."""
         arrays = {name: exact(numbers[name]) for name in AXES[kind] if name in numbers and np.size(numbers[name])}
         return cls(kind, arrays, setting or {})
 
     @property
     def numbers(self) -> dict[str, NDArray[np.float64]]:
-        """The nearest floats."""
+        """The arrays as the nearest floats."""
         return {name: np.array(array, dtype=np.float64) for name, array in self.arrays.items()}
 
     def size(self, axis: str) -> int:
@@ -141,10 +141,10 @@ def _texts(values: Any) -> Any:
 
 
 def vector(values: Any) -> str:
-    """Return a vector of fractions as text, such as "(7/8, 1/4)"."""
+    """Write a vector of fractions as text, such as "(7/8, 1/4)"."""
     return f"({', '.join(map(str, values))})"
 
 
 def floats(values: Any) -> Vector:
-    """Return fractions as floats."""
+    """Convert fractions to floats."""
     return np.array(list(values), dtype=np.float64)

@@ -36,7 +36,7 @@ class Falsification:
     found : whether an example was found on which they differ
     example : Example or None
     proof : its three lines and the numbers in them, None without an example
-    searched : a row for each method and size: numbers of examples tried and compared, and the largest difference
+    searched : for each method and size, the numbers of examples tried and compared, and the largest difference
     assumed : the assumptions that all examples satisfy, in words
     equivalence : a known proof that both are equivalent; "" if none is known
     seed, seconds : seed and duration of the search

@@ -41,7 +41,7 @@ def _number(text: str) -> str:
 
 
 def _escaped(line: str) -> str:
-    """Return plain text for LaTeX, with relations and powers as formulas."""
+    """Escape plain text for LaTeX; relations and powers become formulas."""
     text = re.sub(r"([_&%#])", r"\\\1", line)
     text = re.sub(r"\^(-?\w+)", r"\\textsuperscript{\1}", text).replace("^+", r"\textsuperscript{+}")
     for plain, formula in ((">=", r"$\ge$"), ("<=", r"$\le$"), ("|", r"$|$"), (">", "$>$"), ("<", "$<$")):

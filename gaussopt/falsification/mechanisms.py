@@ -1,4 +1,4 @@
-"""Steps of a mechanism over its parameters, or of a family over its dials, as a space of examples."""
+"""Steps of a mechanism, or of a family of steps, for all values of its parameters, as a space of examples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_CONTACTS = 6
 
 
 class MechanismSteps(Space):
-    """The start of a problem over the axes of its atlas and the signs of slip, or the first step of a family."""
+    """The start of a problem for all signs of slip and parameters within its atlas, or the first step of a family."""
 
     size_words = ()
 

@@ -115,7 +115,7 @@ class ComparedPair:
         if first.point == second.point:
             return None
         if None in (first.point, second.point) and not any(first.point or second.point or ()):
-            return None  # the refusal of a step on which nothing acts is no meaningful difference
+            return None  # refusing a step without forces is no meaningful difference
         if example.kind == "contact" and "coulomb-soccp" in self.names:
             return self._by_violation(example, found)  # Coulomb's law may have several answers
         if not (first.unique or second.unique):
@@ -152,7 +152,7 @@ class ComparedPair:
         return Proved(point, f"{name} returns {symbol} = {near}.", {symbol: point})
 
     def _by_violation(self, example: Example, found: Sequence[Proved | None]) -> Proof | None:
-        """Prove that the answer of one formulation violates Coulomb's law, which is the other formulation."""
+        """Prove that one answer violates Coulomb's law, if the other formulation is Coulomb's law."""
         for law, other in ((0, 1), (1, 0)):
             answer = found[other]
             if self.names[law] != "coulomb-soccp" or answer is None or answer.point is None:
@@ -170,7 +170,7 @@ class ComparedPair:
         return None
 
     def _proof(self, example: Example, first: Proved, second: Proved, last: str) -> Proof | None:
-        if any(callable(g) for g in self.given):  # the floats of a function differ in rounding from exact answers
+        if any(callable(g) for g in self.given):  # floats of a function have rounding errors
             x, y = (answer(example.numbers) for answer in self.answers)
             if x is not None and y is not None:
                 size = max(float(np.abs(x).max()), float(np.abs(y).max()))

@@ -12,7 +12,7 @@ from gaussopt.falsification.example import Example
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """An answer in fractions and why it is the answer.
+    """An answer in exact fractions, and the proof of it.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Spaces of examples that are described by numbers in [-1, 1], for random draws and for optimisers alike.
 
-Every space decodes such numbers to the arrays of an example by the samplers of `gaussopt.papers.evidence`.
+Every space decodes the numbers into the arrays of an example, by functions of `gaussopt.papers.evidence`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Space(ABC):
     kind : kind of its examples
     symbol : symbol of the vector that is compared
     sizes : the sizes that are searched, in increasing order
-    size_words : what the numbers of a size count
+    size_words : the things that the numbers of a size count
     given : names of the assumptions
     always : properties of all its examples, in words
     """
@@ -65,7 +65,7 @@ class Space(ABC):
         """Return the arrays that numbers in [-1, 1] describe, or None if they violate an assumption."""
 
     def example(self, size: Size, x: Vector) -> Example | None:
-        """Return the example of the numbers x."""
+        """Return the example that the numbers x describe."""
         numbers = self.decode(size, x)
         return None if numbers is None else Example.of(self.kind, numbers)
 

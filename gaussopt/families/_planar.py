@@ -27,7 +27,7 @@ GROUND = -1
 
 @dataclass(frozen=True)
 class Points:
-    """Points of bodies, (p,), -1 for the ground, at the positions `place`, (p, 2), in the frames of their bodies, m."""
+    """Points, given by the numbers of their bodies, (p,), -1 for the ground, and positions in the bodies' frames, m."""
 
     body: NDArray[np.intp]
     place: Matrix
@@ -154,7 +154,7 @@ def graded(ratio: float, count: int, zigzag: bool = False) -> Vector:
 def shared_out(count: int, each: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Vector]:
     """Divide contacts into groups of `each`; the last group takes the remainder.
 
-    Returns for each contact its group, the group's size, and its position in it, -1 to 1 (-1 for a single contact).
+    Return for each contact its group, the size of the group, and its position in the group, -1 to 1 (-1 if alone).
     """
     group = np.arange(count) // each
     size = np.bincount(group)[group]

@@ -1,17 +1,17 @@
 """Boxes on boxes on the floor, at rest, under a growing sideways push.
 
 A stack of slabs, 1 m wide and 0.1 m thick. Every slab touches the one below with two contacts (more with `redundancy`,
-all on one line); the remaining contacts carry the topmost slab. Mass grows upwards: heavy slabs on light ones are hard
+all on one line); the remaining contacts carry the topmost slab. Mass grows upwards: heavy slabs on light slabs are hard
 for iterations that sweep over the contacts. All velocities are zero at every instant; the push, a force on every slab
 in proportion to its weight and its height in the stack, grows from zero. First all contacts stick, then slabs slip from
 the top, and slender stacks tip. The steps are instants of this growth.
 
 Since nothing slips yet, friction has no direction, and the formulation that fits is `stick-slip`; without friction the
-Gauss QP, its dual and the symmetric `lcp` fit too. Up to 4 contacts enumeration finds one acceleration at every
+Gauss QP, its dual and the symmetric `lcp` fit too. With up to 4 contacts, enumeration finds one acceleration at every
 friction coefficient; with more contacts there are too many modes, and the certificate confirms a solution without
 stating whether it is unique. Friction can be distributed arbitrarily over the contacts of a body, so that forces are
-rarely unique. Heavy slabs on light ones lose digits in the contact operator: with two boxes of mass ratio 1e6 the
-certificate confirms 1e-6 only. A tall stack of equal boxes is highly degenerate.
+rarely unique. Heavy slabs on light slabs lose digits in the contact operator: with two boxes of mass ratio 1e6 the
+certificate confirms an accuracy of 1e-6 only. A tall stack of equal boxes is highly degenerate.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ THICKNESS = 0.1
 
 
 class BoxStack(Family):
-    """Contacts at rest: steps for stick-slip, and for the programs without friction."""
+    """Steps with contacts at rest, for the formulation `stick-slip` and for programs without friction."""
 
     name = "box-stack"
     title = "A stack of boxes that is pushed"

@@ -1,8 +1,8 @@
-"""Walls of boxes in running bond, as contact problems with friction cones; not the problem of the same name.
+"""Walls of boxes in running bond, as contact problems with friction cones.
 
-The problem `box-wall` is the motion of one wall; here each step is a contact problem, with impulses as unknowns, of a
-gable of any size with random masses. Each face of a box has four contacts, one more than needed, so that W is rank
-deficient and impulses are not unique.
+Each step is a contact problem, with impulses as unknowns, of a gable of any size with random masses; in contrast, the
+problem `box-wall` is the motion of one wall. Each face of a box has four contacts, one more than needed, so that W is
+rank deficient and impulses are not unique.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The first bar is pinned to the ground, every other bar to the end of the bar before it: two rows per pin, so two rows
 per body. `constraints` is the number of rows. With fewer than two per body the last bars are free; an odd row is a
-massless rod between the middles of two bars. With more, loops are closed: the end of the chain is pinned to the ground,
-then rods brace every bar against the next but one, until one degree of freedom is left. `redundancy` adds rows that
-repeat the pins' rows along rotated axes. The steps are instants of a motion of one second: the bars swing, positions
+massless rod between the middles of two bars. More rows close loops: the end of the chain is pinned to the ground, then
+rods brace every bar against the next but one, until one degree of freedom is left. `redundancy` adds rows that repeat
+the pins' rows along rotated axes. The steps are instants of a motion of one second: the bars swing, positions
 are projected onto the constraints, velocities onto the time derivatives of the constraints.
 
 The sizes n/m that papers.md measured for claim C2, 6/4, 21/14, 90/60 and 300/200, are 2, 7, 30 and 100 bodies with
@@ -32,7 +32,7 @@ CLOSED = 1e-13
 
 
 class RandomLinkage(Family):
-    """Bilateral constraints only: steps for gauss, lagrange, null-space and similar formulations."""
+    """Steps with bilateral constraints only, for formulations such as gauss, lagrange and null-space."""
 
     name = "linkage"
     title = "Bars joined by pins, open and closed"

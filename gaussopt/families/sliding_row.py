@@ -1,9 +1,9 @@
 """Bodies in a row that slide on their feet over the floor, some joined to their neighbours by rods.
 
 Every body stands on two feet (more with `redundancy`, all on one line) with its centre of mass at `height` above
-them, and slides with its own velocity; bodies that a rod joins slide together. An odd foot becomes a body that rides on
-a single foot and swings about it. Loads rise and fall like waves along the row, so
-that at every instant some feet press and others are about to lift. The steps are instants of one second.
+them. Neighbours slide in opposite directions, but bodies that a rod joins slide together. A last body with a single
+foot swings about this foot as it slides. Loads rise and fall like waves along the row, so that at every instant some
+feet press and others are about to lift. The steps are instants of one second.
 
 Friction makes the contact operator non-symmetric; for one free body it is
 
@@ -11,13 +11,13 @@ Friction makes the contact operator non-symmetric; for one free body it is
 
 x_i the feet, k the radius of gyration, h the height. Its symmetric part is positive definite for |c| < 2 k = 0.6 m, and
 it is a P-matrix with two feet at +-b for |c| < b + k^2 / b; Painleve's region lies beyond. Heights vary by a tenth, so
-with the other dials at their defaults every step has one solution up to a height of 1.8 m at mu = 0.3 and up to 0.4 m
-at mu = 1 (measured on 9 steps); at 2 m and 0.6 m, respectively, the certificate finds none, or several. The asymmetry
-||A - A^T|| / ||A + A^T|| is 0.22 at the defaults, 0.11 at a height of 0.1 m and 0.61 at 1.8 m.
+with the other parameters at their defaults every step has one solution up to a height of 1.8 m at mu = 0.3 and up to
+0.4 m at mu = 1 (measured on 9 steps); at 2 m and 0.6 m, respectively, the certificate finds no solution, or several.
+||A - A^T|| / ||A + A^T||, the asymmetry, is 0.22 at the defaults, 0.11 at a height of 0.1 m and 0.61 at 1.8 m.
 
 Rods are slanted and carry the friction of one body into the normal forces of the next. If they join bodies in pairs
 (`joints` up to half their number), A is positive definite at every mass ratio (measured at 200 contacts). If they form
-chains, it is not: with 99 rods on 100 bodies uniqueness is not proved, and from a mass ratio of some 1e3 heavy
+chains, it is not: with 99 rods on 100 bodies uniqueness is not proved, and at mass ratios above some 1e3, heavy
 neighbours push and pull light bodies into Painleve's region, where an entry of the diagonal of A is negative.
 """
 
@@ -43,7 +43,7 @@ SPEED = 0.3
 
 
 class SlidingRow(Family):
-    """Sliding contacts: steps for lcp and similar formulations."""
+    """Steps with sliding contacts, for the formulation `lcp` and similar formulations."""
 
     name = "sliding-row"
     title = "Bodies that slide over the floor in a row"

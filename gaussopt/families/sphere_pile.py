@@ -1,8 +1,8 @@
-"""Pyramids of spheres on the floor, as contact problems with friction cones; not the problem of the same name.
+"""Pyramids of spheres on the floor, as contact problems with friction cones.
 
-The problem `sphere-pile` is a motion of a few balls; here each step is a contact problem, with impulses as unknowns, of
-a pyramid of any size with small random changes of positions and masses. At a friction coefficient of 0.8 pyramids
-stand, at 0.4 they slide apart. Spheres have more contacts than support needs, so that impulses are rarely unique.
+Each step is a contact problem, with impulses as unknowns, of a pyramid of any size with small random changes of
+positions and masses; in contrast, the problem `sphere-pile` is a motion of a few balls. At a friction coefficient of
+0.8 pyramids stand, at 0.4 they slide apart. There are more contacts than support needs: impulses are rarely unique.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Convert rows of contacts in files: planar contacts to equivalent spatial contacts, row orders to N, T1, T2."""
+"""Convert contact rows read from files: planar contacts to equivalent spatial ones, any row order to N, T1, T2."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORDERS = {"normal-first": (0, 1, 2), "tangents-first": (2, 0, 1)}
 
 
 def check_dimension(dimension: float, in_space: bool) -> int:
-    """Return a contact's number of rows, 3, or 2 unless `in_space` is set; raises BadInput for other numbers."""
+    """Return a contact's number of rows; raises BadInput unless it is 3, or 2 with `in_space` not set."""
     if in_space and dimension == PLANAR:
         raise BadInput("its contacts lie in the plane, with rows N and T; an order of rows is given in space only")
     if dimension not in (PLANAR, ROWS):

@@ -118,7 +118,7 @@ def dense(name: str, A: Any) -> Matrix:
 
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return a file's problem; raises BadInput, worded to follow its name, also for planar contacts if `in_space`."""
+    """Return a file's problem; raises BadInput, whose text follows its name, also for planar contacts if `in_space`."""
     with opened(content) as file:
         reader = Reader(file, len(content))
         if reader.has(ROLLING):

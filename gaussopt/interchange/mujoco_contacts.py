@@ -37,7 +37,7 @@ class NearContacts(NamedTuple):
     rolling, the impulse of the contact with the index in `parents`, (k,); for a joint or tendon, which is its own
     parent, dt times `losses`, (k,), N or N m. Friction coefficients `mu`, (k,), are in m for spinning and rolling.
 
-    MuJoCo's rows `rows` become the contact rows `places`; the gaps of MuJoCo's contacts `counted` become the gaps `at`.
+    Row rows[i] of MuJoCo's Jacobian becomes contact row places[i]; the gap of its contact counted[i] becomes gap at[i].
     `opens`, (k,), is False for friction without a normal. If `together`, limits come before contacts of three rows.
     """
 
@@ -53,7 +53,7 @@ class NearContacts(NamedTuple):
     together: bool
 
     def bounded(self, W: Matrix, q: Vector, dt: float) -> tuple[Matrix, Vector]:
-        """Return W and q with rows that set the normal impulse of friction without a normal to its bound.
+        """Return W and q, where rows set the normal impulse of friction without a normal to the given bound.
 
         Such a row of u = W r + q is c (r_N - r_N of the parent), or c (r_N - dt loss), with c > 0; Signorini's law
         makes it zero. This is the rolling resistance of V. Acary, F. Bourrier, "Coulomb friction with rolling
@@ -78,7 +78,7 @@ class NearContacts(NamedTuple):
 def look_ahead(model: Any, place: Callable[[], None]) -> float:
     """Make MuJoCo find contacts and limits up to the largest distance that its memory allows; return it, m or rad.
 
-    `place` sets the start, and raises BadInput if the memory is too small; so does this function if no distance fits.
+    `place` sets the start, and raises BadInput if the memory is too small. Raise BadInput if no distance fits.
     """
     gaps, margins = (model.geom_gap, model.pair_gap), (model.jnt_margin, model.tendon_margin)
     before = [x.copy() for x in (*gaps, *margins)]
@@ -140,7 +140,7 @@ class ContactFinder:
         return pattern, R, gaps
 
     def _limits(self, at: slice) -> tuple[tuple[int, int, int], ...]:
-        """Return minus the type, the index, and whether it is a lower limit, for each limit."""
+        """For each limit, return minus its type, its index, and whether it is a lower limit."""
         data = self.data
         J = data.efc_J.reshape(-1, self.model.nv)[at]
         leading = np.take_along_axis(J, np.abs(J).argmax(axis=1)[:, None], 1).ravel()

@@ -67,7 +67,7 @@ def turning(mj: Any, model: Any) -> Vector:
 
 
 def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
-    """Return magnitudes of the terms of the velocity difference of two points, per unit of each velocity, (..., nv).
+    """Return, per unit of each velocity, (..., nv), the sizes of the terms of a relative velocity of two points.
 
     MuJoCo computes such velocities from twists at the centres of mass of trees, that is from positions up to `reach`,
     (...), m, from the origin. Even a small difference contains the rounding errors of these terms.
@@ -138,7 +138,7 @@ class Equalities:
         return np.append(np.flatnonzero(np.isin(model.body_rootid, model.body_rootid[ends])), 0)
 
     def rows(self, data: Any) -> tuple[Matrix, Vector]:
-        """Return rows, (m, nv), and residuals, (m,), of a dense model; rows that are only rounding errors become zero.
+        """Return rows, (m, nv), and residuals, (m,), of a model with dense storage; mere rounding errors become zero.
 
         Both may be views of `data` and change with it.
         """
@@ -150,7 +150,7 @@ class Equalities:
         return J, phi
 
     def _as_they_are(self, data: Any) -> tuple[Matrix, Vector]:
-        """Return unfiltered rows in their order, (m, nv), and residuals, (m,), m or rad."""
+        """Return rows in the fixed order, with rounding errors, (m, nv), and residuals, (m,), m or rad."""
         ne, model = int(data.ne), self._model
         J, phi, ids = np.zeros((self.m, model.nv)), np.zeros(self.m), data.efc_id[:ne]
         found = np.bincount(ids, minlength=model.neq)

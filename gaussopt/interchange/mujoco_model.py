@@ -181,11 +181,11 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
 
 @contextmanager
 def exact_contacts(model: Any) -> Iterator[None]:
-    """Make MuJoCo detect contacts of convex geometries to `CONVEX` within the context; then restore its options.
+    """Let MuJoCo detect contacts of convex geometries to the tolerance CONVEX within the context; then restore options.
 
     With its default tolerance, 1e-6 m, the contact directions, whose derivatives are taken, would be off by 1e-3.
     """
-    if not hasattr(model, "opt"):  # refused by `forward`
+    if not hasattr(model, "opt"):  # no model: `forward` raises the error
         yield
         return
     option, (tolerance, iterations) = model.opt, CONVEX
@@ -245,7 +245,7 @@ def mass_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def check_carried(mj: Any, model: Any, ahead: float) -> None:
-    """Raise BadInput for parts that a motion ignores, or that act otherwise if contacts are searched at `ahead`, m."""
+    """Raise BadInput for parts that a motion ignores, or that act differently if contacts are found at `ahead`, m."""
     has = "The model has"
     refused = (
         ((model.actuator_historyadr >= 0).any(), f"{has} actuators with a delay; set delay and nsample to zero."),

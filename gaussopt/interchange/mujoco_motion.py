@@ -102,7 +102,7 @@ class MujocoSystem(SteppedSystem):
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
-        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # because `place` creates rows again
+        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # islands would not contain the rows that `place` adds
         off, at_end = mj.mjtDisableBit.mjDSBL_EULERDAMP, implicit(mj, model)
         undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | (0 if at_end else off))
         self.all_at_end = at_end and depends_on_velocity(mj, own)
@@ -143,7 +143,7 @@ class MujocoSystem(SteppedSystem):
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """Names of the rows, by equalities, and by joints for the lengths of quaternions."""
+        """Names of the rows: names of equalities, and of joints for the rows that keep quaternions at unit length."""
         mj, model, numbers = self.mj, self.model, self.equalities.numbers.tolist()
         names = [mj.mj_id2name(model, mj.mjtObj.mjOBJ_EQUALITY, i) or f"equality{i}" for i in numbers]
         each = [f"{name}.{names[:at].count(name) + 1}" for at, name in enumerate(names)]
@@ -197,7 +197,7 @@ class MujocoSystem(SteppedSystem):
             mj.mj_fwdPosition(model, data)
             exclude = data.contact.exclude
             if IN_GAP in exclude.tolist():
-                exclude -= exclude == IN_GAP  # makes MuJoCo create their rows too
+                exclude -= exclude == IN_GAP  # MuJoCo then also creates the rows of contacts in the gap
                 mj.mj_makeConstraint(model, data)
         mj.mj_fwdVelocity(model, data)
         mj.mj_fwdActuation(model, data)

@@ -44,7 +44,7 @@ MENDED = 0.1
 
 
 class BoundedProjection:
-    """Bounds of the corrections of a model at the states in `data`; `near` are data for neighbouring configurations.
+    """Bounds on the corrections of a model at the states in `data`; `near` are data for neighbouring configurations.
 
     Margins of limits are increased by `ahead`, m or rad. `stuck` maps names of contacts that no correction separates to
     their depths, m.
@@ -64,8 +64,8 @@ class BoundedProjection:
     ) -> None:  # fmt: skip
         """Shorten the correction `way` - `before` of the displacement, (nv,), in place until it reduces the error.
 
-        It is accepted if the sum of squares of depths and residuals falls by the share `MENDED` of the reduction that
-        the rows predict (Armijo's rule). Raises BadInput if it is far larger than the error, or never reduces it.
+        The correction is accepted if the sum of squares of depths and residuals falls by the share `MENDED` of the
+        reduction that the rows predict (Armijo's rule). Raises BadInput if it is far too large or never accepted.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class BoundedProjection:
         return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities.rows(near)[1] ** 2))
 
     def _refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector], mends: bool = True) -> None:
-        """Raise BadInput if a displacement, (nv,), is too large for the error, or if `mends` is False.
+        """Raise BadInput if a displacement, (nv,), is too large for the error, or does not reduce it (`mends` False).
 
         `open_by` are names and depths of contacts, and names and residuals of equality rows, m or rad.
         """

@@ -148,7 +148,7 @@ def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) 
 
 
 def check_contact(mj: Any, model: Any, contact: Any) -> None:
-    """Raise BadInput for a contact that rows cannot represent, such as with anisotropic sliding or rolling friction."""
+    """Raise BadInput for a contact that rows cannot represent, e.g. with anisotropic sliding or rolling friction."""
     one, two = (int(g) for g in contact.geom)
     if min(one, two) < 0:
         raise BadInput("A contact touches a flexible body; contacts of rigid geometries are understood only.")
@@ -184,9 +184,9 @@ def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
         rows = contact.frame.reshape(3, 3) @ relative
         rows = without_rounding(rows, sizes_of_places(turns, max(reach, np.linalg.norm(contact.pos))))
         if not rows[0].any():
-            continue  # no force arises where bodies cannot approach, such as an arm that moves parallel to a wall
+            continue  # bodies that cannot approach exert no force, such as an arm that moves parallel to a wall
         if not rows[1:].any():
-            mu = 0.0  # as for a body on a single slide, where friction has no effect
+            mu = 0.0  # friction has no effect on bodies that cannot slip, such as a body on a guide along the normal
         yield Unilateral((one, two), rows, float(contact.dist - contact.includemargin), mu, contact.pos.copy())
 
 
@@ -207,9 +207,9 @@ def derivatives(
 
     `near` are data of the model to be reused for neighbouring configurations. Rows of contacts whose bodies move by at
     most `at_rest`, m/s, and of limits at such velocities, count as constant if they are not identified at a neighbour:
-    the contact point of a disk lying on a plane changes with every rounding error of its pose, and J_dot v is only
-    v^2 / size. Where the contact's distance is smooth and its rate is the normal velocity, the second derivative of the
-    distance is the derivative of this velocity, because MuJoCo finds directions of contacts less accurately.
+    the contact point of a disk lying on a plane changes with every rounding error of its pose, and J_dot v is of
+    the order v^2 / size. Where the contact's distance is smooth and its rate is the normal velocity, the derivative of
+    this velocity is taken from the distance, because MuJoCo finds directions of contacts less accurately.
     """
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
@@ -270,7 +270,7 @@ def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -
 def _second_derivative(values: Vector, here: float, rate: float, step: float, speed: float) -> float:
     """Return the second derivative of a distance from its values here and at four neighbours, (4,).
 
-    It is NaN where the distance is not smooth, and where its rate is not `rate`, as of a point along an edge.
+    It is NaN if the distance is not smooth, or if its rate is not `rate`, as when a contact point moves along an edge.
     """
     first = (8.0 * (values[2] - values[1]) - (values[3] - values[0])) / (12.0 * step)
     near = (values[1] - 2.0 * here + values[2]) / step**2
@@ -296,7 +296,7 @@ def _way(mj: Any, model: Any, data: Any, contact: Unilateral) -> Way:
 def _found_again(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> dict[int, Unilateral]:
-    """Return the contacts and limits identified with certainty in `there`, a `time`, s, away, by index in `here`."""
+    """Map indices in `here` to contacts and limits in `there`, `time` s later, that are certainly the same."""
     groups: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, contacts in enumerate((here, there)):
         for i, contact in enumerate(contacts):
@@ -312,10 +312,10 @@ def _found_again(
 def _partners(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> Iterator[tuple[int, int]]:
-    """Yield certain pairs among the contacts of one pair of geometries, or among the limits of a joint or tendon.
+    """Match contacts of one pair of geometries, or limits of a joint or tendon, here and there; yield index pairs.
 
-    A contact is searched for where either body carries its contact point. Its partner is the nearest contact with no
-    other partner within the range of its motion; if the number of contacts changes, all others must be twice as far.
+    A contact is searched for where either body carries its contact point. It is matched with the nearest contact in
+    the range of its motion, if that has no other match; if their number changes, all others must be twice as far.
     """
     places, others = [c.place for c in here if c.place is not None], [c.place for c in there if c.place is not None]
     if not places:

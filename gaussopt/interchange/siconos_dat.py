@@ -48,7 +48,7 @@ class Words:
         return float(self.numbers(what, 1)[0])
 
     def integer(self, what: str) -> int:
-        """Return the next number, which must be a count."""
+        """Return the next number, which must be whole and not negative."""
         return int(self.counts(what, 1)[0])
 
     def counts(self, what: str, count: int) -> Index:
@@ -107,7 +107,7 @@ class Words:
 
 
 def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return a file's problem; raises BadInput, worded to follow its name, also for planar contacts if `in_space`."""
+    """Return a file's problem; raises BadInput, whose text follows its name, also for planar contacts if `in_space`."""
     words = Words(text)
     dimension = check_dimension(words.number("the dimension"), in_space)
     k = words.integer("the number of contacts")

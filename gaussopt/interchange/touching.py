@@ -13,7 +13,7 @@ from gaussopt.core.arrays import Vector
 def touching(
     rows: NDArray[np.float64], bias: NDArray[np.float64], mu: Vector, v: Vector, at_rest: float
 ) -> dict[str, Any]:
-    """Return step data of the contacts that open no faster than `at_rest`, m/s; slower slip counts as zero.
+    """Return step data of the contacts that open no faster than `at_rest`, m/s; slip slower than this counts as zero.
 
     Contacts without effect, whose normal rows are zero, are left out.
 

@@ -1,1 +1,1 @@
-"""The main job, `reproduce.py`: compute sections and claims of all papers again, and write the report."""
+"""Reproduce the papers: compute the sections and claims of all papers again, and write the report (`reproduce.py`)."""

@@ -11,8 +11,8 @@ The headings of a template determine the use of their text:
 - `words` ends the chapter; the entries after it are phrases that the module of the chapter inserts in its values;
 - any other heading is a label for paragraphs and is not printed.
 
-If a heading ends in ` if C1 is yes no`, its text is used only if the first readings of the claim hold or fail in this
-order; otherwise the judgement replaces it. A text quotes numbers of a judgement as `{{C1[worst]:.1e}}`, and numbers of
+If a heading ends in ` if C1 is yes no`, its text is used only if the first reading of claim C1 holds and the second
+fails; otherwise the judgement replaces it. A text quotes numbers of a judgement as `{{C1[worst]:.1e}}`, and numbers of
 its evidence as `{{C1[random steps][worst]:.1e}}`. If a value is missing because a case failed, a sentence says so.
 """
 
@@ -41,7 +41,7 @@ _FIGURE = re.compile(r"figure ([\w-]+)(, beside)?")
 
 
 class Important(Tex):
-    """A finding for the first screen, with one of the report's figures."""
+    """A finding for the first screen of the report, with one of the report's figures."""
 
     figure: str
     anchor: str
@@ -128,7 +128,7 @@ class ChapterTexts(Texts):
 
 
 def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]) -> None:
-    """Add a figure; with `beside` it joins the gallery at the end of the blocks."""
+    """Add a figure; with `beside`, the figure joins the gallery that ends `blocks`, or begins one."""
     assert figure is not None
     drawn = replace(figure, caption=Tex(caption))
     last = blocks[-1] if beside and blocks else None
@@ -139,7 +139,7 @@ def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]
 
 
 def _fits(judged: Judgement | str, wanted: str) -> bool:
-    """Return whether the first readings of a claim hold or fail as wanted; True for a claim that was not computed."""
+    """Return whether the readings of a claim hold or fail as in `wanted`, e.g. "yes no"; True if not computed."""
     holds = [{"yes": True, "no": False}[word] for word in wanted.split()]
     return isinstance(judged, str) or [r.holds for r in judged.readings[: len(holds)]] == holds
 

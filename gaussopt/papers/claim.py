@@ -22,7 +22,7 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Evidence:
-    """Base of evidence with numbers that other texts quote by its name, as in `{{NAME[worst]}}`."""
+    """Base class of evidence; texts quote its numbers by the name of the evidence, as in `{{NAME[worst]}}`."""
 
     values: Mapping[str, Any] = field(default_factory=dict, compare=False)
     name: str = field(default="", compare=False)
@@ -67,7 +67,7 @@ class Attempt(_Evidence):
 
 @dataclass(frozen=True, slots=True)
 class Circumstance:
-    """A part of the circumstances that a source states or implies, and whether a reading holds throughout that part."""
+    """Some of the circumstances that a source states or implies, and whether a reading holds in all of these."""
 
     text: str
     holds: bool
@@ -81,7 +81,7 @@ class Reading:
     ----------
     meaning : the claim in this reading; a sentence without its full stop
     holds : whether it holds in all circumstances that the source states or implies
-    parts : named parts of these circumstances, distinguished by properties of the data
+    parts : the same for named parts of these circumstances, which differ in properties of the data
     ours : whether the source leaves the meaning open, so that the reading is ours
     statement : the statement that is interpreted, if the claim makes several; a clause that can follow "that"
     """
@@ -111,7 +111,7 @@ class Reading:
 def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], missing: str = "") -> ClaimVerdict:
     """Judge a claim by the rule that is common to all claims.
 
-    A claim is undecided if this run does not confirm one of the derivations. Without a reading nothing is claimed, and
+    A claim is undecided if this run fails to confirm a derivation. Without a reading nothing is claimed, and
     the evidence is our own result. A claim cannot be reproduced if the source does not print the data that decide it
     (`missing` names them). Otherwise each statement of the claim is true if all its readings hold in all circumstances
     of the source, false if none holds even in a named part of them, and true under conditions in the remaining cases.
@@ -162,7 +162,7 @@ class Judgement:
 
     Attributes
     ----------
-    verdict : follows from the derivations and searches, never from what was expected
+    verdict : follows from the derivations and searches, never from an expected result
     sentence : the reason in one or two sentences, with the numbers that decide
     derivations, searches : the evidence, at least one of each
     conditions : where each reading holds and where it fails, one line per reading; "" for a plain verdict
@@ -221,14 +221,14 @@ def _stated(statement: str, readings: Sequence[Reading], numbered: Sequence[Read
 
 
 def _told(readings: Sequence[Reading], numbered: Sequence[Reading]) -> str:
-    """Describe some readings of a claim and where they hold, one line each, numbered among all readings."""
+    """Describe `readings` and where they hold, one line each; their numbers are those in `numbered`."""
     lines = ((f" {i}" * (len(numbered) > 1), r) for i, r in enumerate(numbered, 1) if r in readings)
     return "\n".join(f"Reading{i}: {r.meaning}. {r.where}" for i, r in lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of a paper as data.
+    """A claim of a paper, and the function that checks it.
 
     Attributes
     ----------

@@ -66,7 +66,7 @@ def verdicts(found: Mapping[str, Judgement | str]) -> Section:
 
 
 def rule(found: Mapping[str, Judgement | str]) -> Section:
-    """Return the rule by which claims are judged, and where each claim holds."""
+    """Return the rule by which claims are judged, and a table of where each claim holds."""
     rows = (
         (Link(c.id, _anchor(c)), SOURCES[c.paper].authors, _verdict(found[c.id]), Tex(c.says), _conditions(found[c.id]))
         for c in ledger()
@@ -109,7 +109,7 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
 
 
 def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) -> Iterator[Block]:
-    """Yield tables of derivations, searches and numbers; `text` is the type of the texts with numbers."""
+    """Yield tables of derivations, searches and numbers; `text` is the type of those texts that quote numbers."""
     derived = ((Tex(d.statement), text(d.computed), d.holds) for d in of.derivations)
     sought = ((Tex(s.sought), Tex(s.covered), text(s.found), _truth(s.refutes, text)) for s in of.searches)
     if of.derivations:

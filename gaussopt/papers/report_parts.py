@@ -68,7 +68,7 @@ def motion_case(
 class ByFormulation:
     """A formulation with every installed solver that accepts its program.
 
-    `refused` states why the formulation does not fit the problem, and in a pair, why the solver rejects its program.
+    `refused` states why the formulation does not fit the problem; each pair states why its solver rejects the program.
     """
 
     formulation: str
@@ -140,7 +140,7 @@ class PaperResults:
 
 
 def part(anchor: str, title: str, *blocks: Block | Iterable[Block] | None) -> Section:
-    """Return a section of blocks and lists of blocks; None and tables without rows, not computed here, are omitted."""
+    """Return a section of blocks and lists of blocks; None and empty tables, which were not computed, are omitted."""
     flat = [b for given in blocks for b in (given if isinstance(given, list | tuple) else (given,))]
     return Section(anchor, title, tuple(b for b in flat if b is not None and not (isinstance(b, Table) and not b.rows)))
 
@@ -268,7 +268,7 @@ def errata_section(entry: Problem, number: str, results: PaperResults, findings:
         # The sentences say what is wrong, so they are left out where the numbers do not confirm it.
         found.append((item.id, *formulas, verdict, UNCONFIRMED if evidence.holds else Tex(evidence.sentence)))
         numbers += [(item.id, name, float(value)) for name, value in evidence.numbers.items()]
-    if confirmed < len(entry.errata):  # if all are, the table on the first screen says so
+    if confirmed < len(entry.errata):  # if all are confirmed, the table on the first screen says so
         findings.append(f"{confirmed} of {len(entry.errata)} checkable errata are confirmed by computation.")
     return part(
         f"errata-{number}", "Errata", texts.table("errata-list", found, anchor=f"errata-{number}-list", number=number),

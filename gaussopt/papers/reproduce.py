@@ -28,9 +28,9 @@ def reproduce(
     """Run every case of every paper in `jobs` processes and write the report into a folder.
 
     `quick` means shorter motions and fewer states; with `pdf` the main document is printed as paper.pdf too; `progress`
-    is called with the fraction done. Returns status, message, report (path of index.html), pdf (path or None), cases,
-    failed and claims (verdict by number). Before anything is computed, raises BadInput if the folder cannot be
-    written, and MissingBackend if no browser can print.
+    is called with the fraction done. Return status, message, report (path of index.html), pdf (path or None), cases,
+    failed and claims (verdict by number). Before computing, raise BadInput if the folder cannot be written, and
+    MissingBackend if no browser can print.
     """
     check_jobs(max(1, jobs))
     browser = printing.find_browser() if pdf else ""

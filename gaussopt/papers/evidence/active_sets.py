@@ -4,7 +4,7 @@ All programs of paper 001, and the mechanics itself, have the form
 
     P x = p + R y,    w = A x + b,    0 <= y,    0 <= w,    y_i w_i = 0;
 
-for a strictly convex program R = A^T and y are the multipliers of its rows.
+in a strictly convex program R = A^T, and y are the multipliers of the inequalities w >= 0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Rational = Sequence[Sequence[Fraction | int]]
 
 @dataclass(frozen=True, slots=True)
 class ActiveSetPoints:
-    """For each problem of a stack, the point that satisfies the inequalities best: x is (B, m), y and w are (B, k)."""
+    """For each problem, the basic point that violates the inequalities least: x is (B, m), y and w are (B, k)."""
 
     x: Matrix
     y: Matrix
@@ -32,7 +32,7 @@ class ActiveSetPoints:
 
 
 def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> ActiveSetPoints:
-    """Solve B problems given by arrays (B, m, m), (B, m), (B, m, k), (B, k, m) and (B, k); P is regular."""
+    """Solve B problems; P is (B, m, m) and regular, p (B, m), R (B, m, k), A (B, k, m) and b (B, k)."""
     k = b.shape[1]
     columns: Matrix = np.asarray(np.linalg.solve(P, np.concatenate((R, p[..., None]), axis=2)), dtype=np.float64)
     X, x0 = columns[..., :k], columns[..., k]
@@ -69,12 +69,12 @@ def quadratic(P: Matrix, p: Matrix, A: Matrix, b: Matrix) -> Matrix:
 
 
 def printed(A: Matrix, b: Matrix) -> Matrix:
-    """Find the minimisers of the printed program (29): 1/2 z^T A z subject to A z + b >= 0, (B, k)."""
+    """Find the minimisers of program (29) as printed, 1/2 z^T A z subject to A z + b >= 0, (B, k)."""
     return quadratic(symmetric(A), np.zeros_like(b), A, b)
 
 
 def primal(A: Matrix, b: Matrix) -> Matrix:
-    """Find the minimisers of the printed program (36): 1/2 z^T A z + b^T z subject to z >= 0, (B, k)."""
+    """Find the minimisers of program (36) as printed, 1/2 z^T A z + b^T z subject to z >= 0, (B, k)."""
     return lcp(symmetric(A), b)
 
 
@@ -90,7 +90,7 @@ def times(A: Matrix, x: Matrix) -> Matrix:
 
 def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rational, b: Sequence[Fraction | int]) \
         -> list[tuple[list[Fraction], list[Fraction], list[Fraction]]]:  # fmt: skip
-    """Find in rational numbers all solutions (x, y, w) of one problem with a regular active set; P is regular."""
+    """Find all solutions (x, y, w) with a regular active set, in exact rational arithmetic; P must be regular."""
     rows, bias = rational.exact(A), rational.exact(b)
     columns = rational.solve(rational.exact(P), np.column_stack((rational.exact(R), rational.exact(p))))
     assert columns is not None
@@ -103,7 +103,7 @@ def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rati
 
 
 def lcp_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fraction]]:
-    """Find in rational numbers all solutions of `lcp` that belong to a regular principal submatrix of A."""
+    """Find all solutions of an LCP that belong to a regular principal submatrix of A, in exact rational arithmetic."""
     M, q = rational.exact(A), rational.exact(b)
     found: list[list[Fraction]] = []
     for active in subsets(len(q)):
@@ -118,6 +118,6 @@ def lcp_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fraction]
 
 
 def printed_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fraction]]:
-    """Find all points that satisfy the optimality conditions of (29) in rational numbers."""
+    """Find all points that satisfy the optimality conditions of (29), in exact rational arithmetic."""
     M = rational.exact(A)
     return [x for x, _, _ in solve_exactly(((M + M.T) / 2).tolist(), [0] * len(b), M.T.tolist(), A, b)]

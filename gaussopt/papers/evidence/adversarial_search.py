@@ -1,4 +1,4 @@
-"""Differential evolution for the searches of claims: seeded, with a fixed budget, and a count of the points tried."""
+"""Search for counterexamples to claims by differential evolution, seeded and with a fixed budget."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def minimise(
 
     Parameters
     ----------
-    cost : (d,) to a number; if `together`, (d, S) to (S,)
+    cost : function that maps (d,) to a number or, if `together`, (d, S) to (S,)
     bounds : lower and upper bound of each number
-    generations : number of generations after the first population; the search never ends before
+    generations : number of generations after the first population; the search never stops earlier
     seed : a seed, or a Generator, which continues from its state
     population : number of points of a population divided by d
     start : (d,), one point of the first population
@@ -63,7 +63,7 @@ def maximise(gain: Callable[[Vector], float], bounds: Sequence[tuple[float, floa
 def largest_error(
     error: Callable[[Vector], float], size: int, generations: int, seed: int, population: int
 ) -> tuple[float, Least]:
-    """Maximise the logarithm of a relative error over `size` numbers in [-1, 1]; return the error and the search."""
+    """Maximise the logarithm of a relative error over `size` numbers in [-1, 1]; return the error, and the result."""
     found = maximise(
         lambda z: float(np.log10(error(z) + 1e-18)), [(-1.0, 1.0)] * size, generations, np.random.default_rng(seed),
         population,

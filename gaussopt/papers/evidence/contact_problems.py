@@ -1,4 +1,4 @@
-"""Contact problems A z + b made from numbers: random problems, and all problems of two or three contacts."""
+"""Contact problems w = A z + b from parameters: random ones, and all those with two or with three contacts."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def random_stacks(
 
 
 def random_symmetrisable(count: int, n: int, rng: np.random.Generator) -> tuple[Matrix, Matrix, Matrix]:
-    """Draw P-matrices A = D^-1 S, S positive definite, D = diag d, d from 1/10 to 10; return A, normal b, and d."""
+    """Draw P-matrices A = D^-1 S, S positive definite, D = diag d, 1/10 <= d <= 10, and normal b; return A, b and d."""
     S, b = random_definite(count, n, 0.0, rng)
     d = 10.0 ** rng.uniform(-1.0, 1.0, (count, n))
     return S / d[:, :, None], b, d
 
 
 def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
-    """Make symmetric S with unit diagonal and unit vectors b from rows of three entries and two angles."""
+    """Make symmetric S of unit diagonal and unit vectors b; `points` are rows of three entries of S and two angles."""
     S = np.tile(np.eye(3), (len(points), 1, 1))
     for c, (i, j) in enumerate(combinations(range(3), 2)):
         S[:, i, j] = S[:, j, i] = points[:, c]
@@ -77,7 +77,7 @@ ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi 
 
 
 def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:
-    """Make A = [[1, s + k], [s - k, 1]], b at the angle `load`: up to units, all definite problems of two contacts."""
+    """Make A = [[1, s + k], [s - k, 1]] and b at the angle `load`; up to units every definite problem has this form."""
     one = np.ones_like(shared)
     A = np.stack((one, shared + skew, shared - skew, one), axis=-1).reshape(-1, 2, 2)
     return A, np.stack((np.cos(load), np.sin(load)), axis=-1).reshape(-1, 2)

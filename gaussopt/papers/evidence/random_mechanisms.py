@@ -1,8 +1,8 @@
-"""Random planar mechanisms of pinned bodies: trees, and trees whose branches are pinned together into loops.
+"""Random planar mechanisms of bodies joined by pins: trees, and trees whose branches further pins close to loops.
 
 Each mechanism is described twice. The step data use absolute coordinates, three per body, with two rows of J per joint,
-and no tree. The minimal equations use the angles of the bodies only: they follow the tree from the ground outwards, and
-the loop conditions determine the dependent angles.
+and ignore the tree. The minimal equations use only the angles of the bodies: positions follow from the angles along the
+tree, and the loop conditions determine the dependent angles.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Mechanism:
 
     Attributes
     ----------
-    tree : the pin that joins each body to an earlier body or to the ground, the b of the pin
+    tree : for each body a, the pin that joins it to an earlier body or to the ground, b
     loops : pins in addition to the tree
-    phi, omega : (bodies,), angles and rates; both satisfy the loops
+    phi, omega : (bodies,), angles and rates, which satisfy the loop conditions
     mass, inertia : (bodies,)
     force : (3 bodies,), generalised, in absolute coordinates
     """
@@ -56,7 +56,7 @@ class Mechanism:
         return len(self.phi) - (int(np.linalg.matrix_rank(self.closures()[0], tol=1e-9)) if self.loops else 0)
 
     def step(self, repeated: int = 0) -> StepData:
-        """Return the step in absolute coordinates x, y, phi of every body, with the first `repeated` pins twice."""
+        """Return the step in absolute coordinates x, y, phi; the rows of the first `repeated` pins occur twice."""
         pins = (*self.tree, *self.loops)
         pins += pins[:repeated]
         joints = Pins(_points([(pin.b, pin.on_b) for pin in pins]), _points([(pin.a, pin.on_a) for pin in pins]))
@@ -67,7 +67,7 @@ class Mechanism:
         return StepData.smooth(M, zero, self.force, joints.rows(turned_to), joints.gamma(turned_to, v), 0.0, zero, v)
 
     def point(self, body: int, on: Vector) -> tuple[Vector, Matrix, Vector]:
-        """Return the position of a point of a body; K, (2, bodies), and bias of its acceleration K phi'' + bias."""
+        """Return a point's position, and K, (2, bodies), and bias of its acceleration K phi'' + bias."""
         place, K, bias = np.zeros(2), np.zeros((2, len(self.phi))), np.zeros(2)
         while body != GROUND:
             pin = self.tree[body]
@@ -79,7 +79,7 @@ class Mechanism:
         return place + on, K, bias
 
     def motion(self) -> tuple[Matrix, Vector]:
-        """Return K and bias for the accelerations of all coordinates, (3 bodies, bodies) and (3 bodies,)."""
+        """Return K, (3 bodies, bodies), and bias, (3 bodies,), of the coordinates' accelerations K phi'' + bias."""
         bodies = len(self.phi)
         K, bias = np.zeros((3 * bodies, bodies)), np.zeros(3 * bodies)
         for i in range(bodies):
@@ -132,7 +132,7 @@ def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int],
     ----------
     x : (12 bodies + 2 loops,)
     parents : the earlier body to which each body is pinned, or GROUND
-    pairs : the two bodies, or a body and the ground, that each loop pins together, at a point within reach of both
+    pairs : for each loop, the two bodies (or a body and the ground) that its pin joins
     spread : largest ratio of masses
     """
     bodies = len(parents)
@@ -163,7 +163,7 @@ def numbers(parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...]) -> int
 
 
 def _points(of: Sequence[tuple[int, Vector]]) -> Points:
-    """Make points from pairs of a body and a position in the frame of the body, (2,)."""
+    """Combine pairs of a body and a position in its frame, (2,), into `Points`."""
     return Points(np.array([body for body, _ in of]), np.array([place for _, place in of]))
 
 
@@ -173,7 +173,7 @@ def _reach(of: Mechanism, body: int, target: Vector) -> Vector:
 
 
 def draw(rng: np.random.Generator, most: int, loops: bool, spread: float) -> Mechanism:
-    """Draw a mechanism of 2 to `most` bodies, as a tree or with loops that leave a degree of freedom."""
+    """Draw a mechanism of 2 to `most` bodies, as a tree or with loops that leave at least one degree of freedom."""
     bodies = int(rng.integers(3 if loops else 2, most + 1))
     parents = tuple(int(rng.integers(GROUND, i)) for i in range(bodies))
     pairs: list[tuple[int, int]] = []

@@ -1,6 +1,6 @@
-"""Random steps: M positive definite with a chosen condition number, or singular; rows J; any forces.
+"""Random steps with rows J and forces, where M is positive definite with a chosen condition number, or singular.
 
-Random draws and optimisers, the two searches for counterexamples, decode their numbers by the same function.
+Searches for counterexamples, by random draws or by an optimiser, decode numbers into steps by the same function.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ def recorded(specs: Sequence[Spec], pairs: Sequence[tuple[str, str]], budget: fl
 def in_turns(works: Sequence[Callable[[], object]], rounds: int, number: int | Sequence[int] = 1) -> Matrix:
     """Measure the processor times of several functions, called in alternation; a first round is discarded.
 
-    Returns seconds per call, the mean of `number` calls, (rounds, works). Processor time excludes waiting, so that the
-    times are valid on a machine with other load too.
+    Return seconds per call, (rounds, works), each the mean of `number` calls. Processor time excludes waiting, so that
+    the times are valid on a machine with other load too.
     """
     calls = np.broadcast_to(number, len(works)).tolist()
     turns = [[timeit(w, number=n, timer=process_time) / n for w, n in zip(works, calls, strict=True)]

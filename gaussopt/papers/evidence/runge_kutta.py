@@ -46,7 +46,7 @@ def evaluations(rates: Rates, state: Vector, end: float, rtol: float, method: An
     rtol : relative tolerance; the absolute one is a thousandth of it
     method : one of METHODS
 
-    Returns the counts, (S,). First step and control of the step are those of `scipy.integrate.solve_ivp`.
+    Return the counts, (S,). The first step and the control of the step size are as in `scipy.integrate.solve_ivp`.
     """
     exponent, atol, stages = -1.0 / (method.error_estimator_order + 1), 1e-3 * rtol, method.n_stages
     t, f = np.zeros(state.shape[1]), rates(np.zeros(state.shape[1]), state)

@@ -1,6 +1,6 @@
 """C1: the least-squares form gives the true acceleration without multipliers.
 
-Equation (14) is exact with the Moore-Penrose inverse of the product. Equation (16), used by the source, is exact with
+Equation (14) is exact with the Moore-Penrose inverse of M^(1/2) N. Equation (16), used by the source, is exact with
 generalised inverses that are weighted by the masses; with Moore-Penrose inverses it minimises an unweighted distance
 and is exact for all forces only if M leaves ker J invariant.
 """
@@ -123,7 +123,7 @@ def _start() -> Derivation:
 
 
 def _generic(samples: Samples) -> Derivation:
-    """Compute eq. (14) with generalised inverses of A = M^(1/2) N that do not yield least squares."""
+    """Compute eq. (14) with generalised inverses of A = M^(1/2) N that are not least-squares inverses."""
     rng = np.random.default_rng(SEED)
     errors: list[float] = []
     off: list[float] = []
@@ -272,7 +272,7 @@ def _adversary_14(quick: bool) -> Attempt:
 
 
 def _along() -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
-    """Try (16) at the states of two motions, and tabulate the errors; median and largest are of the printed torque."""
+    """Try (16) at the states of two motions, and tabulate the errors; the text quotes those with the printed torque."""
     rows: list[tuple[object, ...]] = []
     missed: list[Vector] = []
     for tau, name in ((-0.5, "crank-A-2s"), (0.0, "crank-B-20s")):

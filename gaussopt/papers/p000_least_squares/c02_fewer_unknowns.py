@@ -159,7 +159,7 @@ class Span:
 
 
 def _counts(quick: bool) -> Derivation:
-    """Compare operations counted in loops with the formulas, and derive the consequences for eq. (14)."""
+    """Compare the formulas with operations counted in textbook loops, and derive the consequences for eq. (14)."""
     rng = np.random.default_rng(SEED)
     worst, off = 0.0, []
     sizes = (10, 20) if quick else (20, 40, 80)
@@ -179,7 +179,7 @@ def _counts(quick: bool) -> Derivation:
 
 
 def _equation_16() -> Derivation:
-    """Compare eq. (16), as printed but with weighted inverses, to the elimination with multipliers."""
+    """Check that eq. (16) with weighted inverses gives the accelerations of the elimination with multipliers."""
     rng, apart = np.random.default_rng(SEED), 0.0
     for n, m in (CRANK_SLIDER, (9, 3), (30, 20)):
         step = rs.draw(rng, n, m)
@@ -195,7 +195,7 @@ def _equation_16() -> Derivation:
 def operation_ratio(
     rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES, ways: tuple[str, ...] = tuple(plain.WITHOUT)
 ) -> Vector:
-    """Return operations of the cheapest of `ways` (by default for eq. (14)) over the cheapest rival's at each m / n."""
+    """For each m / n, divide the operations of the cheapest of `ways` by the operations of the cheapest rival."""
     of = plain.operations(shares, diagonal)
     least = [np.min([of[way] for way in among], axis=0) for among in (ways, rivals)]
     return np.asarray(least[0] / least[1])

@@ -65,7 +65,7 @@ def check(quick: bool) -> Judgement:
         # The angle at which the crank rests without torque, if it comes to rest.
         "static": crank.at(tau=0.0).static(-np.pi, 0.0) if limits[0] < 0 < limits[1] else None,
     }  # fmt: skip
-    # If some of our choices come to rest, values that the source does not print decide whether the crank does.
+    # If the crank rests with some of our parameters only, values that the source does not print decide the claim.
     missing = text("missing") if choices.refutes and not rests else ""
     return text.judgement(
         readings, (minimal, *_turns(crank, per_turn), _unit_masses(crank, unit, states)),
@@ -128,7 +128,7 @@ def _turns(crank: Crank, per_turn: int) -> tuple[Derivation, Derivation]:
 
 
 def _unit(crank: Crank) -> Crank:
-    """Return the mechanism that (16) solves instead: all masses and inertias 1, forces M^-1 Q."""
+    """Return the mechanism whose motion (16) gives: all masses and inertias are 1, and the forces are M^-1 Q."""
     return crank.at(
         m1=1.0, m2=1.0, m3=1.0, I1=1.0, I2=1.0, k=crank.k / crank.m3, c=crank.c / crank.m3, tau=crank.tau / crank.I1
     )

@@ -30,7 +30,7 @@ treatment = equation_14
 
 
 def check(quick: bool) -> Judgement:
-    """Judge the principle on trees and on closed loops, with its minimum by (14); (16) is measured in addition."""
+    """Judge the principle on trees and on loops, where (14) computes its minimum; (16) is measured in addition."""
     opened, closed, rows, worst = _crank_slider(20 if quick else 4)
     tree, loop = (_random(quick, loops) for loops in (False, True))
     singular = _adversary(quick)
@@ -59,7 +59,7 @@ def _medians_16(quick: bool) -> dict[str, float]:
 
 
 def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[object, ...], ...], tuple[float, float]]:
-    """Check closed forms of the mechanism, cut open and closed; also return the errors of (14) as rows and numbers."""
+    """Check closed forms of the mechanism, cut open and closed; also return the errors of (14), as table rows."""
     crank = Crank.of(problem("crank-slider").parameter_values)
     states = reference_steps("crank-A-2s")[::stride]
     trees = [replace(s, J=s.J[:4], gamma=s.gamma[:4]) for s in states]

@@ -1,7 +1,7 @@
 """Dense methods for one step, each with as little work as LAPACK allows, and their counts of operations.
 
-Two keep the multipliers: the system of all n + m unknowns, and the m multipliers alone. Two avoid them and compute the
-source's eq. (14); a third computes its eq. (16). M is dense, or a vector of masses where it is diagonal.
+Three methods keep the multipliers: two solve for all n + m unknowns, one for the m multipliers alone. Two avoid them
+by the source's eq. (14); another computes its eq. (16). M is dense, or a vector of masses where it is diagonal.
 """
 
 from __future__ import annotations

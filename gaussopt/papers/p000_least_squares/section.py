@@ -243,7 +243,7 @@ def _accuracy(results: PaperResults, reference: ReferenceData, findings: list[st
 def _largest(
     name: str, what: str, t: Vector, curves: dict[str, Vector], ylabel: str, largest: str, how: str = ""
 ) -> Figure:
-    """Draw curves on a logarithmic scale, with their largest values in words."""
+    """Draw curves on a logarithmic scale, and state their largest values in words."""
     caption = f"{what} ({how}logarithmic); largest: {largest}.{remarks(curves, log=True)}"
     alt = f"{what}; largest: {largest}."
     return line_figure(name, caption, alt, t, curves, ("t / s", ylabel), log=True, above=True)

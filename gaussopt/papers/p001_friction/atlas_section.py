@@ -129,7 +129,7 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
 
 
 def _thinned(name: str, *counts: int) -> list[Axis]:
-    """Return the axes of a problem's own atlas, with the given number of values along each."""
+    """Return the axes of the problem's atlas with `counts` values along them."""
     grid = problem(name).atlas
     assert grid is not None
     return [

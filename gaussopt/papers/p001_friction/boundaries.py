@@ -49,7 +49,7 @@ def _stack(at: Problem, slips: Sequence[int]) -> ContactStack:
 
 
 def _root(function: Callable[..., float], low: float, high: float, *others: Any) -> float:
-    """Find a root in degrees of a function of an angle in radians and of `others`, between bounds in degrees."""
+    """Find the root of a function of an angle, rad, and of `others`; the bounds and the root are in degrees."""
     found = brentq(function, np.radians(low), np.radians(high), args=others, xtol=1e-14, rtol=1e-14)
     return float(np.degrees(found))
 
@@ -124,7 +124,7 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
 
 
 def rod_boundaries() -> tuple[tuple[Any, ...], ...]:
-    """Find the boundaries of the rod: where A changes its sign."""
+    """Find the angles of the rod at which A changes its sign, and the smallest mu with A = 0."""
 
     def A(theta: float, mu: float) -> float:
         return float(rod_stack(theta, mu=mu).delassus[0, 0, 0])
@@ -265,14 +265,14 @@ FROZEN = (
 
 
 def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
-    """Iterate frozen friction from zero force; return errors in A_0's norm, down to 1e-12, and the first iterate."""
+    """Iterate from zero with friction held at its last value; return errors in A_0's norm and the first iterate."""
     path = Iteration.run(stack.smooth, stack.delassus - stack.smooth, stack.bias, 60).path
     errors = norm(stack.smooth, path - sets.lcp(stack.delassus, stack.bias))[:, 0]
     return errors[: int(np.argmax(errors <= 1e-12 * errors[0])) + 1], path[1, 0]
 
 
 def frozen_table() -> Table:
-    """Tabulate frozen friction on the two bars: contraction bound, measured ratio, spectral radius, iterations."""
+    """Tabulate how the iteration with friction held at its last value converges on the two bars, and the bounds."""
     rows = []
     for name, degrees, pull, stated in FROZEN:
         stack = two_bar_stack(np.radians(degrees), F_C=pull)
@@ -283,7 +283,7 @@ def frozen_table() -> Table:
         part = np.ix_(active, active)
         radius = float(np.abs(np.linalg.eigvals(np.linalg.solve(A_0[part], C[part]))).max())
         ratios = errors[1:] / errors[:-1]
-        # Only these ratios are free of rounding errors.
+        # Smaller errors are rounding errors, so that their ratios mean nothing.
         clear = ratios[errors[1:] > 1e-9 * errors[0]]
         wrong = float(np.abs(first - found["lam_lcp"][0]).max())
         rows.append((name, float(found["contraction"][0]), stated[0], float(clear[-1]), float(clear[-2:].max()),

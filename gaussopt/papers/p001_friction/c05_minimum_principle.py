@@ -86,7 +86,7 @@ def _smallest() -> Attempt:
 
 
 def _one_sided() -> Attempt:
-    """Compare, in rational numbers, the change of the form (20) for one contact with the change that (23) states."""
+    """Compare the change of the quadratic form (20) for one contact with the change by (23), in rational arithmetic."""
     A, B, change = Fraction(1), Fraction(-10), Fraction(1)
     force = -B / A
     rise, stated = A * ((force + change) ** 2 - force**2) / 2, A * change**2 / 2
@@ -248,7 +248,7 @@ def _scalar(quick: bool) -> Attempt:
 
 
 def _one_contact(points: Matrix) -> Contacts:
-    """Make two hinged unit bars with one contact from eight numbers each."""
+    """Make samples of two hinged unit bars with one contact; a row of `points` has eight numbers."""
     one = np.ones((len(points), 2))
     load = np.zeros((len(points), 2, 3))
     load[:, 1, 0], load[:, 1, 1] = points[:, 6], points[:, 7]

@@ -71,7 +71,7 @@ def _told(counts: Mapping[str, int], number: int) -> str:
 
 
 def _broken(A: Matrix, b: Matrix) -> Broken:
-    """Try every direction of the equivalence on a stack with positive definite A."""
+    """Test every direction of the equivalence on a stack of problems with positive definite A."""
     z, x, y = sets.lcp(A, b), sets.printed(A, b), sets.primal(A, b)
 
     def value(v: Matrix) -> np.ndarray:
@@ -133,7 +133,7 @@ def _symmetric(quick: bool) -> Derivation:
 
 
 def _one(quick: bool) -> Counter[str]:
-    """Count the failures of each direction on hinged bars with one contact."""
+    """Count the failures of each direction of the equivalence on hinged bars with one contact."""
     found = Counter[str]()
     for bars in (1, 2, 3):
         steps = samples.definite_bars(60 if quick else 400, bars, 1, np.random.default_rng([SEED, 5, bars]), (0.0, 2.0))
@@ -142,7 +142,7 @@ def _one(quick: bool) -> Counter[str]:
 
 
 def _even(quick: bool) -> Counter[str]:
-    """Count the failures of each direction on symmetric matrices, and on two bars whose ends slide apart."""
+    """Count the failures of each direction of the equivalence on symmetric matrices and bars whose ends slide apart."""
     found = Counter[str]()
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
     for A, b in (opposite.problem, *problems.random_stacks(60 if quick else 400, (SEED, 6))):
@@ -151,7 +151,7 @@ def _even(quick: bool) -> Counter[str]:
 
 
 def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
-    """Count failures of each direction on random matrices and hinged bars, and samples with forces at all contacts."""
+    """On random problems, count failures of each direction of the equivalence, and samples with all contacts loaded."""
     count = 60 if quick else 400
     matrices = problems.random_stacks(count // 4 + 1, (SEED, 3), problems.SKEWS)
     hinged = [

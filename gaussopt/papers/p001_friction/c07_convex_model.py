@@ -51,7 +51,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _plain(quick: bool) -> Attempt:
-    """Try (29) on one contact and on symmetric matrices."""
+    """Test whether (29) agrees with the contact laws for one contact and for symmetric matrices."""
     count = 80 if quick else 500
     steps = samples.definite_bars(count, 2, 1, np.random.default_rng([SEED, 13]), (0.0, 2.0))
     even = problems.random_stacks(count, (SEED, 14), sizes=(2, 3, 4))
@@ -179,7 +179,7 @@ def _product(quick: bool) -> tuple[Derivation, Attempt]:
 
 
 def _printed(quick: bool) -> tuple[Attempt, str]:
-    """Try (29) on the two bars and on hinged bars, and count how often weights would help."""
+    """Test (29) on the two bars and on hinged bars, and count the cases where symmetrising weights exist."""
     bars = samples.two_bars()
     found = samples.compare(*bars.problem)
     wrong, mended = np.flatnonzero(~found.equal), 0

@@ -57,7 +57,7 @@ def _iterated(quick: bool) -> OwnResult:
 
 @dataclass(frozen=True)
 class Iteration:
-    """Iteration of frozen friction on a stack, N' = LCP(A_0, B + C N); `path`: all N, (iterations + 1, B, k)."""
+    """Normal forces N of the iteration N' = LCP(A_0, b + C N), friction held at its last value, (steps + 1, B, k)."""
 
     path: Matrix
 
@@ -254,7 +254,7 @@ def _adversary(quick: bool) -> Attempt:
     generations = 15 if quick else 100
 
     def ratio(points: Matrix) -> Vector:
-        """Return the error after one iteration over the error before it, divided by rho = 0.999."""
+        """Return (error after one iteration) / (error before it) / rho with rho = 0.999."""
         count = len(points)
         A0 = np.tile(np.eye(2), (count, 1, 1))
         A0[:, 0, 1] = A0[:, 1, 0] = points[:, 0]

@@ -75,7 +75,7 @@ def _printed() -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Start:
-    """A reading of the printed start with the gaps and gap rates of A and C, (2,), in m and m/s."""
+    """An interpretation of the printed initial state; gaps, m, and gap rates, m/s, of A and C, (2,)."""
 
     point: str
     """The point whose coordinates are x and y."""
@@ -91,7 +91,7 @@ class Start:
 
 
 def starts() -> Iterator[Start]:
-    """Yield all readings, the literal one first."""
+    """Yield all interpretations of the printed initial state, the literal interpretation first."""
     p = _printed()
     th1, th2 = p["theta1_0"], p["theta2_0"]
     for (point, distance), doubled, signs in product(POINTS.items(), (False, True), product((1, -1), (1, -1), (1, -1))):
@@ -169,7 +169,7 @@ PRINTED_SIGN = -1
 
 
 def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:
-    """Compare derived and printed rows and bias with differences of the gaps; also return errors of the printed."""
+    """Compare rows and bias with differences of the gaps; also return the errors of the printed rows and bias."""
     printed, regular = _evaluate("printed-normal"), _evaluate()
     bias = _evaluate("printed-bias").zeta_N
     assert printed.v is not None

@@ -23,9 +23,9 @@ MAP = "atlas-two-bar-qp-sliding"
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:
-    """Describe the proposal of the paper, results that hold, results that do not and why, and misprints.
+    """Describe the proposal of the paper, which results hold, which do not and why, and misprints.
 
-    `outcomes` must also hold the case of the maps.
+    `outcomes` must also contain the case that computes the maps.
     """
     results, bars, rod = PaperResults(outcomes), problem(PROBLEM), problem(ROD)
     runs = motions.pair_of(results, "two-bar-contact")
@@ -64,7 +64,7 @@ def _start() -> str:
 
 
 def _map(results: PaperResults) -> tuple[Figure | None, dict[str, Any]]:
-    """Find the map of the printed program, and count its states by the program's behaviour."""
+    """Find the map that compares the printed QP with the contact laws, and count its states by the QP's result."""
     found = results.value(atlas_section.KEY)
     blocks = () if found is None else blocks_of([found[0]])
     covered = next((b for b in blocks if isinstance(b, Figure) and b.name == MAP), None)

@@ -84,7 +84,7 @@ class Contacts:
 
     @cached_property
     def _moved(self) -> tuple[Matrix, Matrix, Matrix]:
-        """Accelerations without contact forces, (B, n), by unit normal forces and by their friction, (B, n, k) each."""
+        """Accelerations without contact forces, (B, n), by unit normal forces and by their friction, (B, n, k)."""
         n, k = self.M.shape[1], self.J_N.shape[1]
         right = np.concatenate((self.force, self.gamma), axis=1)[..., None]
         columns = (right, self._forces(self.J_N), self._forces(self.friction))
@@ -235,7 +235,7 @@ def random_bars(
 def definite_bars(
     count: int, bars: int, contacts: int, rng: np.random.Generator, mu: tuple[float, float] = (0.0, 1.0)
 ) -> Contacts:
-    """Return those of `count` random hinged bars whose A is positive definite."""
+    """Draw `count` samples of random hinged bars, and return the samples with positive definite A."""
     drawn = random_bars(count, bars, contacts, rng, mu)
     return drawn[problems.definite(drawn.A)]
 
@@ -304,7 +304,7 @@ class Comparison:
 
 
 def compare(A: Matrix, b: Matrix, ell: Matrix | None = None) -> Comparison:
-    """Compare (29) or, with `ell`, (24) after elimination of the joints to the contact laws; A is positive definite."""
+    """Compare the contact laws with (29) or, with `ell`, with (24) without joints; A must be positive definite."""
     z = sets.lcp(A, b)
     x = sets.printed(A, b) if ell is None else sets.quadratic(sets.symmetric(A), 0.5 * ell, A, b)
     return Comparison(z, x, relative(A, b, x, z), natural(A, b, z, eta(A, z, ell)))

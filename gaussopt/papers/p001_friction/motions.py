@@ -1,4 +1,4 @@
-"""Motions of paper 001, two bars and a rod, event-driven and by the printed loop; and numbers read from them."""
+"""Motions of the two bars and the rod of paper 001, event-driven or by the printed loop, and their evaluation."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def ends(traj: Trajectory) -> dict[str, Matrix]:
 
 
 def event_name(event: Mapping[str, Any]) -> str:
-    """Return kind and contact of an event as references write them."""
+    """Return the name of an event in references, made of its kind and contact."""
     return f"{event['kind']}:{event['contact']}" if "contact" in event else str(event["kind"])
 
 
@@ -158,7 +158,7 @@ def jump(traj: Trajectory) -> float:
 
 
 def agreement(traj: Trajectory, rows: ReferenceData) -> tuple[int, float, float, float]:
-    """Return the number of common instants, and the largest errors of q, v and the normal forces at these."""
+    """Return the number of common instants, and the largest errors of q, v and the normal forces at these instants."""
     here, there = common_instants(traj, rows)
     if not len(here):
         return 0, math.nan, math.nan, math.nan
@@ -172,7 +172,7 @@ def rise(traj: Trajectory) -> float:
 
 
 def difference(first: Trajectory, second: Trajectory) -> tuple[float, float]:
-    """Return the largest differences of q and of the normal forces at instants that both recorded.
+    """Return the largest differences of q and of the normal forces at instants that both motions recorded.
 
     An event is recorded twice, before and after it; first rows are compared with first rows, last with last.
     """
@@ -187,7 +187,7 @@ def difference(first: Trajectory, second: Trajectory) -> tuple[float, float]:
 
 
 def pair_of(results: PaperResults, reference: str) -> dict[str, Trajectory]:
-    """Return the motions of a reference by label of the pair."""
+    """Return the motions that repeat a reference, by the label of their pair of formulation and solver."""
     return results.trajectories(f"{reference}: ")
 
 
@@ -241,7 +241,7 @@ def beside(runs: Mapping[str, Trajectory], values: Mapping[str, Mapping[str, Vec
 
 
 def apart(runs: Mapping[str, Trajectory]) -> str:
-    """Return a sentence on the difference of two programs; an empty text for one program."""
+    """Return a sentence on the difference of two programs; an empty text if the motion of a program is missing."""
     if len(runs) < len(PAIRS):
         return ""
     q, N = difference(*runs.values())

@@ -53,7 +53,7 @@ texts = Texts(__file__)
 
 @dataclass(frozen=True, slots=True)
 class RodState:
-    """A state of the rod: A and B, the solutions by their signs, closed-form forces, and the status by each pair."""
+    """A state of the rod: A and B, solutions by their signs, closed-form forces, and the status of each pair."""
 
     label: str
     degrees: float

@@ -50,7 +50,7 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
 
 
 def both(bars: Problem, rod: Problem) -> Problem:
-    """Return the problem of the bars with the errata, in the order of their numbers, and notes of both problems."""
+    """Return the problem of the bars with the notes and errata of both problems; errata are sorted by number."""
     errata = sorted(bars.errata + rod.errata, key=lambda e: int(e.id.rpartition("-")[2]))
     return replace(bars, errata=tuple(errata), notes=bars.notes + rod.notes)
 
@@ -83,7 +83,7 @@ def _method(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _printed_program() -> str:
-    """Return a sentence on the forces of (29) at the special states."""
+    """Return a sentence on the forces by (29) at the special states."""
     bars = samples.two_bars()
     found = samples.compare(*bars.problem)
     w = sets.times(bars.A, found.laws) + bars.b

@@ -155,7 +155,7 @@ def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) 
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """Frozen friction on one special state.
+    """The iteration with friction held at its last value ("frozen"), for one special state.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class Frozen:
 
 
 def frozen_friction() -> list[Frozen]:
-    """Solve frozen friction on every special state, by Newton's method."""
+    """Iterate with frozen friction for every special state; Newton's method solves the programs."""
     return [_frozen(label) for label in POSES]
 
 
@@ -191,7 +191,7 @@ def _frozen(label: str) -> Frozen:
 
 
 def cases(quick: bool) -> list[Job]:
-    """Return a case for each formulation and group of states, and one of frozen friction on the special states."""
+    """Return a case for each formulation and group of states, and one for frozen friction on the special states."""
     strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
     found = []
     for group in GROUPS:

@@ -101,7 +101,7 @@ def _circumstances() -> dict[str, tuple[float, float]]:
 
 
 def _shared(unit: float) -> StepData:
-    """Return a step: unit mass with velocity v1 + v2, v2 = 0, unit force on coordinate 2, whose unit is 1 / `unit`."""
+    """Return a step: unit mass with velocity v1 + v2, row v2 = 0, unit force along q2; q2 is in 1 / `unit` m."""
     S, zero = np.diag([1.0, 1.0 / unit]), np.zeros(2)
     force, J = S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S
     return StepData.smooth(S @ np.ones((2, 2)) @ S, zero, force, J, np.zeros(1), 0.0, zero, zero)
@@ -136,7 +136,7 @@ def _least(generations: int) -> Attempt:
         Z = kernel(step.J)
         lost = float(np.linalg.norm(Z.T @ lost_force(step)))
         if lost < 1e-4:
-            return math.inf  # the constraints carry nearly all of the lost force
+            return math.inf  # excluded: the constraints carry nearly all of the lost force
         K = np.linalg.norm(Z.T @ step.M @ Z, 2)
         return float(K * np.linalg.norm(as_printed(step) - minimiser(step)) / lost)
 
@@ -148,8 +148,8 @@ def _one_sided(count: int) -> Attempt:
     """Count steps with inequalities J a >= gamma whose true motion does not minimise the function with M^+.
 
     By the conditions of optimality, which are necessary and sufficient, a* is the true motion if M a* - F = J^T lam,
-    where lam >= 0 for rows with equality and lam = 0 for the others. With M^+ the same conditions must hold for F
-    without its part in the kernel of M.
+    where lam >= 0 for active rows and lam = 0 for the others. With M^+ the same conditions must hold for F without
+    its part in the kernel of M.
     """
     random, wrong = np.random.default_rng(SEED + 2), 0
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""C11: compare a motion by the genetic algorithm with the motion by Lagrange's equations, and the accelerations."""
+"""C11: compare the motion and accelerations by the genetic algorithm with those by Lagrange's equations."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ class _Pair:
     Attributes
     ----------
     apart : largest difference of y1, m
-    heights : of the motion by the genetic algorithm, y1 at every step, m
+    heights : y1 at every step of the motion by the genetic algorithm, m
     angle, bound : largest difference of an angle, and the bound that follows from errors of the accelerations, rad
-    errors : of the acceleration of every step, rad/s^2
+    errors : error of the acceleration at every step, rad/s^2
     """
 
     apart: float
@@ -142,7 +142,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _shares(exact: Trajectory, pairs: Sequence[_Pair], end: float) -> list[float]:
-    """Return for each seed the largest difference of the heights until `end`, as a share of their movement."""
+    """Return for each seed the largest difference of the heights until `end`, as a share of their range."""
     until = round(end / STEP) + 1
     heights = np.array(_heights(exact)[:until])
     return [float(np.abs(heights - p.heights[:until]).max() / np.ptp(heights)) for p in pairs]
@@ -193,7 +193,7 @@ def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int
 
 
 def _carry(errors: Vector, slope: float) -> float:
-    """Return a bound of the error that errors of the accelerations can cause in an angle at the end, rad."""
+    """Return a bound on the error that errors of the accelerations can cause in an angle at the end, rad."""
     angle = rate = 0.0
     for e in errors[:-1]:
         rate += STEP * (slope * angle + float(e))
@@ -273,7 +273,7 @@ def _null_space(count: int) -> Attempt:
 
 
 def _extent(quick: bool) -> tuple[int, tuple[float, ...]]:
-    """Return the number of states, each with another seed, and the penalties of the searches in full coordinates."""
+    """Return the number of states, whose seeds differ, and the penalties of the searches in full coordinates."""
     return (1, runs.PENALTIES[-1:]) if quick else (3, runs.PENALTIES)
 
 

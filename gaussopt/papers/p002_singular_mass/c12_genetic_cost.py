@@ -69,7 +69,7 @@ def _times(best: Least | None, turns: int) -> Times:
         SYSTEM: lambda: SolverSequence("kkt").solve(formulation.apply(step)[0]),
         INVERSE: partial(by_inverse, step), ELIMINATION: partial(_eliminated, step),
     }  # fmt: skip
-    # The others are so short that a single call would measure cold caches.
+    # The methods without a genetic algorithm are so short that a single call would measure cold caches.
     calls = [1 if way in WAYS else 30 for way in works]
     return dict(zip(works, in_turns(tuple(works.values()), turns, calls).T, strict=True))
 
@@ -151,7 +151,7 @@ def _operations() -> Attempt:
 
 
 def _with(step: StepData, settings: Vector) -> tuple[Vector, int]:
-    """Search a step in null-space coordinates with settings in the order of EFFORTS."""
+    """Solve a step by a search in null-space coordinates; `settings` are in the order of EFFORTS."""
     population, length, width, shrink = map(float, settings)
     return search(
         step, population=round(population), generations=round(length), spread=10.0**width, shrink=10.0**shrink
@@ -159,7 +159,7 @@ def _with(step: StepData, settings: Vector) -> tuple[Vector, int]:
 
 
 def _search() -> Least | None:
-    """Find the settings with the fewest evaluations and a correct answer; None if none of those tried has one."""
+    """Find the settings that give a correct answer with the fewest evaluations; None if no answer was correct."""
     step = start()
     a = (step.force[0] + step.force[1]) / (step.M[0, 0] + step.M[1, 1])
 
@@ -173,7 +173,7 @@ def _search() -> Least | None:
 
 
 def _cheapest(best: Least | None, spans: Mapping[str, str], least: Sequence[float]) -> Attempt:
-    """Describe the cost of the cheapest settings; `least` is their time over that of the system and of the inverse."""
+    """Describe the cost of the cheapest settings; `least` are ratios of times, see `check`."""
     if best is None:
         found, operations = text("none found"), math.inf
     else:

@@ -28,7 +28,7 @@ DISTANCES = (1e-1, 1e-2, 1e-3, 1e-4)
 
 
 def check(quick: bool) -> Judgement:
-    """Study the acceleration at the configuration, and crossings with exact and inexact accelerations."""
+    """Study the acceleration at the singular configuration, and passages with exact and inexact accelerations."""
     crossing, gap = _crossing((0.01,) if quick else (0.01, 0.005))
     runs = linkage.RUNS
     shares = {a: {row: _left(row, a, runs) for row in ROWS} for a in NOISE}
@@ -60,7 +60,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _left(row: str, amplitude: float, runs: int) -> tuple[int, float]:
-    """Count the noisy runs that leave the branch, and return the largest difference of the others, rad."""
+    """Count the noisy runs that leave the branch, and return the largest difference of the remaining runs, rad."""
     found = linkage.noisy(row, amplitude, runs)
     last = found.gaps[:, -1]
     return found.left, float(last[last <= OFF].max(initial=0.0))

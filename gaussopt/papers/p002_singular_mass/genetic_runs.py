@@ -42,7 +42,7 @@ def search(step: StepData, solver: str = "deap", **options: Any) -> tuple[Vector
 
 
 def start(**settings: Any) -> StepData:
-    """Return the step of the linkage at its start, with settings of the problem."""
+    """Return the step of the linkage at its start; `settings` are parameters or the variant of the problem."""
     entry = problem("four-bar", **settings)
     return entry.system.evaluate(0.0, entry.q0, entry.v0)
 
@@ -71,7 +71,7 @@ def distance(a: Vector, truth: Vector) -> float:
 def recorded(solvers: Sequence[str], stride: int, budget: float | None) -> list[TimedAnswers]:
     """Return answers and, within a budget in s, times of the genetic algorithms and of direct linear algebra.
 
-    `solvers` solve Gauss's program, linear algebra Lagrange's equations, at every `stride`-th state of REFERENCE.
+    `solvers` solve Gauss's program, and linear algebra Lagrange's equations, at every `stride`-th state of REFERENCE.
     """
     pairs = [*(("gauss", s) for s in solvers), ("lagrange", "kkt")]
     return recorded_steps.recorded([ProblemStates("four-bar", REFERENCE, stride=stride)], pairs, budget)

@@ -1,4 +1,4 @@
-"""C16: what quasi-velocities save in evaluations and in time, and with which accuracy."""
+"""C16: how many evaluations and how much time quasi-velocities save, and at which accuracy."""
 
 from __future__ import annotations
 
@@ -176,12 +176,12 @@ class Pair:
         return found.sol
 
     def ratio(self, row: str = "regular") -> float:
-        """Return the ratio of evaluations by Routh's equations, with a row, to those by quasi-velocities."""
+        """Return the evaluations by Routh's equations with the given row divided by those by quasi-velocities."""
         return self.runs[row].evaluations / self.runs["quasi"].evaluations
 
     @property
     def at_equal_error(self) -> float:
-        """Ratio of evaluations with the regular row at the tolerance at which Routh has the same error."""
+        """`ratio` for the regular row, at the tolerance at which Routh's equations have the same error."""
         runs = [self.runs["regular"] if f == 1.0 else self.run("regular", f) for f in FACTORS]
         errors, numbers = (np.log([getattr(r, name) for r in runs]) for name in ("error", "evaluations"))
         rising = np.argsort(errors)

@@ -126,7 +126,7 @@ def _left(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> Der
 
 
 def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tuple[Attempt, list[tuple[float, ...]]]:
-    """Return orders of the residual after a pole, with and without force: median, least, 5 %, 95 %, largest, number."""
+    """Return orders of convergence of the residual after a pole, with and without force: quantiles and number."""
     orders = []
     for coarse, fine in (forced, free):
         orders.append(np.log(np.abs(coarse.left / fine.left)) / np.log(coarse.step / fine.step))
@@ -147,7 +147,7 @@ def _less(generations: int) -> Attempt:
 
 
 def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]], float]:
-    """Return the search, and the least, median and largest order of the violation by row; the tan row far from poles.
+    """Return the search; least, median and largest order of the violation by row (the tan row: only far from poles).
 
     The last result is the share of motions with the regular row in which the violation grows.
     """
@@ -210,7 +210,7 @@ def _singular(generations: int) -> tuple[Attempt, dict[str, bool]]:
 
 
 def _motion() -> Derivation:
-    """Compare NH-A by the package with runs written by hand, over one pole at a quarter of a step."""
+    """Compare runs of NH-A by the package and by hand-written rates, over one pole at a quarter of a step."""
     dt = math.pi / 2 / 25.25
     steps, body = int(END / dt), BladeBody()
     hands = {
@@ -248,7 +248,7 @@ def _drifted(tan: list[Spread], regular: list[Spread]) -> Attempt:
 
 
 def _told(tan: list[Spread]) -> str:
-    """Describe the drift of the motions with the random steps, and with two of SHOWN."""
+    """Describe the drift of the motions with the random steps, and with two of the steps SHOWN."""
     return "; ".join(
         texts("of-a-case", s=s, low=s.quantile(0.0), high=s.quantile(1.0), shown=s.shown[STEP], other=s.shown[0.0099],
               near=100 * s.near)

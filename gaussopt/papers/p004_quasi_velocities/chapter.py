@@ -89,7 +89,7 @@ def _body(case: str) -> str:
 
 
 def _coincide(crests: Crests | None) -> dict[str, Any]:
-    """Count the crests before the first pole, and find the largest distance between the two methods at these, m."""
+    """Count the crests before the first pole, and find the largest distance of the two methods at these crests, m."""
     if crests is None:
         return {"before": None, "within": None}
     before = crests.instants < poles(CASES["NH-B"][0], crests.spread.end)[0].instant

@@ -108,13 +108,13 @@ def violation(traj: Trajectory) -> Vector:
 
 
 def across_blade(q: Matrix, v: Matrix) -> Vector:
-    """Return the velocity across the blade from coordinates and velocities, (K, 3) each."""
+    """Return the magnitude of the velocity across the blade from coordinates and velocities, (K, 3) each."""
     return np.abs(across(np.concatenate((q, v), axis=1)))
 
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """Largest position error of NH-A for each step size, s and m; the motion passes one pole."""
+    """Step sizes, s, and for each the largest position error of NH-A, m; the motion passes one pole."""
 
     steps: tuple[float, ...]
     errors: tuple[float, ...]
@@ -133,7 +133,7 @@ def convergence(method: str, counts: Sequence[int]) -> Convergence:
 
 
 def places(count: int) -> list[tuple[float, float, float, float]]:
-    """Return each of PLACES, its step dt, and the tan row's residual |omega3| after the pole, by run and by law."""
+    """Return PLACES, their steps, and the tan row's residuals |omega3| after the pole, from a run and by the law."""
     (pole,) = poles(CASES["NH-A"][0], ORDER_END)
     steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
     return [(f, dt, float(_to_end(TAN, dt).velocity_drift[-1]), float(abs(pole.left(dt)))) for f, dt in steps]

@@ -1,8 +1,8 @@
-"""The residual of the tan row after RK4 has stepped over a pole, in closed form.
+"""The residual of the printed ("tan") row after RK4 has stepped over a pole, cos(phi) = 0, in closed form: the law.
 
-Near a pole at time 0 the tan row makes vx' = vx / t + r(t). On vx = c t the stages of RK4 are exact; a quadratic or
-cubic term of vx causes an error in every step, and the sum over all steps is a function of the position of the pole
-within its step.
+The row vx tan(phi) - vy = 0 makes vx' = vx / t + r(t) near a pole at t = 0. On vx = c t the stages of RK4 are exact; a
+quadratic or cubic term of vx causes an error in every step, and the sum over all steps is a function of the position of
+the pole within its step.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _along(body: BladeBody, t: float, phi: Any, turning: Any) -> tuple[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Bodies that each pass one pole by RK4 with the tan row.
+    """Bodies that each pass one pole, integrated by RK4 with the tan row.
 
     Attributes
     ----------

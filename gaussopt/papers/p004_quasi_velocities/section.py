@@ -123,7 +123,7 @@ def _passes(traj: Trajectory) -> int:
 
 
 def drawn_runs(results: PaperResults, case: str) -> dict[str, Trajectory]:
-    """Return the runs of a case that its figures show."""
+    """Return the runs that the figures of a case show."""
     return {k: v for k, v in results.trajectories(PREFIXES[case]).items() if k.startswith(DRAWN)}
 
 
@@ -156,7 +156,7 @@ def coordinates(
     name: str, title: str, case: str, runs: dict[str, Trajectory], shown: dict[str, int],
     size: tuple[float, float] = (4.4, 3.2),
 ) -> Figure:  # fmt: skip
-    """Draw the coordinates of the centroid in `shown` (name to index) for all runs; the frame fits the true motion."""
+    """Draw the centroid's coordinates in `shown` (name to index) for all runs; the axis limits fit the true motion."""
     reference = problem(PROBLEM).reference(case)
     end = max((float(v.t[-1]) for v in runs.values()), default=0.0)
     inside = reference.t <= end + 1e-9
@@ -219,7 +219,7 @@ def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
 
 
 def spread_figure(spreads: Sequence[Spread]) -> Figure:
-    """Draw the share of the random steps with at most a given drift, over the drift."""
+    """Draw the cumulative distribution of the drift over the random steps."""
     drifts = {f"{s.case}, Routh, {s.row} row": np.sort(s.random) for s in spreads}
     shares = {k: (np.arange(len(x)) + 1) / len(x) for k, x in drifts.items()}
     law = {
@@ -235,7 +235,7 @@ def spread_figure(spreads: Sequence[Spread]) -> Figure:
 
 
 def _crests(results: PaperResults, findings: list[str]) -> Table | None:
-    """Tabulate, for NH-B, the crests of x and the distance of Routh's curves from the quasi-velocity curve there."""
+    """Tabulate the crests of x in NH-B, and the distances of Routh's curves from the quasi-velocity curve at these."""
     quasi, regular = (results.trajectory(f"NH-B: {m}") for m in (QUASI, REGULAR))
     crests: Crests | None = results.value("spread: NH-B")
     if quasi is None or regular is None or crests is None:

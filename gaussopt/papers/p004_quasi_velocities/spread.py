@@ -70,7 +70,7 @@ def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequ
 
 
 def predicted(body: BladeBody, steps: Vector, end: float) -> Vector:
-    """Predict `Drift.position` of the tan row by the law, for a body without torque.
+    """Predict `Drift.position` of the tan row by the law of `pole`, for a body without torque.
 
     After a pole at t_p with sin phi = s a residual omega3 remains. It moves the centroid by omega3 (s sin phi - 1) /
     phi' along x and, linearly in time, by -omega3 (s cos phi / phi' + t - t_p) along y; x' changes by s omega3 cos phi,
@@ -96,7 +96,7 @@ class Spread:
     ----------
     case, row, end : case, constraint row and end, s, of the motions
     drift : the drift with all steps
-    law : (S,), `Drift.position` by the law, m; empty for the regular row
+    law : (S,), `Drift.position` as `predicted`, m; empty for the regular row
     """
 
     case: str
@@ -112,7 +112,7 @@ class Spread:
 
     @property
     def lawful(self) -> Vector:
-        """Drift with the random steps by the law, m."""
+        """Drift with the random steps as predicted, m."""
         return self.law[len(SHOWN) :]
 
     def quantile(self, share: float) -> float:
@@ -165,7 +165,7 @@ def crests(case: str, end: float) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class Crests:
-    """The drift of the tan row at the crests of x: `spread.drift.at` at `instants`, where x is `heights`."""
+    """Instants and heights of the crests of x, and the drift of the tan row at these crests, `spread.drift.at`."""
 
     spread: Spread
     instants: Vector
