@@ -54,9 +54,9 @@ class Reply:
 
 
 def starts_of(solver: str, follows: bool = True) -> tuple[str, ...]:
-    """Return the members of STARTS that differ for the solver; a simulation uses the last of them.
+    """Return the kinds of start in STARTS that the solver supports; a simulation uses the last of them.
 
-    Unless the problems follow one another (`follows`), each is set up anew.
+    Only set-up remains if the problems do not follow one another (`follows` is False).
     """
     cls = solver_class(solver)
     if not follows:

@@ -18,7 +18,7 @@ Indices = NDArray[np.intp]
 
 
 def common_instants(traj: Trajectory, reference: ReferenceData) -> tuple[Indices, Indices]:
-    """Return the rows of the trajectory and of the reference at the instants that they have in common."""
+    """Return the row indices, in trajectory and reference, of the instants that both have."""
     index = np.searchsorted(traj.t, reference.t - 1e-9)
     keep = (index < len(traj.t)) & (np.abs(traj.t[np.minimum(index, len(traj.t) - 1)] - reference.t) < 1e-9)
     return index[keep], np.flatnonzero(keep)
