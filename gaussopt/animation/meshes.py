@@ -74,7 +74,7 @@ def _quads(grid: Any) -> Matrix:
 
 
 def _octants(corners: Matrix) -> Vector:
-    """Return the brightness of each triangle's corners, by the centroid's octant, or its quadrant where z is zero."""
+    """Return the brightness of each triangle's corners; it alternates between the octants that contain the centroid."""
     middle = corners.reshape(-1, 3, 3).mean(axis=1)
     return np.repeat(np.where(np.prod(np.where(middle == 0, 1.0, middle), axis=1) > 0, 1.0, SHADE), 3)
 

@@ -36,7 +36,7 @@ def arrow(start: Pixels, end: Pixels, colour: str = INK, width: float = 1.6, siz
 
 
 def room(shape: sketch.Shape) -> list[tuple[float, float, float, float]]:
-    """Return the extreme points that a note needs: x, y in m, with an offset right, down in px."""
+    """Return the extreme points of a note, each as a point x, y, m, and an offset to the right and down, px."""
     match shape:
         case sketch.Force():
             angles, reach = [shape.angle], FORCE + 22

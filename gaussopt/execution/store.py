@@ -2,7 +2,7 @@
 
     store.json                   marks the folder as a store and gives its format
     cases/KEY.json               label, identity, outcome, checksum
-    cases/KEY.trajectory.nc      an entry of the value that consists of bytes, here the entry "trajectory.nc"
+    cases/KEY.trajectory.nc      an entry of the outcome's value that is bytes, here "trajectory.nc"
     set-aside/                   files found in cases/ that were damaged or not written by a store
     .users, .writing             empty lock files
 
@@ -118,7 +118,7 @@ class Store:
         return self._outcome(key, record)
 
     def path(self, case: Job, entry: str = "json") -> Path:
-        """Return the path of the file of a case, or of the file of an entry of its value."""
+        """Return the path of the file of a case, or of the file that holds an entry of its value."""
         return self._cases / f"{checksum(identity_of(case))}.{entry}"
 
     def stale(self, cases: Iterable[Job]) -> int:
@@ -208,7 +208,7 @@ class Store:
                 self._move(file)
                 self._note(f"{file} is not the file of a case; it was moved to {self.folder / 'set-aside'}.")
             elif own["entry"] != "json" and not (self._cases / f"{own['key']}.json").exists():
-                file.unlink(missing_ok=True)  # its process was killed between writing the attachment and the case
+                file.unlink(missing_ok=True)  # a process was killed after writing the attachment, before the case
 
     def _set_aside(self, key: str, damage: str) -> None:
         for file in self._cases.glob(f"{key}.*"):

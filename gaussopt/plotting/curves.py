@@ -56,7 +56,7 @@ def chosen(
 ) -> list[Curve]:
     """Return the curves for the given names, each the name of a curve or of a group.
 
-    Raises UnknownName, which lists the nearest name, or all names.
+    Raises UnknownName, whose message gives the nearest name, or all names.
     """
     found: dict[str, Curve] = {}
     for name in names:

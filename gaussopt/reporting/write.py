@@ -34,10 +34,10 @@ def write_report(results: Results, folder: Path, found: Changes | None = None) -
 
     Raises BadInput if the folder cannot be written.
 
-    Returns a mapping for JSON with status, message, report, findings, counts, motions, failures, and "unanswered": the
-    sources without an answer, each with the reason.
+    Returns a mapping for JSON with status, message, report, findings, sources, numbers of answers and times, motions,
+    failures, and "unanswered": the sources without an answer, each with the reason.
     """
-    if folder == results.store:  # a report in this folder belongs to the store
+    if folder == results.store:  # the folder of the store also holds the report
         prepare_folder(folder)
     else:
         prepare_report(folder)
