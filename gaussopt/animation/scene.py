@@ -193,7 +193,7 @@ class _Force:
     colour: str
 
     def tips(self, legend: Legend) -> Matrix:
-        """Return the tips of the arrows, (F, 4), each as a point x, y, m, and an offset to the right and down, px."""
+        """Return the tips of the arrows, (F, 4), each as a point (x, y), m, and an offset (right, down), px."""
         u = self.direction * (legend.scale * self.size)[:, None]
         return np.column_stack((self.at, u[:, 0], -u[:, 1]))
 

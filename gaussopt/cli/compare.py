@@ -125,7 +125,7 @@ def compare_command(
 
     if parquet:
         check_parquet()
-    before = None if against is None else Results.load(against)  # read first: it may be in the folder to write
+    before = None if against is None else Results.load(against)  # read now, as `out` may be the same folder
     count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], (qp, lcp), sequence or [], contact or [], rows)
     cluster: AbstractContextManager[Executor | None] = nullcontext() if dask is None else dask_executor(dask)

@@ -100,7 +100,7 @@ def _plain_warnings() -> Iterator[None]:
 def _misread(error: typer.TyperException) -> str:
     """Return the error in the arguments as text, with the value if it could not be converted for its option."""
     text = error.format_message()
-    found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()  # pydantic converts the values
+    found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()  # errors of pydantic's conversion
     return f"{text.partition(', unable')[0]}, not {found[0]['input']!r}" if found else text
 
 

@@ -180,7 +180,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
     certificate, operator = result["certificate"], result.get("classification")
     lines = [f"{' by '.join(names) or 'the answer'}: {_sentence(result)}"]
     lines += [f"{name:7} {text}" for name, value in result.items() if name not in TOLD and (text := _numbers(value))]
-    several = result.get("forces_unique") is False and "matrix" not in certificate  # an LCP's message says it
+    several = result.get("forces_unique") is False and "matrix" not in certificate  # an LCP's message includes this
     lines += ["The forces are not the only ones that cause this acceleration."] * several
     lines += result.get("ranks", {}).get("sentences", [])
     lines += [f"contact operator: {operator['sentence']}"] if operator else []
@@ -205,7 +205,7 @@ def _sentence(result: dict[str, Any]) -> str:
     from gaussopt.core.display import error_words
 
     if result["status"] != "solved":
-        return str(result["status"])  # its message goes to standard error
+        return str(result["status"])  # the command prints the message on standard error
     c = {name: math.inf if value is None else value for name, value in result["certificate"].items()}
     if "rounding_floor" in c:
         words = error_words(c["error_bound"], c["relative_error"], c["rounding_floor"])
@@ -215,7 +215,7 @@ def _sentence(result: dict[str, Any]) -> str:
     elif "relative_residual" in c:
         words = f"its residuals are at most {c['relative_residual']:.2g} (relative)"
     else:
-        return str(result["message"])  # the message for contacts is complete
+        return str(result["message"])  # the message on contacts needs no addition
     return f"{result['message']} {words[0].upper()}{words[1:]}."
 
 

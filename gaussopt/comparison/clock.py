@@ -1,8 +1,8 @@
 """Timing of rivals on a source: what is timed, in which order, and which time is subtracted.
 
-Rivals take turns, in a seeded random order, so that noise affects all equally. A turn is one pass over the steps.
-Before each pass a fast solver solves the leading steps, so that the timed re-solves include neither set-up nor cold
-caches. Answers are certified after the pass. Each pass begins with a new solver and in its own random units
+Rivals take turns, in a seeded random order, so that noise affects all equally. A turn is one pass over the steps. A
+fast solver first solves the leading steps an additional time, so that the timed re-solves include neither set-up nor
+cold caches. Answers are certified after the pass. Each pass begins with a new solver and in its own random units
 (`replays`), so that an answer remembered from another pass is wrong. Some passes are repeated with the same numbers; a
 solver that is then much faster remembers its answers. While timed, a solver only sets up, updates and solves; the clock
 runs until its answer has been read.
@@ -92,7 +92,7 @@ def on_one_clock(
 
 @contextmanager
 def _collected() -> Iterator[None]:
-    """Turn the garbage collector off while timing; explicit collections skip the objects that exist already."""
+    """Turn the garbage collector off in the block; explicit collections then skip the objects that exist already."""
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -139,7 +139,7 @@ class _Empty(Solver[Options]):
 
 
 class _Harness:
-    """The empty solver on the programs of a formulation; its time is that of the harness alone."""
+    """The empty solver on the programs of a formulation; its time is that of the measuring code, the harness, alone."""
 
     def __init__(self, formulation: str) -> None:
         self._formulation = formulation

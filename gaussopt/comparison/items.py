@@ -58,7 +58,7 @@ class Item:
 
 
 def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | None = None) -> Iterator[Item]:
-    """Yield the step at every `stride`-th state of a reference, with its parameters and with the closed contacts.
+    """Yield the step with its closed contacts at every `stride`-th state of a reference, at the reference's parameters.
 
     If the problem has no reference, the states are those of its own motion, simulated up to `t_end`.
 
@@ -116,7 +116,7 @@ def end_within(entry: Problem, seconds: float) -> float:
 
     def late(done: float) -> None:
         nonlocal begin, share
-        begin, share = min(begin, process_time()), done  # from the first step on, without code generation
+        begin, share = min(begin, process_time()), done  # the clock starts at the first step, after code generation
         if process_time() - begin > seconds:
             raise _Late
 
@@ -127,7 +127,7 @@ def end_within(entry: Problem, seconds: float) -> float:
 
 
 class _Late(BaseException):
-    """Ends a motion and discards it. It is no Exception, for which `simulate` would return the motion up to there."""
+    """Raised to end and discard a motion; for an Exception, `simulate` would return the motion computed so far."""
 
 
 @cache

@@ -2,7 +2,7 @@
 
 All pairs that are right on every step have the same accelerations up to rounding, so their motions differ little.
 Where neither formulations nor solvers are named and motions are not requested, the fastest pair of each formulation
-represents the others, and all of them together have a limited time.
+represents the others, and the time for these motions together is limited.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def motion_jobs(plan: Plan, answers: Sequence[Answers], times: Sequence[Times], 
 def _passed(
     plan: Plan, problem: str, settings: Mapping[str, object], answers: Iterable[Answers], times: Iterable[Times]
 ) -> dict[Pair, float]:
-    """Return the pairs whose answers to a problem were all confirmed, with the seconds of a step, or inf."""
+    """Return the pairs whose answers to a problem were all confirmed, with their seconds for a step, or inf."""
     own = {
         s.source.key for s in plan.specs
         if isinstance(s, ProblemStates) and (s.problem, dict(s.settings)) == (problem, settings)

@@ -157,7 +157,7 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswers]], dict[str, TimedAnswers]]:
     """Return the answers of genetic algorithms, by label, and those of direct linear algebra, by source.
 
-    Genetic algorithms solve Gauss's program with default effort; the direct program is Lagrange's or else Gauss's.
+    Genetic algorithms solve Gauss's program with default effort; the direct solver solves Lagrange's or else Gauss's.
     """
     of = [c for c in cases if _name(c.source.name) == "four-bar" and c.answers.exact]
     genetic: dict[str, list[TimedAnswers]] = {}

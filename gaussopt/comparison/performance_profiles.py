@@ -260,8 +260,8 @@ def work_precision(
 
     Solvers are matched by the achieved accuracy, not by the requested tolerance. Ill-posed steps that are recognised
     have no error and do not count, nor do steps with several solutions; an answer that is confirmed untimed but not
-    while timed has an infinite error. `work` is the median over the timed ones of the steps that rank
-    solvers; pairs never timed have no point.
+    while timed has an infinite error. `work` is the median over those steps that rank solvers and
+    were timed; pairs that were never timed have no point.
     """
     groups: dict[tuple[str, str], list[TimedAnswers]] = {}
     for c in competing(answers, times, formulation):

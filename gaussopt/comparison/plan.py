@@ -70,10 +70,10 @@ class Plan:
     specs : where the steps come from
     entries : the problems whose trajectories are to be simulated
     formulations, solvers : names, and names with options
-    precision : formulations whose programs every solver also solves at each of its precision settings; "": programs
+    precision : formulations whose programs every solver also solves at each of its precision settings; "" for programs
     total : seconds for the answers of all pairs together, beyond which no further case begins
     clock : seconds after which the timing of a source is stopped
-    carriers : solvers that simulate with every formulation, not only in its fastest pair; None: all solvers do
+    carriers : solvers all of whose pairs simulate, not only the fastest pair of each formulation; None: all solvers
     """
 
     specs: tuple[Spec, ...]

@@ -69,7 +69,7 @@ def _load(path: str, row: str = "", digest: str = "") -> Any:
 
 @lru_cache(maxsize=1)
 def _set(path: str, digest: str) -> dict[str, QP | BadInput]:
-    """Return the programs of a Parquet file; those of the latest file and digest of its contents are cached."""
+    """Return the programs of a Parquet file, cached by the digest of its contents."""
     return read_set(read_bytes(path))
 
 

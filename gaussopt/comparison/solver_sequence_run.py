@@ -56,7 +56,7 @@ class Reply:
 def starts_of(solver: str, follows: bool = True) -> tuple[str, ...]:
     """Return the kinds of start in STARTS that the solver supports; a simulation uses the last of them.
 
-    Only set-up remains if the problems do not follow one another (`follows` is False).
+    If the problems do not follow one another (`follows` is False), the only start is "setup".
     """
     cls = solver_class(solver)
     if not follows:

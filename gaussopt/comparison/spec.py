@@ -20,7 +20,7 @@ class Spec(ABC):
 
     A comparison runs in many processes and can be resumed after an interruption. It therefore holds not items but
     descriptions, frozen dataclasses of plain data: `to_mapping` writes a description,
-    `gaussopt.comparison.sources.spec_of` reads it elsewhere, and `items` makes items with the same numbers there.
+    `gaussopt.comparison.sources.spec_of` reads it elsewhere, and `items` makes the same items, number for number.
 
     To add a kind of source, derive a frozen dataclass whose fields are the data that `items` needs. Write `source` and
     `typical`; the defaults of the other members suit a single item without contacts in space.

@@ -123,7 +123,7 @@ class TimedAnswers:
     def around(self, whole: bool) -> float:
         """Return the median seconds of formulation plus recovery if `whole` steps are compared, else 0.
 
-        Only between formulations do these times matter: some do work in `build` that others leave to the solver.
+        These times matter where formulations are compared: some do work in `build` that others leave to the solver.
         """
         return self.median("build", "recover") if whole and self.times is not None else 0.0
 

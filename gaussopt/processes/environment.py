@@ -116,7 +116,7 @@ def _backend(variant: str) -> tuple[str, ...]:
 def versions() -> dict[str, str]:
     """Return the versions of gaussopt, Python and the LISTED packages, the system, and the cores and vector units.
 
-    Results agree to the last digit only on machines with equal vector units, which decide the code of libraries.
+    Results agree to the last digit only on machines with equal vector units, by which libraries choose their code.
     """
     found = {"gaussopt": __version__, "Python": platform.python_version()}
     found |= {name: _installed(name) for name in LISTED}

@@ -28,7 +28,7 @@ class _Filling(Formatter):
     """Formatter with the additional format `~`."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Format "~1" by `number` to 1 digit, and so on ("~": 2 digits); format all else as the base class does."""
+        """For a format such as "~3" call `number` with 3 digits ("~": 2 digits); else format as the base class does."""
         about = format_spec.startswith("~")
         return number(value, int(format_spec[1:] or 2)) if about else str(super().format_field(value, format_spec))
 
