@@ -251,7 +251,7 @@ def _read_out(scene: Scene) -> list[Part]:
 
 
 def description(scene: Scene, trajectory: RecordedMotion, title: str) -> str:
-    """Return a description of a motion in words, from its numbers."""
+    """Describe a motion in words, with numbers computed from its data."""
     frames = scene.frames
     said = [f"{title}, t = {frames.t[0]:g} s to {frames.t[-1]:.4g} s."]
     moves = []

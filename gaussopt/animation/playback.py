@@ -55,7 +55,7 @@ def speed_of(span: float) -> float:
 
 @dataclass(frozen=True)
 class Caption:
-    """Text on events at an instant, s; `impacts` are the contacts with impacts."""
+    """Text that describes the events at an instant, s; `impacts` names the contacts with impacts."""
 
     t: float
     text: str

@@ -198,7 +198,7 @@ class _Force:
         return np.column_stack((self.at, u[:, 0], -u[:, 1]))
 
     def arrow(self, legend: Legend, view: View) -> list[Part]:
-        """Return the shaft and the head; their length is zero where the force is zero."""
+        """Return the shaft and the head of the arrow; their lengths are zero where the force is zero."""
         length = legend.scale * self.size
         if float(np.abs(length).max()) < 0.05:
             return []

@@ -69,7 +69,7 @@ def compare(
     dt, t_end : step and end, s, by default those of the problem; for adaptive steppers dt is the recording interval
     tolerance, stride : tolerance of the certificate; every `stride`-th state of a reference is used
     precision : formulations whose programs every solver also solves at each of its precision settings; True: all
-    settings : tolerances at which all solvers run: "default" for gaussopt's, "low" 1e-3, "mid" 1e-6, "high" 1e-9
+    settings : tolerances at which all solvers run: "default" (of gaussopt), "low" (1e-3), "mid" (1e-6), "high" (1e-9)
     motions : whether all pairs that are right at every state also simulate a trajectory. None: True if formulations or
         solvers are named, else only the fastest pair of each formulation and all pairs of solvers in files, for 30 s
     time_budget : seconds of timing for each solver and start on each source and formulation; 0: no timing

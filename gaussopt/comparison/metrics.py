@@ -59,7 +59,7 @@ def _summary(case: TimedAnswers) -> dict[str, Any]:
     error = case["error"][:said]
     if asked and not np.isnan(error).all():
         error = np.concatenate((error, np.full(case.steps - said, np.inf)))
-    # A step that has no acceleration has no error either.
+    # A step that is recognised as ill-posed has no acceleration, and hence no error.
     certified = np.where(case["recognised"], np.nan, case["certified"]) if asked else np.zeros(0)
     work = (NAN,) * 5 if t is None else tuple(t.parts["work"])
     backend = case.median("backend")

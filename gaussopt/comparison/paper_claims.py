@@ -48,7 +48,7 @@ class MeasuredClaim:
     id : number in the list of claims
     paper, claim : source and wording of the claim
     sentence : what was measured, with numbers, or what the measurement needs
-    columns, rows : the table behind it; no rows if nothing was measured
+    columns, rows : table of the measurements; no rows if nothing was measured
     """
 
     id: str

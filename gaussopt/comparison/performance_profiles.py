@@ -6,7 +6,7 @@ answer is neither confirmed nor recognises an ill-posed step, if it is refuted w
 Steps with several solutions, and answers that are not proved, are left out. A refused step counts as unanswered in a
 profile and is left out of the competitor's mean, even if others answer it. References:
 Dolan and More, Mathematical Programming 91 (2002) 201-213 (performance profiles); Gould and Scott, ACM Transactions on
-Mathematical Software 43 (2016) 15 (why they rank no more than two solvers at a time); Mittelmann's benchmarks and
+Mathematical Software 43 (2016) 15 (why profiles rank no more than two solvers at a time); Mittelmann's benchmarks and
 Hutter et al., Journal of Artificial Intelligence Research 36 (2009) 267-306 (shifted geometric means; failures charged
 ten times over, PAR10).
 """
@@ -68,9 +68,9 @@ def costs(
 ) -> Costs:
     """Charge every step that ranks solvers to every competitor.
 
-    The kind of start of a competitor is its last in STARTS up to `most`; if that is "setup", all steps count. Solvers
-    of a given formulation compete by their work. If no formulation is given, all pairs compete by the sum of
-    formulation, work and recovery. A competitor that refuses every source does not compete.
+    A competitor uses its last kind of start in STARTS up to `most`; if `most` is "setup", all steps count. Solvers of
+    a given formulation compete by their work. If no formulation is given, all pairs compete by the sum of formulation,
+    work and recovery. A competitor that refuses every source does not compete.
     """
     pairs = formulation is None
     cases = competing(answers, times, formulation, most)

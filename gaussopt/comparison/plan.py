@@ -230,7 +230,7 @@ def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> N
 
 
 def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
-    """Return formulations whose programs are solved at every tolerance; "" stands for programs without formulation."""
+    """Return formulations whose programs are solved at every setting; "" stands for programs without formulation."""
     if isinstance(precision, bool):
         return ("", *formulations) if precision else ()
     for f in precision:

@@ -150,7 +150,7 @@ class PublishedCase:
             yield told["code"], told["setting"], told["of"], float(np.abs(values - exact).max())
 
     def asked(self, early: bool) -> tuple[Vector, Values]:
-        """Return the instants and values of `values`; if `early`, only those up to the share EARLY, at least one."""
+        """Return the instants and values of `values`; if `early`, only those in the first part EARLY, at least one."""
         times, values = self.values()
         count = max(1, int((times <= EARLY * times[-1]).sum())) if early else len(times)
         return times[:count], values[:count]
@@ -284,7 +284,7 @@ def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
         if quick and case.variant is not None:
             continue
         ladder = case.ladder or dict.fromkeys(CONSTANT, case.steps) | TOLERANCES
-        # A quick report has the longest step, which costs least, and the tightest tolerance.
+        # A quick report uses only the longest constant step, which costs least, and only the tightest tolerance.
         if quick:
             ladder = {name: (max(x) if name in CONSTANT else min(x),) for name, x in ladder.items()}
         asked = [(name, x, "gauss", quick) for name, steps in ladder.items() for x in steps]
