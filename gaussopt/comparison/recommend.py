@@ -59,7 +59,7 @@ class Choice:
     Attributes
     ----------
     purpose : "accuracy", "speed of re-solves" or "many contacts"
-    certified, error : largest relative error over the states: its certified bound, and the error from the reference
+    certified, error : largest relative error over the states: certified bound, and difference from the reference
     seconds, work, first : median times, minus the harness: of a re-solve with formulation and recovery (for "many
         contacts", at the states with most closed contacts), of the solver alone, and of a first step with set-up
     next, factor : the second best pair, and its seconds divided by those of the best pair
@@ -174,7 +174,7 @@ def recommend(
 
 
 def _states(entry: Problem) -> ProblemStates:
-    """Return the states to measure: those of the first reference only if the problem has its default settings."""
+    """Return the states to measure: of the first reference if the settings are the defaults, else of the own motion."""
     if entry.references and not entry.settings:
         name = entry.references[0].name
         spec = ProblemStates(entry.name, name, {}, max(1, len(entry.reference(name).t) // ROWS))

@@ -146,9 +146,9 @@ class Answers(CaseRecord):
     ----------
     exact : whether the formulation claims to be exact
     status, claim : verified status, and the status that the solver states
-    certified : upper bound of the distance to the true acceleration, divided by 1 + its norm, in the mass norm; for a
+    certified : upper bound on the distance to the true acceleration, divided by 1 + its norm, in the mass norm; for a
         program without mechanics, the relative error bound or, if there is none, the relative residual
-    error : distance to the reference, divided by 1 + its norm, in the mass norm; NaN without a reference
+    error : distance to the reference, divided by 1 + the reference's norm, in the mass norm; NaN without a reference
     primal, dual, gap : residuals of the program at the point returned: violation of constraints, stationarity,
         complementarity, relative to the size of their terms. For an LCP: negative parts of z and w, 0, and min(z, w).
     refused : why the pair does not apply; then the lists are empty
@@ -247,7 +247,7 @@ class MotionRecord(Record):
     Attributes
     ----------
     evaluations : accelerations computed, stages included
-    error : largest |q - q_ref| at the instants that the reference and the run have in common; NaN without any
+    error : largest |q - q_ref| at the instants that the reference and the run have in common; NaN without such
     certified : largest certified relative error of these accelerations, which does not bound the error of the motion
     position_drift, velocity_drift : largest violation of the constraints at position and at velocity level
     energy_drift : largest |E - E(0) - work|, relative; NaN if unknown: see `trajectory_errors.energy_drift`

@@ -26,7 +26,7 @@ class PairResult:
     ----------
     states, solved : number of states, and of answers that the certificate confirmed
     claimed : number of answers that the solver itself called solved
-    error : largest distance to the reference acceleration, divided by 1 + its norm, in the mass norm
+    error : largest distance to the reference acceleration, divided by 1 + the reference's norm, in the mass norm
     certified : largest certified relative distance to the true acceleration
     constraint_residual : largest ||J a - gamma||
     iterations : mean number of iterations per step

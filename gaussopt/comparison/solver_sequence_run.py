@@ -169,7 +169,7 @@ def _contents(item: Item) -> list[bytes]:
 
 
 def _miss(x: Vector | None, reference: Vector | None) -> float:
-    """Return the distance of an answer to the solution of a program, divided by 1 + its norm; NaN if it is unknown."""
+    """Return the distance of an answer to the solution, divided by 1 + the solution's norm; NaN without a solution."""
     if reference is None:
         return math.nan
     known = x is not None and x.shape == reference.shape
@@ -177,7 +177,7 @@ def _miss(x: Vector | None, reference: Vector | None) -> float:
 
 
 def error_of(step: StepData, a: Vector | None, reference: Vector | None) -> float:
-    """Return the distance of an acceleration to the reference, divided by 1 + its norm, in the mass norm."""
+    """Return the distance of `a` to the reference, divided by 1 + the norm of the reference, in the mass norm."""
     if reference is None:
         return math.nan
     if a is None:

@@ -34,8 +34,8 @@ def energy_drift(traj: Trajectory) -> float:
     """Return max |E(t) - E(0) - work up to t|, relative to the largest kinetic energy or change of potential energy.
 
     The work is the integral, by Simpson's rule, of the recorded power of the non-conservative forces; drifts smaller
-    than the error of the rule cannot be detected. An unknown power counts as zero. NaN if the system states no energy,
-    if events can change it at an instant, or with fewer than three recorded instants.
+    than the error of the rule cannot be detected. An unknown power counts as zero. The drift is NaN if the system
+    states no energy, if events can change it at an instant, or with fewer than three recorded instants.
     """
     from scipy.integrate import cumulative_simpson
 

@@ -79,7 +79,7 @@ class Store:
         try:
             return self._read(case, key)
         except Damage:
-            with self._alone():  # another process may have been repairing it just now
+            with self._alone():  # another process may just have repaired the file
                 try:
                     return self._read(case, key)
                 except Damage as damage:
@@ -149,7 +149,7 @@ class Store:
         return replace(outcome, value={**outcome.value, **paths}) if paths else outcome
 
     def _verify(self, key: str, entry: str, digest: str) -> None:
-        if not _ENTRY.fullmatch(entry):  # it might be a path outside the folder
+        if not _ENTRY.fullmatch(entry):  # the name might be a path outside the folder
             raise Damage(f"it names the attachment {entry[:40]!r}")
         try:
             with (self._cases / f"{key}.{entry}").open("rb") as file:
