@@ -58,10 +58,10 @@ class Choice:
 
     Attributes
     ----------
-    purpose : "accuracy", "speed of re-solves" or "many contacts"
+    purpose : "accuracy", "speed of re-solves" or "many contacts", for which `seconds` is over the states with most
+        closed contacts
     certified, error : largest relative error over the states: certified bound, and difference from the reference
-    seconds, work, first : median times, minus the harness: of a re-solve with formulation and recovery (for "many
-        contacts", at the states with most closed contacts), of the solver alone, and of a first step with set-up
+    seconds, work, first : median times minus the harness: of a whole re-solve, of its solver, and of a whole first step
     next, factor : the second best pair, and its seconds divided by those of the best pair
     alike : number of pairs of equal accuracy, of which the fastest is chosen; 0 for other purposes
     """

@@ -81,7 +81,7 @@ def export_family(
 ) -> dict[str, Any]:
     """Write steps of a family, with each dial at the given value ("mu=0.3") or its default; see `export_sequence`.
 
-    Contact problems in space are written as FCLIB files, with the formulation moreau-jean; see `export_contacts`.
+    Contact problems in space, whose formulation must be moreau-jean, are written as FCLIB files (`export_contacts`).
     """
     entry: Family = registry.load("family", family)
     given = dict(entry.parse_dial(text) for text in dials)

@@ -65,8 +65,8 @@ def benchmarks(
 ) -> dict[str, Any]:  # fmt: skip
     """Run the benchmark problems of the field in `jobs` processes and write the report into a folder.
 
-    Finished motions are kept there and not run again. `quick` means one setting of each stepper and a fifth of the
-    time; `progress` is called with the completed fraction, `note` with a sentence on each file set aside. Returns
+    Finished motions are kept there and not run again. `quick` means one setting of each stepper and a fifth of each
+    motion; `progress` is called with the completed fraction, `note` with a sentence on each file set aside. Returns
     status, message, report (path of index.html), findings and motions. Raises BadInput, before anything is computed,
     if the folder cannot be written.
     """

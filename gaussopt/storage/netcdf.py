@@ -153,7 +153,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
     file.seek(max(0, size - SEAL))
     seal = file.read(SEAL)
     if not seal.startswith(MARK):
-        # Bytes after the end that the HDF5 header states can only be a damaged seal.
+        # If the file continues after the end that its HDF5 header states, its seal is damaged.
         if end is not None and end < size:
             raise BadInput(damaged)
         return False

@@ -138,7 +138,7 @@ def in_words(statuses: Sequence[str]) -> str:
 
 
 def shape_of(reason: str) -> str:
-    """Mask the numbers of a sentence, as reasons that differ only in numbers count as the same."""
+    """Mask the numbers of a sentence, so that reasons that differ only in numbers become equal."""
     return re.sub(r"\d[\d.e+-]*", "#", reason)
 
 
