@@ -160,7 +160,7 @@ def animated(
 
 
 def _flat(motion: RecordedMotion, entry: Problem | None, sketch: Any) -> AnimatedMotion:
-    """Return the animation in the plane, with the given sketch or the problem's own."""
+    """Return the animation in the plane, drawn by the given sketch or else by the sketch of the problem."""
     drawn = sketch_of(entry) if entry is not None and sketch is None else as_sketch(sketch)
     scene = scene_of(motion, drawn, parameters_of(motion, entry))
     title = entry.title if entry is not None else str(motion.meta.get("problem", "Motion"))
@@ -184,7 +184,7 @@ def check_ending(path: Path) -> str:
 
 
 def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSystem | None) -> Problem:
-    """Return the given problem or, if None, the simulated one in its variant."""
+    """Return the problem to draw: `given` or, if that is None, the simulated problem, in the variant of the motion."""
     given = trajectory.problem if given is None else given
     if isinstance(given, AbstractSystem):
         ends = float(trajectory.t[-1]) or 1.0
@@ -196,7 +196,7 @@ def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSyste
         entry = find_problem(given) if given else registered_problem(name)
     except UnknownName:
         entry = None
-    # A System made by the user may have the name of a registered problem.
+    # A user's System may have the name of a registered problem, so that the names of the parameters must agree, too.
     known = trajectory.meta.get("parameters") or {}
     if entry is None or (given is None and {p.name for p in entry.parameters} != set(known)):
         raise BadInput(
@@ -251,7 +251,7 @@ def _read_out(scene: Scene) -> list[Part]:
 
 
 def description(scene: Scene, trajectory: RecordedMotion, title: str) -> str:
-    """Return a description of a motion in words, from its numbers."""
+    """Describe a motion in words, with numbers computed from its data."""
     frames = scene.frames
     said = [f"{title}, t = {frames.t[0]:g} s to {frames.t[-1]:.4g} s."]
     moves = []
@@ -305,7 +305,7 @@ def data_of(scene: Scene, trajectory: RecordedMotion) -> pd.DataFrame:
             columns.setdefault(f"{axis} of {name}", np.array([s.at[j] for s in track]))
     for i, name in enumerate(trajectory.contacts):
         columns |= {f"lam_N_{name}": frames.lam_N[:, i], f"lam_T_{name}": frames.lam_T[:, i]}
-    # Keep both sides of an event, and every fourth of the other frames.
+    # Keep the frames on both sides of an event, and every fourth of the other frames.
     jumps = np.flatnonzero(np.diff(frames.t) <= SAME * (1 + np.abs(frames.t[1:])))
     rows = np.unique(np.concatenate((np.arange(0, len(frames.t), 4), jumps, jumps + 1, [len(frames.t) - 1])))
     return pd.DataFrame(columns).iloc[rows].reset_index(drop=True)

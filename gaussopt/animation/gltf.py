@@ -1,6 +1,6 @@
 """Motions in space as binary glTF, the exchange format of 3D programs, written by pygltflib.
 
-Each body is a node with animated translation and rotation; lines between bodies are stretched nodes. A root
+Each body is a node with animated translation and rotation; lines between bodies are scaled nodes. A root
 node rotates the upward direction of the model to the y axis of glTF. The playback speed is that of the HTML page.
 """
 

@@ -108,7 +108,7 @@ def fixed(*marks: Mark) -> Part:
 
 
 def plain(at: Pixels, text: str, anchor: str = "start", colour: str = INK) -> Word:
-    """Return small upright text next to the drawing."""
+    """Return a text in small upright letters."""
     return Word(at, text, anchor, SMALL, colour, letter=False)
 
 
@@ -214,8 +214,8 @@ Margins = tuple[float, float, float, float]
 def fit(places: Matrix, more: Matrix, size: tuple[float, float], margins: Margins, least: float) -> View:
     """Return a view in which all points lie within the margins, as large as `size`, px, allows.
 
-    The points are `places`, (P, 2), m, and `more`, (R, 4): rows x, y in m with an offset right, down in px. The
-    picture is at least `least` pixels wide.
+    The points are `places`, (P, 2), m, and `more`, (R, 4): each row is a point (x, y), m, and an offset (right, down),
+    px. The picture is at least `least` pixels wide.
     """
     left, top, right, bottom = margins
     low, high = places.min(axis=0), places.max(axis=0)

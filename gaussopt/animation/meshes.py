@@ -32,7 +32,7 @@ class Placed:
 
     @property
     def reach(self) -> float:
-        """Upper bound of the distance of the mesh's corners from the centre of the body, m."""
+        """Upper bound on the distance of the mesh's corners from the centre of the body, m."""
         half = self.scale * {"ball": (1, 0, 0), "cylinder": (0, 1, 0.5)}.get(self.mesh, (0.5, 0.5, 0.5))
         return float(np.linalg.norm(self.at) + np.linalg.norm(half))
 
@@ -74,7 +74,7 @@ def _quads(grid: Any) -> Matrix:
 
 
 def _octants(corners: Matrix) -> Vector:
-    """Return the brightness of each triangle's corners, by the centroid's octant, or its quadrant where z is zero."""
+    """Return the brightness of each triangle's corners, which alternates from octant to octant of the centroid."""
     middle = corners.reshape(-1, 3, 3).mean(axis=1)
     return np.repeat(np.where(np.prod(np.where(middle == 0, 1.0, middle), axis=1) > 0, 1.0, SHADE), 3)
 

@@ -36,7 +36,7 @@ def arrow(start: Pixels, end: Pixels, colour: str = INK, width: float = 1.6, siz
 
 
 def room(shape: sketch.Shape) -> list[tuple[float, float, float, float]]:
-    """Return the extreme points that a note needs: x, y in m, with an offset right, down in px."""
+    """Return the extreme points of a note, each as a point (x, y), m, and an offset (right, down), px."""
     match shape:
         case sketch.Force():
             angles, reach = [shape.angle], FORCE + 22
@@ -97,7 +97,7 @@ def _length(shape: sketch.Length, view: View) -> list[Part]:
     a, b = view.pixels(shape.start), view.pixels(shape.end)
     d = math.hypot(b[0] - a[0], b[1] - a[1]) or 1.0
     u = ((b[0] - a[0]) / d, (b[1] - a[1]) / d)
-    n = (u[1], -u[0])  # to the left, as seen on the screen
+    n = (u[1], -u[0])  # the normal to the left of u, as seen on the screen
     off = view.scale * shape.aside
     p, q = ((c[0] + off * n[0], c[1] + off * n[1]) for c in (a, b))
     marks = [Stroke(((p, q),), INK, 1.0)]

@@ -55,7 +55,7 @@ def speed_of(span: float) -> float:
 
 @dataclass(frozen=True)
 class Caption:
-    """Text on events at an instant, s; `impacts` are the contacts with impacts."""
+    """Text that describes the events at an instant, s; `impacts` names the contacts with impacts."""
 
     t: float
     text: str
@@ -131,7 +131,7 @@ def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: floa
 
 
 def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
-    """Return frames at increasing instants (G,), and at both sides of events if the phases between are long enough."""
+    """Return frames at increasing instants (G,), and at both ends of the phases between events, except short phases."""
     from scipy.interpolate import CubicHermiteSpline  # loaded here, as only drawing needs it
 
     rows = usable(trajectory)

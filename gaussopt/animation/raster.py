@@ -92,8 +92,8 @@ def _palette() -> Any:
     from PIL import Image, ImageColor
 
     inks = (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER)
-    # Every colour in steps to white, and edge colours blended with the bodies that they surround. The palest step is
-    # left out: Pillow rounds colours down before it searches for the nearest, and would choose that step for white.
+    # Every colour fades to white in steps, and each edge colour to the colour of the body that it surrounds. The palest
+    # step is left out: Pillow rounds colours down before it searches for the nearest, and would replace white by it.
     colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(2, STEPS + 1))]
     for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
         colours += [mixed(edge, i / STEPS, fill) for i in range(STEPS)]
@@ -150,7 +150,7 @@ def _width(mark: Stroke | Ring) -> int:
 
 
 class _Brush:
-    """Painter of marks on a picture that is FINER times larger than its pixel coordinates."""
+    """Painter that scales marks by FINER and draws them on a picture, which is reduced by this factor in the end."""
 
     def __init__(self, image: Any) -> None:
         from PIL import ImageDraw

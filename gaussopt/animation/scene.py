@@ -68,7 +68,7 @@ class Scene:
     view : map from metres to pixels
     parts : bodies and joints over all frames, from the back to the front
     arrows : contact forces over all frames
-    struck : the contacts of each impact: caption and position in pixels
+    struck : for each contact in an impact, its caption and its position in pixels
     tracks : paths
     legend : legend of the forces, None if there are none
     names : labels and colours of the motions, if the picture shows several
@@ -91,7 +91,7 @@ def scene_of(
     trajectory: RecordedMotion, sketch: Sketch, parameters: Parameters, *,
     beside: Mapping[str, RecordedMotion] | None = None, label: str = "", t_end: float | None = None,
 ) -> Scene:  # fmt: skip
-    """Return the scene of a motion to `t_end`, s, or the end of the shortest motion; `beside` are compared motions.
+    """Return the scene of a motion and of the motions `beside` it, up to `t_end`, s, or the end of the shortest motion.
 
     Raises BadInput if there is nothing to draw or the sketch fails, UnknownName for a contact unknown to the motion.
     """
@@ -150,7 +150,7 @@ def _beside(
 
 
 def _near(places: Matrix, seen: Matrix) -> Matrix:
-    """Return the points near the region that the picture shows, so that a diverging motion does not enlarge it."""
+    """Return the points near the region that must be shown, so that a diverging motion does not enlarge the picture."""
     low, high = seen.min(axis=0), seen.max(axis=0)
     reach = FURTHER * float((high - low).max())
     return np.asarray(places[((places >= low - reach) & (places <= high + reach)).all(axis=1)])
@@ -193,12 +193,12 @@ class _Force:
     colour: str
 
     def tips(self, legend: Legend) -> Matrix:
-        """Return the tips of the arrows: x, y in m, with an offset right, down in px, (F, 4)."""
+        """Return the tips of the arrows, (F, 4), each as a point (x, y), m, and an offset (right, down), px."""
         u = self.direction * (legend.scale * self.size)[:, None]
         return np.column_stack((self.at, u[:, 0], -u[:, 1]))
 
     def arrow(self, legend: Legend, view: View) -> list[Part]:
-        """Return the shaft and the head; their length is zero where the force is zero."""
+        """Return the shaft and the head of the arrow; their lengths are zero where the force is zero."""
         length = legend.scale * self.size
         if float(np.abs(length).max()) < 0.05:
             return []
@@ -214,7 +214,7 @@ class _Force:
 
 
 def _forces(track: Sequence[ContactPoint], frames: Frames, i: int) -> list[_Force]:
-    """Return normal force and friction; where N < 0 in a two-sided contact, both act at its other wall."""
+    """Return normal force and friction; at frames where N < 0 in a two-sided contact, both act at its other wall."""
     N, T = frames.lam_N[:, i], frames.lam_T[:, i]
     at = column(track, "at")
     if track[0].other is not None:
@@ -225,7 +225,7 @@ def _forces(track: Sequence[ContactPoint], frames: Frames, i: int) -> list[_Forc
 def _struck(
     captions: Sequence[Caption], contacts: Sequence[tuple[Sequence[ContactPoint], int]], frames: Frames, view: View
 ) -> list[tuple[Caption, Pixels]]:
-    """Return the positions of impacts, px, each with its caption."""
+    """Return the caption of each impact with the position, px, of each of its contacts."""
     found = []
     for caption in captions:
         frame = min(int(np.searchsorted(frames.t, caption.t)), len(frames.t) - 1)

@@ -112,7 +112,7 @@ def _bar(track: Sequence[sketch.Bar], view: View, look: Look) -> list[Part]:
     marks = (Stroke(line, look.edge, BAR, round=True), Stroke(line, look.fill, BAR - 2.6, round=True))
     sx = np.where(np.abs(length - size) < 0.05, 1.0, length / size)
     x, y = view.points((column(track, "start") + column(track, "end")) / 2).T
-    # The label is above the bar as it is at the first frame.
+    # The label is placed above the bar in its position at the first frame.
     a = math.radians(angle[0])
     up = (math.sin(a), -math.cos(a)) if math.cos(a) >= -1e-9 else (-math.sin(a), math.cos(a))
     letter = _labelled(track, (15 * up[0], 15 * up[1] + 0.3 * LETTER), x, y)

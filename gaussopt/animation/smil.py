@@ -41,7 +41,7 @@ def animated_svg(scene: Scene, label: str) -> str:
 
 
 def kept(t: Vector, values: Matrix, tolerance: float) -> list[int]:
-    """Return indices of samples, both ends included, whose linear interpolation fits all others within a tolerance."""
+    """Return the indices of samples, with both ends, whose linear interpolation fits all samples within a tolerance."""
 
     def errors(a: int, b: int) -> Vector:
         inner = slice(a + 1, b)
@@ -68,7 +68,7 @@ def thinned(points: Matrix) -> Matrix:
 
 
 def _divided(count: int, errors: Callable[[int, int], Vector], tolerance: float) -> list[int]:
-    """Select points by Douglas and Peucker's method; `errors` are those of the points between two selected points."""
+    """Select points by Douglas and Peucker's method; `errors(a, b)` are those of the points between a and b."""
     keep = {0, count - 1}
     todo = [(0, count - 1)]
     while todo:

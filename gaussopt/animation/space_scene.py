@@ -44,7 +44,7 @@ class SpaceScene:
     Attributes
     ----------
     frames, captions : frames of the motion, and texts at its events
-    picture : the mechanism as drawn
+    picture : the solids and lines that are drawn
     poses : position, m, and quaternion of each body, (F, 7), by name; "" is the ground
     """
 

@@ -40,7 +40,7 @@ def atlas_command(
     context: typer.Context, problem: WithContacts, axis: Axes = None, set_: Set = None, slips: Slips = "all",
     loads: Loads = 0, out: Out = None, export: Export = 0, json_: Json = False,
 ) -> None:  # fmt: skip
-    """Map on a grid of states how many answers the contact laws have, and where the printed QP returns one of them."""
+    """Map on a grid of states how many answers the contact laws have, and where the QP of the paper returns one."""
     from gaussopt.atlas.counterexamples import write_counterexamples
     from gaussopt.atlas.scan import scan
     from gaussopt.core.files import write_text

@@ -18,7 +18,7 @@ from gaussopt.core.errors import BadInput
 
 
 def completion(*kinds: str, words: tuple[str, ...] = (), files: tuple[str, ...] = ()) -> Callable[[str], list[str]]:
-    """Return a function that completes a word to registered names and `words`, also after commas, and to files."""
+    """Return a function that completes a word to registered names or `words`, also after commas, or to files."""
 
     def complete(incomplete: str) -> list[str]:
         from gaussopt.core import registry
@@ -38,7 +38,7 @@ def completion(*kinds: str, words: tuple[str, ...] = (), files: tuple[str, ...] 
 
 
 def option(names: str, told: str, *of: str, words: tuple[str, ...] = (), **more: Any) -> Any:
-    """Declare an option with names and help; a shell completes it to registered names of the kinds `of` and `words`."""
+    """Declare an option; a shell completes its value to registered names of the kinds `of` or to `words`."""
     offered = completion(*of, words=words) if of or words else None
     return typer.Option(*names.split(), help=told, autocompletion=offered, **more)
 
@@ -192,9 +192,9 @@ def names_of(text: str | None) -> list[str] | None:
 
 
 class _Milestones:
-    """Prints on standard error when a quarter, a half and three quarters of a slow task are done.
+    """Progress callback that prints when a quarter, a half and three quarters of a slow task are done.
 
-    If `even`, the work is taken to proceed at a constant rate, and the remaining time is printed.
+    If `even`, it also prints the remaining time, assuming a constant rate.
     """
 
     def __init__(self, label: str, even: bool = True) -> None:

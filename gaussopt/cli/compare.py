@@ -114,7 +114,7 @@ def compare_command(
     dask: Dask = None, parquet: Parquet = False, against: Against = None, rows: RowOrder = None,
     json_: common.Json = False,
 ) -> None:  # fmt: skip
-    """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
+    """Compare formulations and solvers on states, in time, and as trajectories; a killed run can be resumed."""
     from gaussopt.comparison.changes import changes
     from gaussopt.comparison.compare import compare
     from gaussopt.comparison.results import Results
@@ -125,7 +125,7 @@ def compare_command(
 
     if parquet:
         check_parquet()
-    before = None if against is None else Results.load(against)  # may be the folder to write into
+    before = None if against is None else Results.load(against)  # read now, as `out` may be the same folder
     count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], (qp, lcp), sequence or [], contact or [], rows)
     cluster: AbstractContextManager[Executor | None] = nullcontext() if dask is None else dask_executor(dask)
@@ -166,7 +166,7 @@ def report_command(
 
 
 def merge_command(context: typer.Context, folders: Folders, out: MergedOut, json_: common.Json = False) -> None:
-    """Join comparisons of several machines in one folder, each with its machine; contradictions are named."""
+    """Merge comparisons from several machines into one folder, which names the machines; report contradictions."""
     from gaussopt.comparison.merging import merge_results
     from gaussopt.reporting.write import write_comparison
 

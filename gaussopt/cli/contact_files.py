@@ -45,7 +45,7 @@ def solve_contact_problem(
 
 
 def other_order(file: Path, data: ConeComplementarity | GlobalContacts, status: str) -> str:
-    """Return a sentence if contacts that failed are solved with the row order that is not their format's, else ""."""
+    """Return a hint if contacts that failed are solved when read in the other order of rows, else ""."""
     from gaussopt.core.files import read_bytes
     from gaussopt.interchange.contact_rows import ORDERS, reordered
     from gaussopt.interchange.problem_reader import order_of_format
@@ -64,7 +64,7 @@ def solve_folder(
     folder: Path, formulation: str | None, solver: str | None, tolerance: float, options: dict[str, Any], quiet: bool,
     rows: str | None,
 ) -> tuple[dict[str, Any], list[str]]:  # fmt: skip
-    """Solve every contact problem of a folder; other files are named with a reason and count as bad input."""
+    """Solve every contact problem of a folder; other files are listed as bad input, with a reason."""
     from gaussopt.interchange.problem_reader import members, read_problem
     from gaussopt.kinds import page_of
 

@@ -69,7 +69,7 @@ def run(arguments: list[str] | None = None) -> int:
     if COMPLETION in os.environ or given[:1] in (["--install-completion"], ["--show-completion"]):
         try:
             app(given, prog_name="gaussopt")
-        except SystemExit as done:  # by which Typer ends a completion request
+        except SystemExit as done:  # Typer ends a completion request in this way
             return done.code if isinstance(done.code, int) else 0
     try:
         with _plain_warnings():
@@ -100,7 +100,7 @@ def _plain_warnings() -> Iterator[None]:
 def _misread(error: typer.TyperException) -> str:
     """Return the error in the arguments as text, with the value if it could not be converted for its option."""
     text = error.format_message()
-    found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()  # from pydantic, which converts the values
+    found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()  # errors of pydantic's conversion
     return f"{text.partition(', unable')[0]}, not {found[0]['input']!r}" if found else text
 
 
@@ -184,8 +184,8 @@ def _quiet_backends() -> Iterator[Any]:
 
 
 def _interrupted(out: Any, given: list[str]) -> int:
-    # CPython records an interrupt of Python code that an extension module runs (some do so when imported), and would
-    # then end by the signal, whatever the exit code. Running empty code in the same way clears that record.
+    # If Ctrl-C interrupts Python code that an extension module runs, as some do when imported, CPython records this and
+    # ends by the signal, whatever the exit code. Empty code, run in the same way, clears the record.
     ctypes.pythonapi.PyRun_SimpleString(b"")
     resumes = given[:1] == ["compare"] and any(word.partition("=")[0] == "--out" for word in given)
     kept = " Finished cases are kept; the same command goes on from there." if resumes else ""

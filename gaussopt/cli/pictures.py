@@ -45,7 +45,7 @@ def animate_command(
     from gaussopt.modelling.problem import problem as find
     from gaussopt.simulation.simulate import simulate
 
-    # All that can be refused is refused before the motion is computed.
+    # Check everything that can be checked before the motion is computed.
     check_ending(out)
     check_target(out)
     if problem is None and from_ is None:
@@ -72,7 +72,7 @@ def animate_command(
 
 
 def _recorded(file: Path, problem: str | None, given: dict[str, Any]) -> Trajectory:
-    """Return the motion in a file; raises BadInput if there are options `given` that belong to a simulation."""
+    """Return the motion in a file; raises BadInput if any of the options `given`, which need a simulation, is set."""
     from gaussopt.integration.trajectory import Trajectory
 
     for name, value in given.items():

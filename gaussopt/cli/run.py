@@ -88,7 +88,7 @@ def run_command(
         trajectory = concatenate([start, trajectory])
     lost = ""
     if save is not None:
-        try:  # if that fails, the result is still printed
+        try:  # if saving fails, the result is still printed
             trajectory.save(save)
         except BadInput as error:
             lost = str(error)

@@ -29,7 +29,7 @@ Name = Annotated[
 
 
 class Known(NamedTuple):
-    """Information on an entry, for JSON and for the user, and the arguments of the command that uses it."""
+    """Information on an entry, as data and as lines of text, and the arguments of a command that uses the entry."""
 
     data: dict[str, Any]
     lines: list[str]
@@ -90,7 +90,7 @@ def _columns(rows: Iterable[Sequence[Any]]) -> list[str]:
 
 
 def _problem(entry: Problem, given: str, settings: list[str]) -> Known:
-    """Return the information on a problem, and a `run` command that keeps constraints and reaches the end."""
+    """Return the information on a problem, and a `run` command that avoids drift and endless series of impacts."""
     from gaussopt.comparison.items import typical_step
     from gaussopt.comparison.pairing import misfit
     from gaussopt.core import registry
@@ -303,7 +303,7 @@ def _solver(entry: Any) -> Known:
         try:  # without its packages a solver cannot be made, and only its class attributes are checked
             make_solver(entry.name).check(program) if not missing else _declared(entry, program)
         except NotAccepted as error:
-            if isinstance(program, entry.accepts):  # that it refuses other kinds is clear from what it accepts
+            if isinstance(program, entry.accepts):  # `accepts` already excludes other kinds
                 refused[kind] = _reason(error)
         else:
             takes.append(kind)
@@ -340,7 +340,7 @@ def _declared(entry: Any, program: Program) -> None:
 
 
 def _meaning(options: type) -> str:
-    """Return the descriptions in the docstrings of a class of options and of its bases."""
+    """Return the joined docstrings of a class of options and of its base classes."""
     own = (c for c in reversed(options.__mro__[:-2]) if c.__doc__ and not c.__doc__.startswith(f"{c.__name__}("))
     return " ".join(" ".join(str(c.__doc__).split()) for c in own).replace("`", "")
 

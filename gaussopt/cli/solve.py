@@ -129,7 +129,7 @@ def _classification(step: StepData) -> dict[str, Any] | None:
 
 
 def _flat(lam_T: Any) -> Any:
-    """Return lam_T without its tangent axis in the plane."""
+    """Return lam_T as a vector if there is one tangent, as in the plane."""
     return lam_T[:, 0] if lam_T.ndim == 2 and lam_T.shape[1] == 1 else lam_T
 
 
@@ -180,7 +180,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
     certificate, operator = result["certificate"], result.get("classification")
     lines = [f"{' by '.join(names) or 'the answer'}: {_sentence(result)}"]
     lines += [f"{name:7} {text}" for name, value in result.items() if name not in TOLD and (text := _numbers(value))]
-    several = result.get("forces_unique") is False and "matrix" not in certificate  # for an LCP the message says it
+    several = result.get("forces_unique") is False and "matrix" not in certificate  # an LCP's message includes this
     lines += ["The forces are not the only ones that cause this acceleration."] * several
     lines += result.get("ranks", {}).get("sentences", [])
     lines += [f"contact operator: {operator['sentence']}"] if operator else []
@@ -201,11 +201,11 @@ TOLD = (
 
 
 def _sentence(result: dict[str, Any]) -> str:
-    """Return how a solve ended, with what the certificate bounds: the error of the answer, or its residuals."""
+    """Say how a solve ended, and which bound the certificate gives: on the error of the answer, or on its residuals."""
     from gaussopt.core.display import error_words
 
     if result["status"] != "solved":
-        return str(result["status"])  # the message follows on standard error
+        return str(result["status"])  # the command prints the message on standard error
     c = {name: math.inf if value is None else value for name, value in result["certificate"].items()}
     if "rounding_floor" in c:
         words = error_words(c["error_bound"], c["relative_error"], c["rounding_floor"])
@@ -215,12 +215,12 @@ def _sentence(result: dict[str, Any]) -> str:
     elif "relative_residual" in c:
         words = f"its residuals are at most {c['relative_residual']:.2g} (relative)"
     else:
-        return str(result["message"])  # for contacts, whose message is complete
+        return str(result["message"])  # the message on contacts needs no addition
     return f"{result['message']} {words[0].upper()}{words[1:]}."
 
 
 def _numbers(value: Any) -> str:
-    """Return the numbers of an entry, rows of a matrix separated by semicolons; "" for None."""
+    """Return the numbers of an entry as text, with semicolons between the rows of a matrix; "" for None."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):

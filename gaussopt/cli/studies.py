@@ -38,7 +38,7 @@ def benchmarks_command(
 ) -> None:  # fmt: skip
     """Run the benchmark problems of the field and report errors against published values, and times.
 
-    A killed run goes on where it was.
+    A killed run resumes where it stopped.
     """
     from gaussopt.reporting.write import benchmarks
 

@@ -1,7 +1,7 @@
 """The cases of a comparison: functions that take and return plain data, so that any process can run them.
 
 Answers are the same bit for bit wherever they are computed. Times vary, so they are measured in separate cases, in
-which competing pairs take turns.
+which competing pairs of formulation and solver take turns.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NOWHERE = (
 
 
 def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, tolerance: float) -> list[dict[str, Any]]:
-    """Solve all items of a source; return `Answers` as mappings, one for each kind of start that the solver has.
+    """Solve all items of a source; return, for each kind of start of the solver, a record `Answers` as a mapping.
 
     `spec` is a mapping that `sources.spec_of` reads; `formulation` is "" if the source holds programs.
     """
@@ -65,7 +65,7 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
 
 
 def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
-    """Return the indices of the steps at which every solver starts anew; see `records.Answers`."""
+    """Return the indices of the steps at which every solver is set up anew; see `records.Answers`."""
     sizes = [page_of(item.data).size(item.data) for item in items]
     return [i for i in range(len(items)) if i == 0 or not where.follows or sizes[i] != sizes[i - 1]]
 
@@ -73,7 +73,7 @@ def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
 def time_case(
     spec: Mapping[str, Any], pairs: Sequence[Sequence[str]], tolerance: float, budget: float
 ) -> list[dict[str, Any]]:
-    """Time the pairs on a source, each for `budget` seconds per kind of start; return `Times` as mappings."""
+    """Time the pairs on a source, each for `budget` seconds per kind of start; return records `Times` as mappings."""
     where = spec_of(spec)
     items = where.items()
     if not items:
@@ -89,10 +89,10 @@ def motion_case(
     problem: str, settings: Mapping[str, Any], formulation: str, solver: str, stepper: str, dt: float | None,
     t_end: float | None, tolerance: float,
 ) -> dict[str, Any]:  # fmt: skip
-    """Simulate a problem by a pair and measure the trajectory.
+    """Simulate a problem with a formulation and a solver, and measure the trajectory.
 
-    Returns a mapping of "motion" to a MotionRecord as a mapping, and of "trajectory.nc" to the bytes of a NetCDF file.
-    Raises NotAccepted if the pair turns out not to fit during the motion, and MachineFailure, as for a full disk.
+    Returns {"motion": the MotionRecord as a mapping, "trajectory.nc": the trajectory as the bytes of a NetCDF file}.
+    Raises NotAccepted if the pair does not fit a step of the motion, and MachineFailure if, say, the disk is full.
     """
     entry = registered_problem(problem, **settings)
     name, options = parse_word(solver)

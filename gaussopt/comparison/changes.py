@@ -1,7 +1,7 @@
 """Differences between two comparisons of the same steps: which pairs became right or wrong, faster or slower.
 
-Answers are the same bit for bit in every run, so a single step that becomes right or wrong is a difference. Times vary
-from run to run, and a difference of times counts only beyond the noise:
+Answers are the same bit for bit in every run, so a single step that becomes right or wrong is a change. Times vary from
+run to run, and a change of time counts only if it exceeds the noise:
 
 - The time of a step is the median over its repetitions. The factor of a step is its new time divided by its old time,
   and the factor of a pair is the median over its steps. The interval of a pair, with confidence CONFIDENCE, comes from
@@ -73,7 +73,7 @@ class PairChange:
 
     @property
     def speed(self) -> str:
-        """Change of the pair's time: "faster", "slower", "same" (within noise), or "" if it is a control or untimed."""
+        """The new speed: "faster", "slower" or "same" (within noise); "" for unchanged code or unknown times."""
         if not self.changed or self.factor is None or self.low is None or self.high is None:
             return ""
         return "faster" if self.high < 1 / self.noise else "slower" if self.low > self.noise else "same"
@@ -91,10 +91,10 @@ class Changes:
     Attributes
     ----------
     pairs : changes of the pairs that both comparisons ran on the same source
-    pace : by source, new time divided by old time of the unchanged pairs; no entry without such pairs
-    absent : pairs in only one of the comparisons, or with different numbers of steps, in words
-    refused : pairs that answered before and are refused now, in words, with the reason
-    unlike : number of pairs, counted per source, whose times are not compared because the machines differ
+    pace : by source, median ratio of new to old time over the pairs with unchanged code; no entry without such pairs
+    absent : labels of the pairs that only one comparison has, or that have different numbers of steps in the two
+    refused : for each pair that answered before and is refused now, by label, the reason
+    unlike : number of pairs, counted on each source, whose times are not compared because the machines differ
     """
 
     pairs: tuple[PairChange, ...]
@@ -181,7 +181,7 @@ def _words(key: Key, cases: Mapping[Key, Sequence[TimedAnswers]]) -> str:
 
 
 def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dict[Key, str]:
-    """Return why pairs that answered before are refused now; a refused formulation is refused with every solver."""
+    """Return why pairs that answered before are refused now; if a formulation is refused, all its pairs are."""
     why = {(a.source.name, a.formulation, a.solver): a.refused for a in new.answers if a.refused}
     found = {}
     for key in there:
@@ -217,7 +217,7 @@ def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[i
 
 
 def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[float, float, float, int] | None:
-    """Return the median ratio of new to old times with the start of simulations, its interval, and the step count."""
+    """Return the median ratio of new to old times of a step, both ends of its interval, and the number of steps."""
     (before,), (after,) = as_used(old), as_used(new)
     if before.times is None or after.times is None:
         return None

@@ -1,7 +1,7 @@
 """Timing of rivals on a source: what is timed, in which order, and which time is subtracted.
 
-Rivals take turns, in a seeded random order, so that noise affects all equally. A turn is one pass over the steps. In
-each pass a fast solver first solves the leading steps once more, so that the timed re-solves include neither set-up nor
+Rivals take turns, in a seeded random order, so that noise affects all equally. A turn is one pass over the steps. A
+fast solver first solves the leading steps an additional time, so that the timed re-solves include neither set-up nor
 cold caches. Answers are certified after the pass. Each pass begins with a new solver and in its own random units
 (`replays`), so that an answer remembered from another pass is wrong. Some passes are repeated with the same numbers; a
 solver that is then much faster remembers its answers. While timed, a solver only sets up, updates and solves; the clock
@@ -70,7 +70,7 @@ def on_one_clock(
     source: StepSource, rivals: Sequence[About], items: Sequence[Item], begins: Sequence[int], tolerance: float,
     budget: float,
 ) -> list[Times]:  # fmt: skip
-    """Time rivals, each with `budget` seconds; `begins` are the steps at which every solver starts anew."""
+    """Time rivals for `budget` seconds each; `begins` are the indices of the steps at which solvers are set up anew."""
     units = drawn_units()
     found = [_Rival(about, tolerance, items, units, budget) for about in rivals]
     empty = _Harness(rivals[0][0])
@@ -92,7 +92,7 @@ def on_one_clock(
 
 @contextmanager
 def _collected() -> Iterator[None]:
-    """Turn the garbage collector off, and exempt existing objects from the collections after every pass."""
+    """Turn the garbage collector off in the block; explicit collections then skip the objects that exist already."""
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -139,7 +139,7 @@ class _Empty(Solver[Options]):
 
 
 class _Harness:
-    """The empty solver on the programs of a formulation; its time is that of the harness alone."""
+    """The empty solver on the programs of a formulation; its time is that of the measuring code, the harness, alone."""
 
     def __init__(self, formulation: str) -> None:
         self._formulation = formulation
@@ -159,7 +159,7 @@ class _Harness:
 
     @property
     def seconds(self) -> float:
-        """Median time; 0 where nothing was timed."""
+        """Median time; 0 if nothing was timed."""
         return median(self._seconds) if self._seconds else 0.0
 
 
@@ -227,7 +227,7 @@ class _Rival:
             pending.append(run.ask(item))
             spent.append(process_time() - start)
         if lap and not cold:
-            pending[0] = lap[0]  # the only answer with a set-up; the pass itself has only re-solves
+            pending[0] = lap[0]  # includes the set-up; the pass itself has only re-solves
         replies = [certify() for certify in pending]
         seconds = perf_counter() - begin
         self._last = self._last if self._replay else seconds
@@ -240,9 +240,9 @@ class _Rival:
                 self._new[i].append(reply.timing)
 
     def early(self, items: Sequence[Item]) -> int:
-        """Count the leading steps whose answers are right only if the solver's `refuses` is called before timing."""
+        """Count leading steps whose timed answers are all wrong, but are right after an untimed call of `refuses`."""
         wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
-        if not wrong or math.isinf(self._spent):  # timed while warming up, where `refuses` is called
+        if not wrong or math.isinf(self._spent):  # timed in warm-up only, where `refuses` is called
             return 0
         run = self._run_of(checked=True)
         right = [run.solve(in_units(item, self._now)).status is Status.SOLVED for item in items[: wrong[-1] + 1]]

@@ -68,10 +68,10 @@ def compare(
     stepper : one or more names for the trajectories, with dt, rtol and atol if wanted: "rk45(rtol=1e-6,atol=1e-6)"
     dt, t_end : step and end, s, by default those of the problem; for adaptive steppers dt is the recording interval
     tolerance, stride : tolerance of the certificate; every `stride`-th state of a reference is used
-    precision : formulations whose programs solvers also solve at each of their tolerances, loose to tight; True: all
-    settings : tolerances at which all solvers run: "default" for gaussopt's, "low" 1e-3, "mid" 1e-6, "high" 1e-9
-    motions : whether pairs that are right at every state also simulate a trajectory; stochastic solvers only if named
-        None: as True, but if nothing is named only the fastest pair of each formulation, and solvers in files, for 30 s
+    precision : formulations whose programs every solver also solves at each of its precision settings; True: all
+    settings : tolerances at which all solvers run: "default" (of gaussopt), "low" (1e-3), "mid" (1e-6), "high" (1e-9)
+    motions : whether all pairs that are right at every state also simulate a trajectory. None: True if formulations or
+        solvers are named, else only the fastest pair of each formulation and all pairs of solvers in files, for 30 s
     time_budget : seconds of timing for each solver and start on each source and formulation; 0: no timing
     case_limit : seconds after which a case is stopped and recorded as failed; a solver has this time for the whole set
         of complementarity problems, and a tenth of it for each problem of the set
@@ -99,13 +99,13 @@ def compare(
 
 
 class CasesDone:
-    """Reports the share of the cases that are done, which never decreases.
+    """Progress of a comparison: the share of the cases that are done, which never decreases.
 
     It is not a share of the time: how long the motions of a pair take is unknown until one of them has run.
 
     Parameters
     ----------
-    tell : called with the share, or None
+    tell : function that is called with each new share, or None
     """
 
     def __init__(self, tell: Callable[[float], None] | None) -> None:
@@ -134,7 +134,7 @@ def carry_out(
 ) -> Results:  # fmt: skip
     """Run the jobs of a plan on the executor that the context manager `place` yields.
 
-    `rivals` returns the answers of the pairs to time, given all answers and the seconds that each pair took for them.
+    `rivals` chooses the pairs to time: given all answers and the seconds by pair, it returns the answers of some pairs.
     """
     if store is not None:
         refuse_other(Path(store), plan.meta())

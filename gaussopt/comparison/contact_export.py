@@ -1,4 +1,4 @@
-"""The contact problems of a motion in space as FCLIB files for other codes: one for each Moreau-Jean step.
+"""The contact problems of a motion in space as FCLIB files for other codes: one file for each Moreau-Jean step.
 
 They are stated in velocities and impulses, u = W r + q, with the contacts that may close within the step. A file name
 consists of the problem, the step number and the number of contacts; the file holds the solution if it is certified.
@@ -74,11 +74,11 @@ def write_solved(
 
 
 def _posed(problem: Problem, t: float, q: Any, v: Any, h: float) -> ConeComplementarity | None:
-    """Return the problem of one step; None where no contact may close."""
+    """Return the contact problem of one step; None if no contact may close within it."""
     step = replace(problem.system.evaluate(t, q, v), dt=h)
     assert step.g_N is not None
     assert step.gdot_N is not None
-    near = TOLERANCES.noise * (1.0 + float(np.abs(q).max()))  # as in the loop of Moreau-Jean steps
+    near = TOLERANCES.noise * (1.0 + float(np.abs(q).max()))  # the threshold of the simulation
     closed = np.flatnonzero(step.g_N + 0.5 * h * step.gdot_N <= near)
     if not len(closed):
         return None

@@ -46,7 +46,7 @@ def convergence(program: Program, solver: str, **options: Any) -> list[float]:
 
 
 def _least_cost(program: Program, solver: Solver[Any]) -> float:
-    """Return the least cost that a search with these options can reach, as an exact solver finds it."""
+    """Return the least cost that a search with the solver's options can reach, computed by an exact solver."""
     least = page_of(program).least_cost(program)
     if least is not None:
         return least

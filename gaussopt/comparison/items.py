@@ -58,9 +58,9 @@ class Item:
 
 
 def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | None = None) -> Iterator[Item]:
-    """Yield the step of the closed contacts at every `stride`-th state of a reference, at the reference's parameters.
+    """Yield the step with its closed contacts at every `stride`-th state of a reference, at the reference's parameters.
 
-    The problem's own motion may be ended early, at `t_end`.
+    If the problem has no reference, the states are those of its own motion, simulated up to `t_end`.
 
     Instants at which contact modes change are left out. States without closed contacts are left out if the system has
     contacts and any of them is closed at another state.
@@ -91,14 +91,14 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
 
 
 def typical_step(entry: Problem) -> StepData:
-    """Return the step at the start, with all contacts closed if the start is in flight."""
+    """Return the step at the start; with all contacts closed if none is, or if `decided` returns None."""
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
     closed = decided(step)
     return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
 
 
 def decided(step: StepData) -> StepData | None:
-    """Return the step of the closed contacts; None where a slip vanishes or a contact is about to impact."""
+    """Return the step with its closed contacts; None if one with friction does not slip or one is about to impact."""
     try:
         closed = step.select(closed_contacts(step))
     except BadInput:
@@ -116,7 +116,7 @@ def end_within(entry: Problem, seconds: float) -> float:
 
     def late(done: float) -> None:
         nonlocal begin, share
-        begin, share = min(begin, process_time()), done  # counts from the first step on: code is generated before
+        begin, share = min(begin, process_time()), done  # the clock starts at the first step, after code generation
         if process_time() - begin > seconds:
             raise _Late
 
@@ -127,14 +127,14 @@ def end_within(entry: Problem, seconds: float) -> float:
 
 
 class _Late(BaseException):
-    """Ends a motion and discards it; a motion ended by an Exception, as solvers raise it, would return a trajectory."""
+    """Raised to end and discard a motion; for an Exception, `simulate` would return the motion computed so far."""
 
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
     """Return the default motion of a problem as reference data; `build` distinguishes versions of its file."""
     entry = registered_problem(name, **dict(settings))
-    # The states are as far apart as in the whole motion, since a state may cost more than a step, but at least FEWEST.
+    # A shorter motion has fewer states, since a state may cost more than a step, but it has at least FEWEST.
     motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)
     if len(motion.t) < 2:
         raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")

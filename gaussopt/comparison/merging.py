@@ -105,7 +105,7 @@ def parts_of(results: Results, name: str = "") -> dict[str, Results]:
 
 
 def _moved(record: Any, machine: str) -> Any:
-    """Return a record of answers or times with another machine."""
+    """Return a record of answers or times with the name of its machine replaced."""
     return replace(record, source=replace(record.source, machine=machine))
 
 
@@ -120,7 +120,7 @@ def _check_alike(parts: Mapping[str, Results]) -> None:
 
 
 def _joined(parts: Mapping[str, Results], there: Mapping[str, Path]) -> Results:
-    """Join the parts; `there` are the trajectories that are kept, by path."""
+    """Join the parts; `there` holds the existing trajectories, by their path in the merged folder."""
     metas = {name: part.meta for name, part in parts.items()}
     meta: dict[str, Any] = {
         "sources": [f"{label}, on {name}" for name, of in metas.items() for label in of.get("sources", ())],
@@ -147,7 +147,7 @@ def _joined(parts: Mapping[str, Results], there: Mapping[str, Path]) -> Results:
 
 
 def conflicts(parts: Mapping[str, Results]) -> Iterator[str]:
-    """Yield sentences on contradictions between comparisons: other verdicts or problems, or the same machine twice.
+    """Yield sentences on contradictions: different verdicts, different problems of one name, or the same machine twice.
 
     Answers are compared by verdict, claim and, where both are confirmed, by error against the reference: the errors may
     differ by up to the sum of both certified errors and the tolerance. Smaller differences are due to the machine.
@@ -176,7 +176,7 @@ def _case(a: Answers) -> str:
 
 
 def _where(a: Answers) -> tuple[str, ...]:
-    """Name the machine and the versions of a record; empty where they are not recorded."""
+    """Return the machine and the versions of a record; empty if they were not recorded."""
     return (*machine_of(a.made), a.made.get("versions", "")) if a.made else ()
 
 

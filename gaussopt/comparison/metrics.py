@@ -22,9 +22,9 @@ def counts(rows: Any, kept: Any) -> dict[str, int]:
 
 
 def correct(count: Mapping[str, int]) -> float:
-    """Return the share of steps with a true claim: solved and confirmed, recognised as ill-posed, or admitted failures.
+    """Return the share of answers with a true claim: rightly called solved, ill-posed or failed.
 
-    NaN without steps.
+    The share is NaN if there are no answers.
     """
     steps = count["answered"]
     return (steps - count["false"] - count["missed"]) / steps if steps else NAN
@@ -45,7 +45,7 @@ def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> list[Any
         worst_certified, worst_error, primal, dual, gap : largest values, failures included
         iterations, most_iterations : mean and largest number of iterations
         backend, overhead : median seconds that the solver reports for itself, and the rest of the work
-        timed, repetitions : steps that were timed, and how many times
+        timed, repetitions : number of steps that were timed, and how often each was timed
         refused, failure : why there are no answers, or why they end early
     """
     import pandas as pd
@@ -59,7 +59,7 @@ def _summary(case: TimedAnswers) -> dict[str, Any]:
     error = case["error"][:said]
     if asked and not np.isnan(error).all():
         error = np.concatenate((error, np.full(case.steps - said, np.inf)))
-    # A step that has no acceleration has no error either.
+    # A step that is recognised as ill-posed has no acceleration, and hence no error.
     certified = np.where(case["recognised"], np.nan, case["certified"]) if asked else np.zeros(0)
     work = (NAN,) * 5 if t is None else tuple(t.parts["work"])
     backend = case.median("backend")
@@ -79,9 +79,9 @@ def _summary(case: TimedAnswers) -> dict[str, Any]:
 
 
 def words(answers: Sequence[Answers]) -> list[Any]:
-    """Count true and false claims of each solver over all its answers; the least share of true claims comes first.
+    """Count true and false claims of each solver; the solver with the least share of true claims comes first.
 
-    Steps whose program is wrong, but which the solver solves, are left out.
+    Only answers that count for or against the solver are included: column `own` of the table of steps.
 
     Returns
     -------
@@ -91,8 +91,8 @@ def words(answers: Sequence[Answers]) -> list[Any]:
         missed : number of answers that are confirmed but called neither solved nor ill-posed
         correct : share of steps with a true claim
         worst : largest certified error of an answer falsely called solved; NaN without one
-        said : statuses that the solver gives to the denied steps, such as "infeasible", the most frequent first
-        where : sources of the false claims, those with most first
+        said : statuses that the solver reports for the denied steps, such as "infeasible", the most frequent first
+        where : sources of the false claims, the source with most first
         never_right : whether the solver claims to have solved steps, and none of these claims was confirmed
     """
     import pandas as pd
@@ -125,7 +125,7 @@ def liars(answers: Sequence[Answers]) -> list[Any]:
 
 
 def wrong_programs(answers: Sequence[Answers]) -> list[Any]:
-    """Return the formulations whose programs themselves are wrong, by problem or family, over all solvers.
+    """Find the formulations whose programs, even if solved exactly, give wrong accelerations on a problem or family.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Choose the pairs of a comparison that simulate the motion, and make their jobs.
+"""Choose the pairs of formulation and solver that simulate the motion in a comparison, and make their jobs.
 
 All pairs that are right on every step have the same accelerations up to rounding, so their motions differ little.
 Where neither formulations nor solvers are named and motions are not requested, the fastest pair of each formulation
-represents the others, and all of them together have a limited time.
+represents the others, and the time for these motions together is limited.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Pair = tuple[str, str]
 
 
 def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
-    """Return the number of trajectories that are simulated if all pairs are right."""
+    """Return the number of trajectories that will be simulated if every pair is right at every state."""
     carrying = {(r.source.name, r.formulation, r.solver) for r in asked if r.formulation and r.solver in plan.solvers}
     if plan.carriers is not None:
         carrying = {(name, f, s if s in plan.carriers else "") for name, f, s in carrying}
@@ -65,7 +65,7 @@ def motion_jobs(plan: Plan, answers: Sequence[Answers], times: Sequence[Times], 
 def _passed(
     plan: Plan, problem: str, settings: Mapping[str, object], answers: Iterable[Answers], times: Iterable[Times]
 ) -> dict[Pair, float]:
-    """Return the pairs whose answers to a problem were all confirmed, with the seconds of a step (inf if not timed)."""
+    """Return the pairs whose answers to a problem were all confirmed, with their seconds for a step, or inf."""
     own = {
         s.source.key for s in plan.specs
         if isinstance(s, ProblemStates) and (s.problem, dict(s.settings)) == (problem, settings)
@@ -73,7 +73,7 @@ def _passed(
     seconds = {(t.source.key, t.formulation, t.solver, t.start): t.step for t in times}
     found: dict[Pair, float] = {}
     for a in answers:
-        # A simulation uses the last of its solver's kinds of start.
+        # A simulation uses the last kind of start in STARTS that its solver has.
         if a.source.key in own and a.solver in plan.solvers and a.start == starts_of(a.solver)[-1]:
             pair, good = (a.formulation, a.solver), not a.refused and not a.failure and all(a.confirmed)
             step = seconds.get((a.source.key, *pair, a.start), math.inf) if good else math.nan
@@ -89,7 +89,7 @@ def _fastest(passed: Mapping[Pair, float], carriers: Sequence[str]) -> list[Pair
 
 
 def sentence(plan: Plan, asked: Sequence[Job], outcomes: Mapping[str, JobOutcome]) -> str:
-    """Describe the outcome of the trajectories that represent others; "" where all are computed."""
+    """Say which pairs simulate the motion for all others, and which ran out of time; "" if every pair simulates it."""
     if plan.carriers is None or not plan.entries:
         return ""
     late = [job.arguments for job in asked if outcomes[job.key].kind in CUT_SHORT]

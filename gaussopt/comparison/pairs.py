@@ -37,12 +37,12 @@ class PairRow(NamedTuple):
 
     @property
     def cells(self) -> tuple[Any, ...]:
-        """The row of a table, in the order of HEAD."""
+        """Cells of a row of the table, in the order of the headings HEAD."""
         return self.source, self.pair, self.start, self.confirmed, self.steps, self.times[1]
 
 
 def rows(answers: Sequence[Answers], times: Sequence[Times]) -> list[PairRow]:
-    """Return all pairs that were not refused, each on every source and from every start."""
+    """Return a row for each pair that was not refused, on each source and with each kind of start."""
     nothing = (math.nan,) * 3
     work = {(t.source.key, t.formulation, t.solver, t.start): t.parts["work"] for t in times}
     found = []

@@ -48,7 +48,7 @@ class MeasuredClaim:
     id : number in the list of claims
     paper, claim : source and wording of the claim
     sentence : what was measured, with numbers, or what the measurement needs
-    columns, rows : the table behind it; no rows if nothing was measured
+    columns, rows : table of the measurements; no rows if nothing was measured
     """
 
     id: str
@@ -81,7 +81,7 @@ def _measured(id_: str, sentence: str, columns: Columns = (), rows: Sequence[Row
 
 
 def _seconds(case: TimedAnswers) -> float:
-    """Return the median seconds of a step: formulate, solve, recover."""
+    """Return the median seconds of a step, from formulation through solution to recovery."""
     return case.median("build", "recover", "work")
 
 
@@ -112,10 +112,10 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
-    """Compare each formulation without multipliers to the fastest with multipliers, by direct linear algebra (C2).
+    """Compare the time of each formulation without multipliers with that of the fastest one with multipliers (C2).
 
-    Times are those of formulating, solving and recovering, since the null space or the square root of M is computed
-    while formulating. A formulation counts as faster if the difference exceeds the noise.
+    All are solved by direct linear algebra. Times include formulation and recovery, since the null space or the square
+    root of M is computed in the formulation. A formulation counts as faster if the difference exceeds the noise.
     """
     wanted = [
         c for c in cases
@@ -155,9 +155,9 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 
 
 def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswers]], dict[str, TimedAnswers]]:
-    """Return the genetic algorithms by label, and the direct solution by source, of Lagrange's or else Gauss's program.
+    """Return the answers of genetic algorithms, by label, and those of direct linear algebra, by source.
 
-    Only algorithms with their default effort are included, on the paper's own program, which is Gauss's.
+    Genetic algorithms solve Gauss's program with default effort; the direct solver solves Lagrange's or else Gauss's.
     """
     of = [c for c in cases if _name(c.source.name) == "four-bar" and c.answers.exact]
     genetic: dict[str, list[TimedAnswers]] = {}
@@ -214,7 +214,7 @@ def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 
 
 def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionRecord]) -> MeasuredClaim:
-    """Compare the numbers of evaluations along a motion, at equal stepper and tolerance, and the time of each (C16)."""
+    """Compare evaluations along a motion, and the time of a step, of quasi-velocities and Routh's equations (C16)."""
     rows: list[Row] = []
     evaluations = []
     runs: dict[tuple[Any, ...], dict[str, MotionRecord]] = {}

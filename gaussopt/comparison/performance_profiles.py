@@ -1,12 +1,12 @@
 """Speed: performance profiles, shifted geometric means with a charge for failures, and error against time.
 
-Every step by which solvers are ranked is one test problem. These steps are the re-solves of a sequence, so that the
-share of set-up does not depend on its length, or all problems of a source without re-solves. The cost is infinite if an
-answer neither is confirmed nor recognises an ill-posed step, if it is not confirmed while timed, or if it is not timed.
+Every step by which solvers are ranked is one test problem: the re-solves of a sequence, so that the share of set-up
+does not depend on its length, or all problems of a source without re-solves. The cost of a step is infinite if the
+answer is neither confirmed nor recognises an ill-posed step, if it is refuted while timed, or if it is not timed.
 Steps with several solutions, and answers that are not proved, are left out. A refused step counts as unanswered in a
 profile and is left out of the competitor's mean, even if others answer it. References:
 Dolan and More, Mathematical Programming 91 (2002) 201-213 (performance profiles); Gould and Scott, ACM Transactions on
-Mathematical Software 43 (2016) 15 (why they rank no more than two solvers at a time); Mittelmann's benchmarks and
+Mathematical Software 43 (2016) 15 (why profiles rank no more than two solvers at a time); Mittelmann's benchmarks and
 Hutter et al., Journal of Artificial Intelligence Research 36 (2009) 267-306 (shifted geometric means; failures charged
 ten times over, PAR10).
 """
@@ -66,11 +66,11 @@ class Costs:
 def costs(
     answers: Sequence[Answers], times: Sequence[Times], *, formulation: str | None = None, most: str = STARTS[-1]
 ) -> Costs:
-    """Charge every ranked step to every competitor, each with its last kind of start in STARTS up to `most`.
+    """Charge every step that ranks solvers to every competitor.
 
-    With `most` "setup" every solver is set up anew, and all steps count. The solvers of a given formulation compete by
-    their work. If no formulation is given, all pairs compete, by the sum of work and `TimedAnswers.around`. A
-    competitor that refuses every source does not compete.
+    A competitor uses its last kind of start in STARTS up to `most`; if `most` is "setup", all steps count. Solvers of
+    a given formulation compete by their work. If no formulation is given, all pairs compete by the sum of formulation,
+    work and recovery. A competitor that refuses every source does not compete.
     """
     pairs = formulation is None
     cases = competing(answers, times, formulation, most)
@@ -197,10 +197,10 @@ class Mean(NamedTuple):
 
 
 def geometric_means(table: Costs) -> list[Mean]:
-    """Rank competitors by shifted geometric mean, least first; then those that refuse steps, then those never right.
+    """Rank competitors by shifted geometric mean; those that refuse steps come later, and those never right come last.
 
-    Means over different steps cannot be compared. So competitors are ordered by the ratio of their mean to that of the
-    competitor with most steps, both over the steps that count for both.
+    Means over different steps cannot be compared. So competitors are ordered by the ratio of their mean to the mean of
+    the competitor with most steps, both means taken over the steps that count for both.
     """
     if not table.values.size:
         return []
@@ -256,12 +256,12 @@ class PrecisionPoint(NamedTuple):
 def work_precision(
     answers: Sequence[Answers], times: Sequence[Times], *, formulation: str | None = None
 ) -> list[PrecisionPoint]:
-    """Return the points (achieved error, work), by base name and then by falling error; `formulation` as in `costs`.
+    """Return the points (achieved error, work), sorted by base name and falling error; `formulation` is as in `costs`.
 
     Solvers are matched by the achieved accuracy, not by the requested tolerance. Ill-posed steps that are recognised
     have no error and do not count, nor do steps with several solutions; an answer that is confirmed untimed but not
-    while timed has an infinite error. `work` is the median over those steps by which solvers are ranked that were
-    timed; pairs never timed have no point.
+    while timed has an infinite error. `work` is the median over those steps that rank solvers and
+    were timed; pairs that were never timed have no point.
     """
     groups: dict[tuple[str, str], list[TimedAnswers]] = {}
     for c in competing(answers, times, formulation):
@@ -275,7 +275,7 @@ def work_precision(
         seconds = seconds[~np.isnan(seconds)]
         if not len(seconds) or not len(achieved):
             continue
-        # The quantile must not interpolate: between a number and infinity that is impossible.
+        # The quantile must not interpolate, which is impossible between a number and infinity.
         typical = float(np.quantile(achieved, 0.5, method="higher"))
         points.append(
             PrecisionPoint(base_of(s), s, f, float(achieved.max()), typical, float(np.median(seconds)), len(achieved))

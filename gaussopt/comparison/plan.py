@@ -1,4 +1,4 @@
-"""Plans of comparisons: requests, checked before anything is computed, and their jobs."""
+"""Plan a comparison: check the request before anything is computed, and make the jobs."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ class Plan:
     specs : where the steps come from
     entries : the problems whose trajectories are to be simulated
     formulations, solvers : names, and names with options
-    precision : formulations whose programs solvers also solve at every setting of their precision, "" for programs
+    precision : formulations whose programs every solver also solves at each of its precision settings; "" for programs
     total : seconds for the answers of all pairs together, beyond which no further case begins
     clock : seconds after which the timing of a source is stopped
-    carriers : solvers whose pairs all simulate; other solvers only in the fastest pair of a formulation; None: all do
+    carriers : solvers all of whose pairs simulate, not only the fastest pair of each formulation; None: all solvers
     """
 
     specs: tuple[Spec, ...]
@@ -92,7 +92,7 @@ class Plan:
     clock: float = math.inf
 
     def limits(self, spec: Spec, solver: str) -> tuple[float, tuple[str, float]]:
-        """Return the limit, s, of a solver's answers to a source, and the budget shared with others (`Job.share`)."""
+        """Return the limit, s, for the answers of a solver to a source, and the budget that it shares (`Job.share`)."""
         if spec.together:
             return self.case_limit * OF_SET, (f"{solver} on {spec.together}", self.case_limit)
         return self.case_limit, ("all pairs", self.total)
@@ -109,7 +109,7 @@ class Plan:
         }  # fmt: skip
 
     def _files(self) -> dict[str, list[str]]:
-        """Return the names of the files of contacts, by folder."""
+        """Return the names of files with contact problems, by folder."""
         found: dict[str, list[str]] = {}
         for spec in self.specs:
             if spec.files:
@@ -124,7 +124,7 @@ class Plan:
         return {f"{kind} {name}": environment(((kind, name),)) for kind, name in sorted(parts)}
 
     def _problems(self) -> dict[str, Any]:
-        """Return start and parameter values of the problems, by their labels."""
+        """Return start, end, step and parameter values of the problems, by label."""
         return {
             entry.label: {
                 "t_end": entry.t_end, "dt": entry.dt, "q0": entry.q0.tolist(), "v0": entry.v0.tolist(),
@@ -230,7 +230,7 @@ def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> N
 
 
 def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
-    """Return formulations whose programs are solved at every tolerance; "" stands for programs without formulation."""
+    """Return formulations whose programs are solved at every setting; "" stands for programs without formulation."""
     if isinstance(precision, bool):
         return ("", *formulations) if precision else ()
     for f in precision:
@@ -264,7 +264,7 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
         if not spec.follows:
             alike.setdefault(type(step), {}).update(dict.fromkeys(asked))
     for spec, kind, asked in asked_of:
-        # A pair that fits one of several unrelated problems gets all of that type, so that refusals are recorded.
+        # A pair that fits one of several unrelated problems tries all of that type, so that refusals are recorded.
         for formulation, solver in dict.fromkeys(asked) if spec.follows else alike[kind]:
             depends = (
                 *spec.depends, ("solver", registered_name(solver)), *depends_on(formulation),
@@ -317,7 +317,7 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
 
 
 def seconds_on_the_clock(plan: Plan, asked: Sequence[Answers]) -> float:
-    """Return the seconds that timing these pairs takes, each with all its kinds of start."""
+    """Return the estimated seconds for timing the pairs in `asked`, with every kind of start of their solvers."""
     follow = {spec.source.key: spec.follows for spec in plan.specs}
     return plan.time_budget * sum(len(starts_of(r.solver, follow[r.source.key])) for r in asked)
 
@@ -343,7 +343,7 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
         found.append(Job(
             f"times | {_words(spec)}", time_case, arguments,
             plan.time_budget * sum(len(starts_of(solver, spec.follows)) for _, solver in there),
-            # Each pair has answered the whole sequence within the limit.
+            # Each pair answered all steps within the limit, so that a pass over the steps takes no longer.
             limit=min(plan.clock, (plan.limits(spec, "")[0] + 30 * plan.time_budget) * len(there)),
             depends=tuple(dict.fromkeys((*spec.depends, *entries))),
         ))  # fmt: skip
@@ -351,7 +351,7 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
 
 
 def misfits(plan: Plan) -> list[Answers]:
-    """Return records of the formulations that do not fit a source, with the reason, once for each problem."""
+    """Return a record, with the reason, of each formulation that does not fit a problem or family."""
     found: dict[tuple[str, str], Answers] = {}
     for spec in plan.specs:
         step: Any = spec.typical()

@@ -69,7 +69,7 @@ def _load(path: str, row: str = "", digest: str = "") -> Any:
 
 @lru_cache(maxsize=1)
 def _set(path: str, digest: str) -> dict[str, QP | BadInput]:
-    """Return the programs of a Parquet file with these contents, read once for all of them."""
+    """Return the programs of a Parquet file, cached by the digest of its contents."""
     return read_set(read_bytes(path))
 
 
@@ -77,7 +77,7 @@ def programs_of(place: str | Path, note: Callable[[str], None]) -> list[Spec]:
     """Return the programs of a folder, or of a Parquet file such as qpbenchmark writes, each as its own source.
 
     All files of contacts with friction cones form one source. `note` is called with a sentence on each file that is
-    left out; BadInput is raised if no file is left.
+    left out; BadInput is raised if all are left out.
     """
     where = Path(place).resolve()
     found: list[Spec] = []

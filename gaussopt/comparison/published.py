@@ -1,8 +1,8 @@
-"""Benchmark problems from the literature: motions by every stepper, step and formulation against published values.
+"""Benchmark problems from the literature: motions by several steppers and formulations against published values.
 
-Values and their sources are those of problems/data/published.json. The error of a motion is the largest difference over
-the published instants and quantities, in the units of the published values; for a problem without published values it
-is the drift of the energy.
+Values and their sources are read from problems/data/published.json. The error of a motion is the largest difference
+over the published instants and quantities, in the units of the published values; for a problem without published values
+it is the drift of the energy.
 """
 
 from __future__ import annotations
@@ -91,14 +91,14 @@ class PublishedCase:
     Attributes
     ----------
     quantity : what is compared, with units
-    goal : error that this package means to reach
-    found : function that returns the published columns of a motion
+    goal : error that this package aims at
+    found : function that computes the published columns from a motion
     steps : constant steps, s, the longest first; the published instants are multiples of them
-    compared : columns of the published rows that are compared; none where the drift of the energy is the error
+    compared : columns of the published rows that are compared; none if the error is the drift of the energy
     rows : key of the rows in published.json
     instant : time of the only row, s; None if the first column is the time
     stiff : whether the problem needs an implicit stepper
-    ladder : steps and tolerances by stepper for a problem that takes long; if not given, `steps` and TOLERANCES
+    ladder : steps and tolerances, by stepper, of a problem that takes long; by default `steps` and TOLERANCES
     """
 
     problem: str
@@ -129,7 +129,7 @@ class PublishedCase:
         return str(published()[self.problem]["source"])
 
     def values(self) -> tuple[Vector, Values]:
-        """Return the instants, (r,), and the values there, (r, columns)."""
+        """Return the published instants, (r,), and the values at them, (r, columns)."""
         rows = np.array(published()[self.problem][self.rows], dtype=np.float64)
         times = rows[:, 0] if self.instant is None else np.full(1, self.instant)
         # At t = 0 there is nothing to compare: the values are given.
@@ -150,7 +150,7 @@ class PublishedCase:
             yield told["code"], told["setting"], told["of"], float(np.abs(values - exact).max())
 
     def asked(self, early: bool) -> tuple[Vector, Values]:
-        """Return the instants and values of `values`, if `early` only those of the early part, but at least one."""
+        """Return the instants and values of `values`; if `early`, only those in the first part EARLY, at least one."""
         times, values = self.values()
         count = max(1, int((times <= EARLY * times[-1]).sum())) if early else len(times)
         return times[:count], values[:count]
@@ -205,7 +205,7 @@ class PublishedRun:
     """One motion compared with the published values.
 
     `setting` is the tolerance of an adaptive stepper or the step of a constant one, s; the error is NaN if the motion
-    did not reach the last instant. A motion that `warned` is unreliable. `seconds` is the time of its integration.
+    did not reach the last instant. A motion with warnings (`warned`) is unreliable. `seconds` is the integration time.
     """
 
     case: str
@@ -237,20 +237,20 @@ def measure(
     case: str, stepper: str, setting: float, formulation: str, instants: Sequence[float],
     values: Sequence[Sequence[float]], engines: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """Simulate one motion through the instants and compare it with the published values there, (r, columns).
+    """Simulate one motion through the instants and compare it with the published values at them, (r, columns).
 
-    Returns the fields of `PublishedRun` that are not arguments. The motion is that of the first engine by which it
-    reaches its end, or of the last engine.
+    Returns the fields of `PublishedRun` that are not arguments. The engines are tried in order until a motion reaches
+    its end; if none does, the motion is that of the last engine.
     """
     known, times = next(c for c in CASES if c.name == case), np.array(instants)
-    # The largest recording interval of which every instant is a multiple.
+    # Record at the largest interval of which every instant is a multiple.
     interval = float(np.gcd.reduce(np.rint(times * 1e4).astype(int))) * 1e-4
     if registry.load("stepper", stepper).adaptive:
         how: dict[str, Any] = {"rtol": setting, "atol": setting, "dt": interval}
     else:
         many = times[-1] / setting > MOST_RECORDED
         how = {"dt": setting, "record_every": max(1, round(interval / setting)) if many else 1}
-    named = None if formulation == "gauss" else formulation  # long motions without a named formulation are compiled
+    named = None if formulation == "gauss" else formulation  # the engine "auto" never compiles a named formulation
     for engine in engines:
         try:
             motion = simulate(
@@ -284,7 +284,7 @@ def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
         if quick and case.variant is not None:
             continue
         ladder = case.ladder or dict.fromkeys(CONSTANT, case.steps) | TOLERANCES
-        # A quick report has the longest step, which costs least, and the tightest tolerance.
+        # A quick report uses only the longest constant step, which costs least, and only the tightest tolerance.
         if quick:
             ladder = {name: (max(x) if name in CONSTANT else min(x),) for name, x in ladder.items()}
         asked = [(name, x, "gauss", quick) for name, steps in ladder.items() for x in steps]
@@ -297,7 +297,7 @@ def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
             arguments = {
                 "case": case.name, "stepper": stepper, "setting": setting, "formulation": formulation,
                 "instants": instants, "values": values,
-                # Compiling would take longer than a quick report; formulations are compared on the same engine.
+                # Compiling would take longer than a quick report. All formulations are compared on the same engine.
                 "engines": ["auto"] if quick else ["interpreted"] if early else ["compiled", "interpreted"],
             }  # fmt: skip
             key = f"{case.name}, {stepper} {setting:g}, {formulation}{EARLIER if early else ''}"

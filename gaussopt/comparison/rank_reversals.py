@@ -1,4 +1,4 @@
-"""Rankings along a dial of a family, and where they reverse."""
+"""Rankings of competitors along a dial (a parameter) of a family of problems, and the values at which they reverse."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Place(NamedTuple):
 
     Attributes
     ----------
-    work : median seconds over the steps, with infinity for a failure: infinite if half of the steps fail
+    work : median seconds over the steps, a failure counting as infinite; infinite if at least half of the steps fail
     band : quartiles of the work over steps and repetitions
-    success : share of the steps whose answers are right both untimed and timed, without steps that do not count
-    certified : largest certified error at steps that are not recognised as ill-posed; NaN if all steps are
+    success : share of right answers, untimed and timed, among the steps that count
+    certified : largest certified error at steps that neither are recognised as ill-posed nor have several solutions
     recognised : statuses that the solver correctly gives to ill-posed steps
     per_step : (steps,), seconds at each step; NaN where it was not timed or is not right
     """
@@ -71,9 +71,9 @@ class Reversal(NamedTuple):
 def places(
     answers: Sequence[Answers], times: Sequence[Times], dial: str, *, formulation: str | None = None
 ) -> list[Place]:
-    """Return the competitors at each value of a swept dial, by family, then value, then work.
+    """Return the competitors at each value of a swept dial, sorted by family, other dials, value and work.
 
-    Pairs compete by the time of formulation, work and recovery; solvers of one given formulation compete by work.
+    Pairs compete by the sum of formulation, work and recovery; solvers of one given formulation compete by work.
     """
     found = []
     for c in competing(answers, times, formulation):
@@ -83,7 +83,7 @@ def places(
         around = c.around(formulation is None)
         right, ranked, cost = c["right"] & ~c["differs"], c["ranked"], c.costs(whole=formulation is None)
         counted = ~np.isnan(cost)
-        known = ranked & ~np.isnan(np.where(np.isinf(cost), cost, c["work"] + cost))  # without estimated times
+        known = ranked & ~np.isnan(np.where(np.isinf(cost), cost, c["work"] + cost))  # leaves out estimated times
         others = tuple(sorted((k, v) for k, v in source.dials.items() if k != dial))
         low, high = (c.times.parts["work"][i] + around for i in (1, 3))
         found.append(Place(
@@ -97,7 +97,7 @@ def places(
 
 
 def reversals_of(found: Sequence[Place]) -> list[Reversal]:
-    """Find where the order of two competitors changes along one dial, changes of the first place first.
+    """Find where the order of two competitors changes along one dial; changes of the first place come first.
 
     An order counts at a value if it exceeds the noise: the medians differ by at least the factor NOISE, and either the
     interquartile ranges do not overlap, or the same competitor is faster at three quarters of the common steps, of

@@ -58,10 +58,10 @@ class Choice:
 
     Attributes
     ----------
-    purpose : "accuracy", "speed of re-solves" or "many contacts"
-    certified, error : largest relative error over the states: its certified bound, and the error from the reference
-    seconds, work, first : median times without the harness: of a re-solve with formulation and recovery (for "many
-        contacts" at states where most are closed), of the solver in a re-solve, and of a first step with set-up
+    purpose : "accuracy", "speed of re-solves" or "many contacts", for which `seconds` is over the states with most
+        closed contacts
+    certified, error : largest relative error over the states: certified bound, and difference from the reference
+    seconds, work, first : median times minus the harness: of a whole re-solve, of its solver, and of a whole first step
     next, factor : the second best pair, and its seconds divided by those of the best pair
     alike : number of pairs of equal accuracy, of which the fastest is chosen; 0 for other purposes
     """
@@ -85,8 +85,8 @@ class Recommendation:
 
     Attributes
     ----------
-    source, states, contacts : label and number of the states, and number of states by number of closed contacts
-    choices : one for each purpose; empty if no pair is right at all states
+    source, states, contacts : label of the states, their number, and how many have each number of closed contacts
+    choices : the choice for each purpose; empty if no pair is right at all states
     right, pairs : number of pairs that are right at all states, and number of all pairs that were tried
     harness : median seconds of an empty solver, which is subtracted from all times
     left_out : formulations, solvers and pairs that are not considered, by reason
@@ -148,7 +148,7 @@ def recommend(
     Raises
     ------
     UnknownName, BadInput
-        Before anything is measured; BadInput also where the motion does not begin or has no state to measure.
+        Before anything is measured; BadInput also if the motion does not begin or has no state to measure.
     """
     begin = perf_counter()
     entry = problem if isinstance(problem, Problem) else find_problem(problem)
@@ -159,7 +159,7 @@ def recommend(
     )  # fmt: skip
     spec = _states(entry)
     with Workers(2) as place:
-        place.prepare(spec.items)  # so that no case has to compute the motion
+        place.prepare(spec.items)  # so that the cases need not compute the motion
         results = carry_out(replace(plan, specs=(spec,)), place, None, CasesDone(progress), rivals=_rivals)
     contacts = np.array([getattr(item.data, "k", 0) for item in spec.items()])
     cases = [c for c in competing(results.answers, results.times) if _right(c.answers)]
@@ -174,7 +174,7 @@ def recommend(
 
 
 def _states(entry: Problem) -> ProblemStates:
-    """Return the states to measure: those of the first reference only if the problem has its default settings."""
+    """Return the states to measure: of the first reference if the settings are the defaults, else of the own motion."""
     if entry.references and not entry.settings:
         name = entry.references[0].name
         spec = ProblemStates(entry.name, name, {}, max(1, len(entry.reference(name).t) // ROWS))
@@ -187,7 +187,7 @@ def _states(entry: Problem) -> ProblemStates:
 
 
 def _rivals(answers: Sequence[Answers], seconds: Mapping[Pair, float]) -> list[Answers]:
-    """Return the answers of the quickest pairs that are right at all states, as many as can be timed in CLOCK."""
+    """Return the answers of the quickest pairs that are right at all states, as many as can be timed in CLOCK s."""
     right = {(a.formulation, a.solver): a for a in answers if _right(a)}
     spent = 0.0
     chosen: set[Pair] = set()
@@ -205,7 +205,7 @@ def _right(a: Answers) -> bool:
 
 
 def _median(case: TimedAnswers, kept: Any) -> float:
-    """Return the median seconds of some steps, infinite if none was timed."""
+    """Return the median seconds over the steps in the mask `kept`; infinite if none was timed."""
     costs = case.costs(whole=True)[kept]
     return float(np.median(costs[np.isfinite(costs)])) if case.times and np.isfinite(costs).any() else math.inf
 

@@ -38,7 +38,7 @@ SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str, str]
 
 
 def machine_of(made: Mapping[str, str]) -> tuple[str, ...]:
-    """Return processor, system and threads from `CaseRecord.made`; if all three agree, two times are of one machine."""
+    """Return processor, system and threads from `CaseRecord.made`; all three agree for times of one machine."""
     return tuple(made.get(name, "") for name in ("processor", "system", "threads"))
 
 
@@ -58,15 +58,15 @@ class Record:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> Self:
-        """Return the record of a mapping."""
+        """Make the record from a mapping."""
         source = {"source": StepSource(**data["source"])} if "source" in data else {}
         return cls(**{**data, **source})
 
     @classmethod
     def read(cls, data: Any) -> Self:
-        """Return the record of a mapping from a file, after a check that every entry has the type of its field.
+        """Make the record from a mapping read from a file, after a check that every entry has the type of its field.
 
-        Raises KeyError, TypeError or ValueError if it is not the mapping of a record.
+        Raises KeyError, TypeError or ValueError if the mapping does not describe a record.
         """
         _check_types(cls, data)
         record = cls.from_mapping(data)
@@ -85,7 +85,7 @@ class StepSource:
     ----------
     kind : "problem" (states of a reference), "family", "qp" or "lcp" (a single program), "sequence" (exported programs)
         or "contact" (files of contacts with friction cones)
-    name : of the problem, family, program or folder
+    name : name of the problem, family, program or folder
     part : the reference of a problem or sequence; the set of a program; the file of a contact problem; "" otherwise
     dials : all dials of a family and their values
     swept : the dial that is swept, of which this source has one value; "" if none is swept
@@ -117,7 +117,7 @@ class CaseRecord(Record):
     """The results of one solver on the steps of one source with one kind of start: `start` is one of STARTS.
 
     The formulation is "" where the source holds programs. The solver's name includes the options that were given, as in
-    "osqp(eps_abs=1e-3)". `made` says where and when, see `gaussopt.processes.environment.provenance`; it is empty where
+    "osqp(eps_abs=1e-3)". `made` says where and when, see `gaussopt.processes.environment.provenance`; it is empty if
     nothing was computed, and in files of earlier versions.
     """
 
@@ -146,9 +146,9 @@ class Answers(CaseRecord):
     ----------
     exact : whether the formulation claims to be exact
     status, claim : verified status, and the status that the solver states
-    certified : upper bound of the distance to the true acceleration, divided by 1 + its norm, in the mass norm; for a
+    certified : upper bound on the distance to the true acceleration, divided by 1 + its norm, in the mass norm; for a
         program without mechanics, the relative error bound or, if there is none, the relative residual
-    error : distance to the reference, divided by 1 + its norm, in the mass norm; NaN without a reference
+    error : distance to the reference, divided by 1 + the reference's norm, in the mass norm; NaN without a reference
     primal, dual, gap : residuals of the program at the point returned: violation of constraints, stationarity,
         complementarity, relative to the size of their terms. For an LCP: negative parts of z and w, 0, and min(z, w).
     refused : why the pair does not apply; then the lists are empty
@@ -202,12 +202,12 @@ class Times(CaseRecord):
         without re-solves; NaN where the solver reports nothing
     per_step : median of `work` at each step over the repetitions; shorter than the source where a slow solver was timed
         on the leading steps only, NaN where one of several unrelated problems was not timed
-    unconfirmed : number of timed answers at each timed step that were refuted, that is, neither confirmed nor merely
-        not proved
+    unconfirmed : for each timed step, the number of timed answers that the certificate refutes; an answer that is
+        not proved is not refuted
     harness : median seconds of an empty solver in the same turns, which are subtracted from `work`
     replayed : median over the steps of the processor time on numbers that the solver has solved before, divided by the
         time on new numbers; NaN where steps are too short to tell
-    early : steps whose answer is right only if the solver's `refuses` is called on the program before timing
+    early : number of steps with a right answer only if the solver's `refuses` is called first, which is not timed
     """
 
     parts: dict[str, list[float]]
@@ -247,7 +247,7 @@ class MotionRecord(Record):
     Attributes
     ----------
     evaluations : accelerations computed, stages included
-    error : largest |q - q_ref| at the instants that the reference and the run have in common; NaN without any
+    error : largest |q - q_ref| at the instants that the reference and the run have in common; NaN without such
     certified : largest certified relative error of these accelerations, which does not bound the error of the motion
     position_drift, velocity_drift : largest violation of the constraints at position and at velocity level
     energy_drift : largest |E - E(0) - work|, relative; NaN if unknown: see `trajectory_errors.energy_drift`
@@ -275,7 +275,7 @@ class MotionRecord(Record):
 
 
 def _check_types(cls: type[Any], data: Any) -> None:
-    """Check that a mapping holds the entries of a dataclass; raises TypeError, which names the wrong entry."""
+    """Check that the entries of a mapping fit the fields of a dataclass; the TypeError raised names a wrong entry."""
     if not isinstance(data, Mapping):
         raise TypeError(f"{cls.__name__} is no mapping")
     hints = _hints(cls)  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ class PairResult:
     ----------
     states, solved : number of states, and of answers that the certificate confirmed
     claimed : number of answers that the solver itself called solved
-    error : largest distance to the reference acceleration, divided by 1 + its norm, in the mass norm
+    error : largest distance to the reference acceleration, divided by 1 + the reference's norm, in the mass norm
     certified : largest certified relative distance to the true acceleration
     constraint_residual : largest ||J a - gamma||
     iterations : mean number of iterations per step
@@ -54,7 +54,7 @@ class PairResult:
 def typical_times(model: Sequence[float], timings: Sequence[Timing], setups: Sequence[float]) -> dict[str, float]:
     """Return the median seconds of a step by part; NaN for a part that was never timed.
 
-    The set-up time is the least over first steps, since one of them includes the import of the backend.
+    The set-up time is the least over the first steps of all references, as one of them includes importing the backend.
     """
     parts = {"model": model} | {part: [getattr(t, part) for t in timings] for part in Timing._fields}
     return {k: median(x) if x else math.nan for k, x in parts.items()} | {"setup": min(setups, default=math.nan)}
@@ -63,7 +63,7 @@ def typical_times(model: Sequence[float], timings: Sequence[Timing], setups: Seq
 def compare_on_states(
     problem: Problem, references: Sequence[str], formulation: str, solver: str, stride: int
 ) -> PairResult:
-    """Solve the steps of every `stride`-th state of references by one pair, as a simulation would.
+    """Solve the steps at every `stride`-th state of the references with one pair, as a simulation would.
 
     If the pair does not apply, `refused` is set and nothing is measured.
     """

@@ -44,10 +44,10 @@ class Results:
 
     Attributes
     ----------
-    answers : of every pair to every source; `refused` says why a pair does not apply
-    times : of the pairs that answered
-    motions : of pairs that passed on all states of a problem
-    failures : reasons of failed cases, by case
+    answers : answers of every pair to every source; `refused` says why a pair does not apply
+    times : times of the pairs that answered
+    motions : trajectories of pairs that are right at all states of a problem
+    failures : reasons why cases failed, by case
     meta : the settings of the comparison, and the versions and code that computed it
     store : folder of the finished cases, None if they were not kept
     """
@@ -189,11 +189,11 @@ def read_results(folder: Path) -> Results:
 def refuse_other(folder: Path, meta: Mapping[str, Any]) -> None:
     """Raise BadInput if a comparison with the settings `meta` would replace different results in the folder.
 
-    A comparison that only adds sources, formulations, solvers or steppers is accepted: it repeats the old results.
+    A comparison that only adds sources, formulations, solvers or steppers is accepted: it includes the old results.
     """
     try:
         known = read_results(folder).meta if (folder / FILE).exists() else {}
-    except BadInput:  # they are damaged, or of another format
+    except BadInput:  # the old results are damaged or of another format
         return
     other = [f"{name} {known[name]}" for name in NUMBERS if name in known and known[name] != meta[name]]
     for name in LISTS:
@@ -206,7 +206,7 @@ def refuse_other(folder: Path, meta: Mapping[str, Any]) -> None:
 
 
 def _check_meta(meta: Any) -> None:
-    """Check the types of the settings, and of those of each merged comparison; raises TypeError."""
+    """Check the types of the settings and, in a merged comparison, of the settings of its parts; raises TypeError."""
     lists = [meta.get(name, []) for name in (*LISTS, "precision", "conflicts")]
     mappings = [meta.get(name, {}) for name in MAPPINGS]
     if not all(isinstance(x, dict) for x in mappings):
@@ -221,9 +221,9 @@ def _check_meta(meta: Any) -> None:
 
 
 def unanswered(sources: Sequence[str], answers: Sequence[Answers]) -> dict[str, str]:
-    """Return, for each source that no pair answers, by label, the reason for which most pairs were refused.
+    """Return, by the label of each source that no pair answers, the reason for which most pairs were refused.
 
-    Refusals of a formulation as a whole, without a solver, count only if no pair was formed.
+    If no pair was formed, the refusals of formulations are counted.
     """
     found = {}
     for label in sources:

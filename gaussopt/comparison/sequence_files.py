@@ -61,9 +61,9 @@ def export_sequence(
 ) -> dict[str, Any]:  # fmt: skip
     """Write the step programs along a reference trajectory, each with its certified solution.
 
-    Every `stride`-th state of the reference is taken; by default of the problem's first reference, or of its own motion
-    if it has none. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does not fit or makes
-    neither a quadratic program nor an LCP, and BadInput if the folder is not empty or cannot be written.
+    The steps are those at every `stride`-th state of the reference, by default the first of the problem, or of its own
+    motion if it has none. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does not fit or
+    makes neither a quadratic program nor an LCP, and BadInput if the folder is not empty or cannot be written.
     """
     known = [r.name for r in problem.references] or [SIMULATED]
     name = known[0] if reference is None else reference
@@ -81,7 +81,7 @@ def export_family(
 ) -> dict[str, Any]:
     """Write steps of a family, with each dial at the given value ("mu=0.3") or its default; see `export_sequence`.
 
-    Contact problems in space are written as FCLIB files, with the formulation moreau-jean; see `export_contacts`.
+    Contact problems in space, whose formulation must be moreau-jean, are written as FCLIB files (`export_contacts`).
     """
     entry: Family = registry.load("family", family)
     given = dict(entry.parse_dial(text) for text in dials)
@@ -129,7 +129,7 @@ def _export(
 ) -> dict[str, Any]:  # fmt: skip
     """Write the programs of steps, each given with additional entries for its manifest row; return the manifest.
 
-    `named` are problem and reference of the manifest; `follows` says whether each step follows the previous step.
+    `named` is the problem and the reference in the manifest; `follows` says whether each step follows the previous one.
     """
     exact = bool(registry.load("formulation", formulation).exact)
     prepare_folder(out)
@@ -183,7 +183,7 @@ def _write_item(folder: Path, i: int, item: Item, formulation: str) -> dict[str,
 
 
 def _layout(qp: QP) -> dict[str, NDArray[np.intp]]:
-    """Return the rows of gaussopt's program from which the rows of A, and of the two parts of G, come."""
+    """Return the indices of the rows of l <= A x <= u that become rows of A, and of the two parts of G, in the file."""
     eq = qp.equality
     masks = {"equality": eq, "lower": ~eq & np.isfinite(qp.l), "upper": ~eq & np.isfinite(qp.u)}
     return {key: np.flatnonzero(mask) for key, mask in masks.items()}
@@ -219,7 +219,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def read_sequence(folder: Path) -> list[QP | LCP]:
     """Return the programs of an exported folder, with the same numbers that were written.
 
-    Raises BadInput if a file is missing, lies elsewhere, or differs from the manifest.
+    Raises BadInput if a file is missing, lies outside the folder, or differs from the manifest.
     """
     manifest = read_manifest(folder)
     found: list[QP | LCP] = []

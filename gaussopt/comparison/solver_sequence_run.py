@@ -54,9 +54,9 @@ class Reply:
 
 
 def starts_of(solver: str, follows: bool = True) -> tuple[str, ...]:
-    """Return the members of STARTS that differ for the solver; a simulation uses the last of them.
+    """Return the kinds of start in STARTS that the solver supports; a simulation uses the last of them.
 
-    Unless the problems follow one another (`follows`), each is set up anew.
+    If the problems do not follow one another (`follows` is False), the only start is "setup".
     """
     cls = solver_class(solver)
     if not follows:
@@ -169,7 +169,7 @@ def _contents(item: Item) -> list[bytes]:
 
 
 def _miss(x: Vector | None, reference: Vector | None) -> float:
-    """Return the distance of an answer to the solution of a program, divided by 1 + its norm; NaN if it is unknown."""
+    """Return the distance of an answer to the solution, divided by 1 + the solution's norm; NaN without a solution."""
     if reference is None:
         return math.nan
     known = x is not None and x.shape == reference.shape
@@ -177,7 +177,7 @@ def _miss(x: Vector | None, reference: Vector | None) -> float:
 
 
 def error_of(step: StepData, a: Vector | None, reference: Vector | None) -> float:
-    """Return the distance of an acceleration to the reference, divided by 1 + its norm, in the mass norm."""
+    """Return the distance of `a` to the reference, divided by 1 + the norm of the reference, in the mass norm."""
     if reference is None:
         return math.nan
     if a is None:

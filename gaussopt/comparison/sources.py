@@ -76,7 +76,7 @@ class ProblemStates(Spec):
             return start
         try:
             first = next(states_of(entry, self.reference, self.stride, self.t_end), None)
-        except BadInput:  # its own motion does not begin; every case will report the reason
+        except BadInput:  # the motion does not begin, which every case will report
             first = None
         return typical_step(entry) if first is None else first.data  # type: ignore[return-value]
 
@@ -115,13 +115,13 @@ class FamilyPoint(Spec):
 
     @property
     def has_cones(self) -> bool:
-        """Whether the family is one of contact problems in space."""
+        """Whether the family consists of contact problems in space."""
         return page_of(self.typical()).formulations == "contact"
 
 
 @dataclass(frozen=True, slots=True)
 class ConvexProgram(Spec):
-    """A program of the convex test set, by name."""
+    """A program of the convex test set, given by its name."""
 
     name: str
 
@@ -135,7 +135,7 @@ class ConvexProgram(Spec):
 
 @dataclass(frozen=True, slots=True)
 class CollectedLCP(Spec):
-    """A complementarity problem, by name, of the set that was chosen to distinguish solvers."""
+    """A complementarity problem, given by its name, from the set that was chosen to distinguish solvers."""
 
     name: str
 
@@ -190,7 +190,7 @@ class ExportedSequence(Spec):
 
 @lru_cache(maxsize=8)
 def _manifest(folder: str, digest: str) -> dict[str, Any]:
-    """Return the manifest of a folder with these contents, reading it only once."""
+    """Return the manifest of a folder, cached by the digest of its contents."""
     return read_manifest(Path(folder))
 
 
@@ -238,7 +238,7 @@ def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[F
         for dial, values in swept.items()
         for value in values
     ]
-    if set(swept) - set(given):  # the values of the other dials may exclude a part of a whole range
+    if set(swept) - set(given):  # a part of a whole range may be impossible with the other dials
         points = [p for p in points if _possible(p)]
     return points or [FamilyPoint(name, fixed, "", count)]
 

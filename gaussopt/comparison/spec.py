@@ -20,10 +20,10 @@ class Spec(ABC):
 
     A comparison runs in many processes and can be resumed after an interruption. It therefore holds not items but
     descriptions, frozen dataclasses of plain data: `to_mapping` writes a description,
-    `gaussopt.comparison.sources.spec_of` reads it elsewhere, and `items` makes the same items there, number by number.
+    `gaussopt.comparison.sources.spec_of` reads it elsewhere, and `items` makes the same items, number for number.
 
     To add a kind of source, derive a frozen dataclass whose fields are the data that `items` needs. Write `source` and
-    `typical`; the other members are right as they are for a single item without contacts in space.
+    `typical`; the defaults of the other members suit a single item without contacts in space.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Spec(ABC):
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
-        """Registered entries that determine the items, (kind, name): the problem or the family, if any."""
+        """The registered entries, (kind, name), that determine the items: the problem or the family, if any."""
         return tuple((kind, getattr(self, kind)) for kind in ("problem", "family") if hasattr(self, kind))
 
     def to_mapping(self) -> dict[str, Any]:

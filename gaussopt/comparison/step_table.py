@@ -123,7 +123,7 @@ class TimedAnswers:
     def around(self, whole: bool) -> float:
         """Return the median seconds of formulation plus recovery if `whole` steps are compared, else 0.
 
-        They matter where formulations are compared: some do work in `build` that others leave to the solver.
+        These times matter where formulations are compared: some do work in `build` that others leave to the solver.
         """
         return self.median("build", "recover") if whole and self.times is not None else 0.0
 
@@ -143,10 +143,10 @@ def join(answers: Sequence[Answers], times: Sequence[Times] = ()) -> tuple[Timed
 
 
 def step_table(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
-    """Return the table of all steps, with the data of the record repeated at each step.
+    """Return the table of all steps, with the data of each record of answers repeated at each of its steps.
 
-    These columns are `source` (a number for each), `name` (of the source), `formulation`, `solver`, `start`, `exact`,
-    and `refused` (whether the pair does not apply).
+    The repeated columns are `source` (a number for each), `name` (of the source), `formulation`, `solver`, `start`,
+    `exact`, and `refused` (whether the pair does not apply).
     """
     table = _joined(answers, times)[0]
     about: dict[str, tuple[type, list[Any]]] = {
@@ -162,7 +162,7 @@ def step_table(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.Da
 def _joined(
     answers: Sequence[Answers], times: Sequence[Times]
 ) -> tuple[pd.DataFrame, list[Times | None], NDArray[np.int_]]:
-    """Return the table, the times of each record of answers, and the number of steps of its source."""
+    """Return the table and, for each record of answers, its times and the number of steps of its source."""
     import pandas as pd
 
     longest: dict[SourceKey, int] = {}
@@ -235,10 +235,10 @@ def _charge(table: pd.DataFrame) -> None:
 
 
 def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[TimedAnswers]:
-    """Choose one case for each source, formulation and solver: the case with the last start in STARTS up to `most`.
+    """Choose one case for each source, formulation and solver: its last kind of start in STARTS not after `most`.
 
     A solver that cannot be updated has no cold start, and a solver that cannot start from an answer has no warm start;
-    a simulation uses the last start that it has.
+    a simulation uses the last kind of start that the solver has.
     """
     found: dict[tuple[SourceKey, tuple[str, str]], TimedAnswers] = {}
     for c in cases:

@@ -49,7 +49,7 @@ def _cases(records: Iterable[CaseRecord]) -> pd.DataFrame:
 def _with_origin(
     frame: pd.DataFrame, records: Sequence[CaseRecord | MotionRecord], rows: Any
 ) -> pd.DataFrame:  # fmt: skip
-    """Return a table with the columns of ORIGIN added; `rows` holds the index of the record of each row."""
+    """Return a table with the columns of ORIGIN added; `rows` holds, for each row, the index of its record."""
     machines = [r.machine if isinstance(r, MotionRecord) else r.source.machine for r in records]
     known = [(m, *(r.made.get(name, "") for name in ORIGIN[1:])) for m, r in zip(machines, records, strict=True)]
     origin = pd.DataFrame(known, columns=list(ORIGIN), dtype=object).iloc[list(rows)].reset_index(drop=True)

@@ -18,7 +18,7 @@ Indices = NDArray[np.intp]
 
 
 def common_instants(traj: Trajectory, reference: ReferenceData) -> tuple[Indices, Indices]:
-    """Return the rows of the trajectory and of the reference at the instants that they have in common."""
+    """Return the row indices, in trajectory and reference, of the instants that both have."""
     index = np.searchsorted(traj.t, reference.t - 1e-9)
     keep = (index < len(traj.t)) & (np.abs(traj.t[np.minimum(index, len(traj.t) - 1)] - reference.t) < 1e-9)
     return index[keep], np.flatnonzero(keep)
@@ -34,8 +34,8 @@ def energy_drift(traj: Trajectory) -> float:
     """Return max |E(t) - E(0) - work up to t|, relative to the largest kinetic energy or change of potential energy.
 
     The work is the integral, by Simpson's rule, of the recorded power of the non-conservative forces; drifts smaller
-    than the error of the rule cannot be detected. An unknown power counts as zero. NaN if the system states no energy,
-    if events can change it at an instant, or with fewer than three recorded instants.
+    than the error of the rule cannot be detected. An unknown power counts as zero. The drift is NaN if the system
+    states no energy, if events can change it at an instant, or with fewer than three recorded instants.
     """
     from scipy.integrate import cumulative_simpson
 

@@ -21,7 +21,7 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 
 class WarmGain(NamedTuple):
-    """Gains of a solver by starting from its last answer, and by keeping its set-up.
+    """Gains of a solver from starting at its last answer (warm start), and from keeping its set-up (update).
 
     Ratios below 1 are gains. The first step of a source, which has no answer before it, does not count.
 
@@ -70,7 +70,7 @@ def verdict_of(ratios: Sequence[float]) -> str:
 
 
 def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGain]:
-    """Return the gains by formulation and solver, over all sources with both warm and other answers."""
+    """Return the gains by formulation and solver, over the sources answered both from a warm and from another start."""
     groups: dict[tuple[str, str], dict[SourceKey, dict[str, TimedAnswers]]] = {}
     for c in join(answers, times):
         if not c.answers.refused:
@@ -78,7 +78,7 @@ def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGa
             of.setdefault(c.source.key, {})[c.answers.start] = c
     found = []
     for (formulation, solver), sources in groups.items():
-        # A solver that cannot be updated is set up anew at every cold start.
+        # A solver that cannot be updated has no cold start: its answers with a new set-up stand in for it.
         both = [
             {"cold": by.get("cold") or by["setup"], **by} for by in sources.values()
             if "warm" in by and ("cold" in by or "setup" in by) and by["warm"].steps > 1
@@ -101,7 +101,7 @@ def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGa
 
 
 def _later(sources: Sequence[dict[str, TimedAnswers]], start: str, column: str) -> Vector:
-    """Return a column of all steps but the first of each source."""
+    """Return a column over the steps of all sources, without the first step of each source."""
     return np.concatenate([np.zeros(0), *(by[start][column][1:] for by in sources)])
 
 

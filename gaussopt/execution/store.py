@@ -2,7 +2,7 @@
 
     store.json                   marks the folder as a store and gives its format
     cases/KEY.json               label, identity, outcome, checksum
-    cases/KEY.trajectory.nc      an entry of the value that consists of bytes, here the entry "trajectory.nc"
+    cases/KEY.trajectory.nc      an entry of the outcome's value that is bytes, here "trajectory.nc"
     set-aside/                   files found in cases/ that were damaged or not written by a store
     .users, .writing             empty lock files
 
@@ -79,7 +79,7 @@ class Store:
         try:
             return self._read(case, key)
         except Damage:
-            with self._alone():  # another process may have been repairing it just now
+            with self._alone():  # another process may just have repaired the file
                 try:
                     return self._read(case, key)
                 except Damage as damage:
@@ -118,7 +118,7 @@ class Store:
         return self._outcome(key, record)
 
     def path(self, case: Job, entry: str = "json") -> Path:
-        """Return the path of the file of a case, or of the file of an entry of its value."""
+        """Return the path of the file of a case, or of the file that holds an entry of its value."""
         return self._cases / f"{checksum(identity_of(case))}.{entry}"
 
     def stale(self, cases: Iterable[Job]) -> int:
@@ -149,7 +149,7 @@ class Store:
         return replace(outcome, value={**outcome.value, **paths}) if paths else outcome
 
     def _verify(self, key: str, entry: str, digest: str) -> None:
-        if not _ENTRY.fullmatch(entry):  # it might be a path outside the folder
+        if not _ENTRY.fullmatch(entry):  # the name might be a path outside the folder
             raise Damage(f"it names the attachment {entry[:40]!r}")
         try:
             with (self._cases / f"{key}.{entry}").open("rb") as file:
@@ -208,7 +208,7 @@ class Store:
                 self._move(file)
                 self._note(f"{file} is not the file of a case; it was moved to {self.folder / 'set-aside'}.")
             elif own["entry"] != "json" and not (self._cases / f"{own['key']}.json").exists():
-                file.unlink(missing_ok=True)  # its process was killed between writing the attachment and the case
+                file.unlink(missing_ok=True)  # a process was killed after writing the attachment, before the case
 
     def _set_aside(self, key: str, damage: str) -> None:
         for file in self._cases.glob(f"{key}.*"):

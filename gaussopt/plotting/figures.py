@@ -83,7 +83,7 @@ def pyplot_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
 
 
 def literal(name: str) -> str:
-    """Return a name with escaped dollar signs, so that matplotlib does not take it for a formula, perhaps invalid."""
+    """Return a name with escaped dollar signs, between which matplotlib would otherwise expect a formula."""
     return name.replace("$", r"\$")
 
 

@@ -63,7 +63,7 @@ def _known(label: str) -> int | None:
 
 
 def points(labels: Iterable[str]) -> list[dict[str, Any]]:
-    """Return colour and marker of points over curves: methods have their colour, references and other points are black.
+    """Return colour and marker of points: those of methods have the method's colour, references and others are black.
 
     Points of the same colour differ in their markers.
     """
@@ -77,7 +77,7 @@ def points(labels: Iterable[str]) -> list[dict[str, Any]]:
 def look(place: int) -> dict[str, Any]:
     """Return colour, line style and marker of look number `place`.
 
-    Any two of the first 32 looks differ in at least two of these three, and so in colour or marker, as points need.
+    Any two of the first 32 looks differ in at least two of the three, so that points, without line style, differ too.
     """
     style = (place + place // 8) % 4
     return {"color": CURVES[place % 8], "linestyle": STYLES[style], "marker": MARKERS[(place + 4 * (place // 16)) % 16]}

@@ -35,7 +35,7 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A job for another process, with the environment that it requires there.
+    """A job for another process, with the environment that the other process must have.
 
     The job is pickled, so that a process that only forwards it need not import its modules. A process whose environment
     differs refuses the order. `plugins` are the files registered from outside the package; they need not exist on the
@@ -80,7 +80,7 @@ def serve(connection: Connection, parent: int) -> NoReturn:
     else:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # an expected crash must not leave a core dump
-    identity.core_digest()  # caches the digest of the files that are imported from here on
+    identity.core_digest()  # cached now, before the files can change
     while True:
         try:
             order: Order = connection.recv()

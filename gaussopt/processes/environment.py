@@ -109,14 +109,14 @@ def _sha256(contents: Mapping[str, bytes]) -> str:
 
 
 def _backend(variant: str) -> tuple[str, ...]:
-    """Return the package of a solver variant such as "CLARABEL" in a tuple, which is empty if it is not installed."""
+    """Return ("clarabel",) for a solver variant such as "CLARABEL"; () if no package of this name is installed."""
     return (variant.lower(),) if variant and _version(variant.lower())[1] != ABSENT else ()
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of gaussopt, Python and the LISTED packages, and the system with its cores and vector units.
+    """Return the versions of gaussopt, Python and the LISTED packages, the system, and the cores and vector units.
 
-    Results agree to the last digit only on machines with equal vector units, as libraries choose kernels by them.
+    Results agree to the last digit only on machines with equal vector units, by which libraries choose their code.
     """
     found = {"gaussopt": __version__, "Python": platform.python_version()}
     found |= {name: _installed(name) for name in LISTED}

@@ -21,7 +21,7 @@ DIGITS = 10
 
 
 def fingerprint(entry: Any) -> str:
-    """Return the SHA-256 of parameters, start, end, step and equations of a problem, its cases and its variants.
+    """Return the SHA-256 of parameters, start, end, step and equations of a problem and of its cases and variants.
 
     Equations are identified by their generated source, if there is any, and by their values at three states.
     """

@@ -4,7 +4,7 @@ A failed assertion or an invalid memory access in the C++ code of a backend ends
 can prevent that. A solver that declares `aborts` is therefore set up and called in a guarded process
 (`gaussopt.processes.guarded_process`). If that process dies, the answer has the status `crashed` and says why, and the
 next program gets a new process. Where the current process is guarded already, as in comparisons and batches, the
-solver runs directly, so that measured times are its own.
+solver runs directly, so that its measured times include no messages.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _answer(
             afresh = True
         (solver.setup if afresh else solver.update)(program)
         found = solver.solve(start)
-    except GaussoptError as error:  # a refusal addressed to the caller; any other exception is a failure of the solver
+    except GaussoptError as error:  # a refusal, raised again for the caller; other exceptions are failures
         return error
     _kept[token] = solver
     if len(_kept) > KEPT:

@@ -102,7 +102,7 @@ class Guard:
             return JobOutcome(None, str(error), perf_counter() - begin, error.kind)
 
     def _ready(self, plugins: tuple[registry.Registered, ...]) -> _Child:
-        """Return a running child that has loaded these plug-ins or none yet; start a child if necessary."""
+        """Return a running child that has loaded exactly `plugins` or no plug-ins yet; start one if necessary."""
         if self._child is not None and (not self._child.usable or self._child.plugins not in (None, plugins)):
             self._drop()
         with self._lock:

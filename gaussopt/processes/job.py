@@ -39,9 +39,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """The value that a job returned; `failure`, a sentence on why there is no value, else ""; and the seconds it took.
+    """Outcome of a job: the value returned, or a sentence `failure` on why there is none, and the seconds it took.
 
-    The kind of failure is "" for none; "error": the job raised; "crashed": its process died; "time_limit": it was ended
+    `kind` is "" if nothing failed; "error": the job raised; "crashed": its process died; "time_limit": it was ended
     at its limit; "not_tried": its shared time budget was used up before its start; "lost": it failed for an external
     reason (a lost worker, a process killed from outside, a full disk, no memory), so that another run may succeed.
     """

@@ -12,7 +12,7 @@ from gaussopt.processes.job import Job
 
 
 class Workers(ThreadPoolExecutor):
-    """An executor whose processes on this machine are each started by their first case and kept for later cases.
+    """An executor on this machine whose processes start when they are first needed, and are kept for later cases.
 
     Several batches of cases may use the same workers, so that imports happen only once. Leaving the `with` block
     ends all processes, even while they compute.

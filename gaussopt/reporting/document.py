@@ -22,7 +22,7 @@ class Tex(str):
 
 
 class Timed(Tex):
-    """A text that contains measured times: the page marks it, since it differs from run to run."""
+    """A text that contains measured times; the page marks it, since the times differ from run to run."""
 
     __slots__ = ()
 
@@ -164,7 +164,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A report: its main page, with optional further `pages`, which have no further pages themselves.
+    """A report: a main page, and optional further `pages`, which are documents without further pages.
 
     Attributes
     ----------

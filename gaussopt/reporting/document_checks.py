@@ -78,7 +78,7 @@ def _texts(page: Document) -> Iterator[object]:
 
 
 def _targets(page: Document) -> Iterator[str]:
-    """Yield anchors that must exist; a figure or table to which a text refers may be missing because a case failed."""
+    """Yield the anchors that must exist; a figure or table named in a text may be missing because a case failed."""
     yield from (f.anchor for f in page.findings if isinstance(f, parts.Finding))
     for text in _texts(page):
         if isinstance(text, Link):

@@ -35,7 +35,7 @@ def print_page(browser: str, page: Path, pdf: Path) -> Path:
     Letters of drawings lose their white outline in print, since browsers write outlined letters as Type 3 fonts.
     """
     pdf.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory() as own:  # with a profile separate from that of a running browser
+    with tempfile.TemporaryDirectory() as own:  # so that a running browser keeps its own profile
         printed = Path(own) / "page" / page.name
         shutil.copytree(page.parent, printed.parent, ignore=shutil.ignore_patterns("data", "*.pdf"))
         for drawing in printed.parent.rglob("*.svg"):

@@ -28,7 +28,7 @@ class _Filling(Formatter):
     """Formatter with the additional format `~`."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Format as the base class does, but a format such as "~1" by `number`, to that many digits (2 for "~")."""
+        """For a format such as "~3" call `number` with 3 digits ("~": 2 digits); else format as the base class does."""
         about = format_spec.startswith("~")
         return number(value, int(format_spec[1:] or 2)) if about else str(super().format_field(value, format_spec))
 
@@ -64,7 +64,7 @@ class Texts:
 
     @cached_property
     def entries(self) -> dict[str, list[str]]:
-        """Paragraphs of each entry, by its name, without values filled in."""
+        """Paragraphs of each entry, by its name, before values are filled in."""
         _, *parts = _HEADING.split(self.file.read_text(encoding="utf-8"))
         return {name: text.strip().split("\n\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -100,7 +100,7 @@ class Texts:
         self, name: str, rows: Iterable[tuple[Any, ...]] | None = None, /, *, anchor: str = "",
         timed: tuple[str, ...] | Literal[True] = (), rounded: tuple[str, ...] = (), **values: Any,
     ) -> Table:  # fmt: skip
-        """Return a table; by default `rows` are those in the file, and the name of the table is that of the entry.
+        """Return a table; by default its `rows` are those in the file, and it has the name of the entry.
 
         The `timed` columns hold measured times, and True means all columns; for `rounded` see `Table`.
         """
@@ -111,7 +111,7 @@ class Texts:
         return Table(anchor or name, words, columns, told, columns if timed is True else timed, rounded)
 
     def columns(self, name: str, /, **values: Any) -> tuple[str, ...]:
-        """Return the column heads of a table without a caption."""
+        """Return the column heads of an entry that is a table without a caption."""
         (grid,) = self.entries[name]
         return self._cells(grid.split("\n")[0], values)
 

@@ -34,10 +34,10 @@ def write_report(results: Results, folder: Path, found: Changes | None = None) -
 
     Raises BadInput if the folder cannot be written.
 
-    Returns a mapping for JSON with status, message, report, findings, counts, motions, failures, and "unanswered": the
-    sources without an answer, each with the reason.
+    Returns a mapping for JSON with status, message, report, findings, sources, numbers of answers and times, motions,
+    failures, and "unanswered": the sources without an answer, each with the reason.
     """
-    if folder == results.store:  # a report in this folder belongs to the store
+    if folder == results.store:  # the folder of the store also holds the report
         prepare_folder(folder)
     else:
         prepare_report(folder)
@@ -65,8 +65,8 @@ def benchmarks(
 ) -> dict[str, Any]:  # fmt: skip
     """Run the benchmark problems of the field in `jobs` processes and write the report into a folder.
 
-    Finished motions are kept there and not run again. `quick` means one setting of each stepper and a fifth of the
-    time; `progress` is called with the completed fraction, `note` with a sentence on each file set aside. Returns
+    Finished motions are kept there and not run again. `quick` means one setting of each stepper and a fifth of each
+    motion; `progress` is called with the completed fraction, `note` with a sentence on each file set aside. Returns
     status, message, report (path of index.html), findings and motions. Raises BadInput, before anything is computed,
     if the folder cannot be written.
     """

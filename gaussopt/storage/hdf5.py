@@ -42,7 +42,7 @@ def opened(content: bytes) -> Iterator[Any]:
 
 
 class FileLayout:
-    """Gives access to the datasets of an open file of `size` bytes, after checks of their location and their size.
+    """Access to the datasets of an open file of `size` bytes, after checks of their location and their size.
 
     Together the datasets may take at most FREE bytes plus RATIO times the size of the file.
     """
@@ -113,7 +113,7 @@ class FileLayout:
             raise BadInput(f"{name!r} {what} is larger than {self._size} bytes can hold")
 
     def _attributes(self, name: str, owner: Any) -> None:
-        """Check that attributes are small; each text in an attribute is assumed to be as long as the file."""
+        """Check that attributes are small; a text of variable length counts as if it were as long as the file."""
         for key in owner.attrs:
             attribute = owner.attrs.get_id(key)
             each = self._size if attribute.dtype.hasobject else attribute.dtype.itemsize
@@ -121,7 +121,7 @@ class FileLayout:
                 raise BadInput(f"the attribute {key!r} of {name!r} is larger than {self._size} bytes can hold")
 
     def _count(self, name: str, dataset: Any) -> None:
-        """Charge a text once for each reference, since a file may store a long text once and refer to it often."""
+        """Count each text once for every reference to it, since a file may store a text once and refer to it often."""
         if not dataset.shape:
             return
         together = max(1, self._left // (self._size * max(1, math.prod(dataset.shape[1:]))))

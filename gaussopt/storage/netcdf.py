@@ -122,7 +122,7 @@ def save_dataset(data: xr.Dataset, path: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     data : xarray.Dataset
-    path : of the file, which is returned; an existing file is replaced
+    path : path of the file, which is also returned; an existing file is replaced
 
     Raises
     ------
@@ -153,7 +153,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
     file.seek(max(0, size - SEAL))
     seal = file.read(SEAL)
     if not seal.startswith(MARK):
-        # Bytes after the end that the HDF5 header states can only be a damaged seal.
+        # If the file continues after the end that its HDF5 header states, its seal is damaged.
         if end is not None and end < size:
             raise BadInput(damaged)
         return False
@@ -181,7 +181,7 @@ def _end_of_hdf5(head: bytes) -> int | None:
 
 
 def _check_layout(path: str | os.PathLike[str]) -> None:
-    """Refuse arrays that are in other files, or larger than the size of the file can account for; see `FileLayout`.
+    """Refuse arrays that are in other files, or that are too large for the size of the file; see `FileLayout`.
 
     Raises BadInput, and any error of h5py for a file that is not HDF5.
     """

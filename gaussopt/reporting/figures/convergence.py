@@ -37,7 +37,7 @@ satisfies the constraint rows and would be an unfair first individual."""
 
 
 def contact_programs(problems: Collection[str] | None = None) -> dict[str, Program]:
-    """Return a QP and an LCP each for a box tipping about one of three contacts and for two bars with two contacts.
+    """Return a QP and an LCP for a box that tips about one of three contacts, and both for two bars with two contacts.
 
     If problem labels are given, only programs of these problems are returned.
     """
@@ -53,7 +53,7 @@ def contact_programs(problems: Collection[str] | None = None) -> dict[str, Progr
 
 
 def of_compared(problems: Collection[str], solvers: Collection[str]) -> list[Figure]:
-    """Return the figures of the iterative solvers in a comparison on its problems; both are given by label."""
+    """Return the convergence figures for a comparison, from the labels of its problems and the names of its solvers."""
     figures = []
     if "newton" in solvers and contact_programs(problems):
         figures.append(newton(problems))
@@ -84,7 +84,7 @@ def evolution() -> Figure:
 
 
 def order(residuals: Sequence[float]) -> float | None:
-    """Return log r_{k+1} / log r_k (2: quadratic, 1: linear) for the last r_{k+1} above ROUNDING; None without any."""
+    """Return log r_{k+1} / log r_k (2: quadratic, 1: linear) at the last r_k < 0.1, r_{k+1} > ROUNDING, or None."""
     for before, after in reversed(list(pairwise(residuals))):
         if before < 0.1 and after > ROUNDING:
             return float(np.log(after) / np.log(before))

@@ -36,7 +36,7 @@ NOUNS: dict[type, tuple[str, str]] = {
 
 
 def drawing_figure(problem: Problem, name: str) -> Figure:
-    """Draw a mechanism with labels, in its sketch's pose or at its start; raises BadInput if there is no sketch."""
+    """Draw a mechanism with labels, in the pose of its sketch or else at the start; raises BadInput without sketch."""
     shapes, posed = drawn_shapes(problem)
     alt = f"Drawing of the mechanism “{problem.title}”: {inventory(shapes)}."
     at = "at a configuration that shows all its parts" if posed else "at its start"
@@ -102,7 +102,7 @@ def _contact(contact: sketch.ContactPoint, view: View, rough: bool, middle: floa
         u = (direction[0], -direction[1])
         tip = (x + size * u[0], y + size * u[1])
         upright = abs(u[1]) > 0.7
-        right = contact.at[0] >= middle if upright else u[0] > 0  # on the side of an upright arrow away from the body
+        right = contact.at[0] >= middle if upright else u[0] > 0  # an upright arrow's label faces away from the body
         at = (tip[0] + (8 if right else -8) if upright else tip[0] + 2 * u[0], tip[1] + (6 if upright else 17))
         label = f"{letter}_{name}" if name else letter
         anchor = "start" if right else "end"

@@ -1,4 +1,4 @@
-"""Make the block of a report on a motion: animation, still picture, description, and data."""
+"""Make the part of a report that shows a motion: animation, still picture, description, and data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def animation_block(
     trajectory: RecordedMotion, problem: Problem, name: str, caption: str, *,
     beside: Mapping[str, RecordedMotion] | None = None, label: str = "", t_end: float | None = None,
 ) -> Animation:  # fmt: skip
-    """Make the block of a report on a motion until `t_end` (s): animation, still picture, description, and data.
+    """Make a block of a report that shows a motion until `t_end` (s): animation, still picture, description, and data.
 
     The sketch is that of `problem`; the speed of playback is added to the caption. Further motions, `beside`, are drawn
     in the same picture, where `label` names the first motion. Raises BadInput if there is no sketch, or if it fails.

@@ -134,7 +134,7 @@ def _pieces(latex: str, *, displayed: bool) -> tuple[str, ...] | None:
 
 
 def _between(children: list[ElementTree.Element]) -> list[list[ElementTree.Element]]:
-    """Split a row at wide spaces, which are dropped."""
+    """Split the elements of a formula at wide spaces, and drop the spaces."""
 
     def wide(element: ElementTree.Element) -> bool:
         width = element.get("width", "")

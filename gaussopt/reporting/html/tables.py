@@ -84,7 +84,7 @@ def _cell(cell: Any, timed: bool, digits: int, references: References | None) ->
 
 
 def _kind(cells: Sequence[Any], timed: bool) -> str:
-    if timed:  # text lengths vary with the times, and heads are not marked as timed
+    if timed:  # the kind must not depend on text lengths, which vary with the times
         return "n" if any(is_number(c) for c in cells) else ""
     if cells and all(is_number(c) or c in ("", "–") for c in cells):
         return "n"

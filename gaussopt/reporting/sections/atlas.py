@@ -27,12 +27,12 @@ def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
 
 
 def _classes() -> dict[str, tuple[str, str]]:
-    """Return the title and the description of the map of each kind of classes."""
+    """Return, for each kind of classes, the title and the description of its map."""
     return {name: (title, shown) for name, title, shown in texts.table("classes").rows}
 
 
 def map_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
-    """Draw the map of a variable of the atlas, with its numbers in words.
+    """Draw the map of a variable of the atlas, and describe its numbers in words.
 
     `name` is a kind of classes (a key of CLASSES), a relative difference, or "contraction". Differences are on a
     logarithmic scale, white where undefined; on the map of the contraction factor ϱ a line is drawn at ϱ = 1.
@@ -69,7 +69,7 @@ def map_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
 
 
 def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
-    """Count the points in each class, by signs of slip."""
+    """Count the points in each class, for each combination of signs of the slip velocities."""
     rows: list[tuple[Any, ...]] = []
 
     def count(title: str, label: str, points: Any) -> None:
@@ -92,7 +92,7 @@ def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
 
 
 def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
-    """Return a table that counts, for each class of the printed QP's answers, the predictions of the criterion."""
+    """Count the predictions of criterion η for each class of answers that the QP printed in the paper gives."""
     predicted, qp = atlas.codes("predicted"), atlas.codes("qp")
     rows = []
     for code, label in enumerate(CLASSES["qp"]):

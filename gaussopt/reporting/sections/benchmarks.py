@@ -25,7 +25,7 @@ ROUNDING = 1e-12
 
 
 def document(found: Measured, quick: bool) -> Document:
-    """Return the report."""
+    """Return the report; `quick` tells whether the motions were cut short."""
     by_case = gathered(found.steppers, lambda row: row.case)
     cases = [case for case in CASES if case.name in by_case]
     best = {case.name: _best(by_case[case.name]) for case in cases}
@@ -46,7 +46,7 @@ def document(found: Measured, quick: bool) -> Document:
 
 
 def _best(rows: Sequence[PublishedRun]) -> PublishedRun | None:
-    """Return the motion with the least error among those without a warning, or among all if each has a warning."""
+    """Return the motion with the least error, if possible one without a warning; None if no motion reached its end."""
     return min((row for row in rows if row.reached), key=lambda row: (row.warned, row.error), default=None)
 
 
@@ -121,7 +121,7 @@ def _ended(row: PublishedRun) -> str:
 
 
 def _figure(case: PublishedCase, rows: Sequence[PublishedRun], anchor: str) -> Iterator[Figure]:
-    """Draw the error over time, one colour per stepper; nothing if no motion has an error."""
+    """Draw the error over computation time, one colour per stepper; nothing if no motion has a known error."""
     shown = [row for row in rows if isfinite(row.error)]
     by_stepper = gathered(shown, lambda row: row.stepper)
     if not by_stepper:

@@ -107,7 +107,7 @@ def _matrices(group: Group) -> list[Block]:
 
 
 def _cell(cases: Sequence[TimedAnswers] | None, steps: int) -> float | str:
-    """Return a pair's result on the steps of a group, with the number of its steps unless it was given all of them."""
+    """Return a pair's result on a group; if the pair was given only some of the steps, their number is added."""
     asked = [c for c in cases or () if not c.answers.refused and c.steps]
     if not asked:
         return "–"
@@ -244,7 +244,7 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
 
 
 def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
-    """Return a sentence with the number of steps by source that the mask `which` selects for any solver, if any."""
+    """Return a sentence that counts, by source, the steps at which `which` holds for any solver; none without steps."""
     there = which.groupby([table["name"], table["source"], table["step"]], sort=False).any()
     named = [
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"
@@ -254,7 +254,7 @@ def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
 
 
 def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
-    """Name solvers with no right answer on a source, at any step, with any exact formulation, from any start."""
+    """Name the solvers that are never right on a source, with whatever exact formulation and kind of start."""
     asked = (
         c for c in cases if not c.answers.refused and (not (c["open"] | c["insoluble"]).all() or c.answers.failure)
     )

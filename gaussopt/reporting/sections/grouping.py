@@ -26,8 +26,8 @@ FIRST = ("gauss", "lcp-qp", "lcp")
 class Group:
     """All records, refusals included, of a problem, a family, a folder of programs, or of all single programs.
 
-    `sweeps` are solvers whose options are a sweep; solvers are compared by the exact formulation that most of them
-    accept. In a merged comparison each machine has its own groups.
+    `sweeps` are the variants of solvers that ran with more than SWEEP sets of options; `formulation` is the exact one
+    that most solvers accept, with which solvers are compared. A merged comparison has groups for each machine.
     """
 
     kind: str
@@ -40,13 +40,13 @@ class Group:
     formulation: str
 
     def main(self) -> tuple[list[Answers], list[Times]]:
-        """Return the records of solvers without option sweeps."""
+        """Return the records of answers and times without those of `sweeps`."""
         answers = [a for a in self.answers if a.solver not in self.sweeps]
         return answers, [t for t in self.times if t.solver not in self.sweeps]
 
     @property
     def ranked(self) -> bool:
-        """Tell whether solvers are compared over the whole group; on families of steps this is done along dials."""
+        """Whether solvers are compared over the whole group; on a family of steps they are compared along its dials."""
         return self.kind != "family" or is_contact_formulation(self.formulation)
 
     @property
@@ -138,7 +138,7 @@ def in_words(statuses: Sequence[str]) -> str:
 
 
 def shape_of(reason: str) -> str:
-    """Mask the numbers of a sentence, as reasons that differ only in numbers count as the same."""
+    """Mask the numbers of a sentence, so that reasons that differ only in numbers become equal."""
     return re.sub(r"\d[\d.e+-]*", "#", reason)
 
 

@@ -48,7 +48,7 @@ AS_USED = "each started as in a simulation"
 class Speed:
     """Costs and means of a group, computed once for its tables, figures and findings.
 
-    If the group has re-solves, `beside` holds costs of further stages by name, which do not rank the solvers.
+    If the group has re-solves, `beside` holds, by name, costs of stages that do not rank the solvers, such as set-up.
     """
 
     group: Group
@@ -60,7 +60,7 @@ class Speed:
 
     @classmethod
     def of(cls, group: Group) -> Speed:
-        """Return the costs and means of solvers with the main formulation, and of all pairs."""
+        """Return the costs and means of the solvers with the formulation of the group, and of all pairs."""
         answers, times = group.main()
         exact = [a for a in answers if a.exact]
         solvers = performance.costs(exact, times, formulation=group.formulation)
@@ -76,12 +76,12 @@ class Speed:
 
     @property
     def what(self) -> str:
-        """The stage that the means measure."""
+        """Name of the stage whose times enter the means."""
         return "re-solve" if self.beside else "set-up and solve"
 
     @property
     def several(self) -> bool:
-        """Tell whether there are several exact formulations."""
+        """Whether there are several exact formulations."""
         return len({a.formulation for a in self.group.answers if not a.refused and a.exact}) > 1
 
 
@@ -125,7 +125,7 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
 def _means_table(
     name: str, caption: str, who: str, means: Sequence[Mean], more: Mapping[str, Sequence[Any]] | None = None
 ) -> Table:
-    """Return a table of means; `more` are the entries of STAGES, by solver."""
+    """Return a table of means; `more` holds, for each solver, the entries of the columns STAGES."""
     columns = (who, *MEAN, *(STAGES if more is not None else ()))
     rows = tuple(
         (m.name, short(1e6 * m.seconds), short(m.factor), m.failures, m.estimated, m.steps, m.common, m.refused,
@@ -142,7 +142,7 @@ def _timed(group: Group) -> dict[tuple[str, str], list[TimedAnswers]]:
 
 
 def _stages(speed: Speed) -> dict[str, list[Any]]:
-    """Return median microseconds of set-up, first solve and re-solves, by solver; "–" if a solver has no such row."""
+    """Return median microseconds of set-up, first solve and re-solves, by solver; "–" where none was timed."""
     cases = _timed(speed.group)
 
     def middle(solver: str, start: str, part: str) -> Any:
@@ -207,14 +207,14 @@ def _medians(rows: Sequence[tuple[Any, ...]]) -> str:
 
 
 def _work(cases: Sequence[TimedAnswers]) -> list[float]:
-    """Return quantiles in microseconds over steps and repetitions of one source, or over the steps of several."""
+    """Return quantiles of work, µs: over the steps and repetitions of one source, or over the steps of several."""
     if len(cases) == 1 and cases[0].times is not None:
         return [1e6 * q for q in cases[0].times.parts["work"]]
     return [float(x) for x in 1e6 * quantiles(stacked(cases, "work")[stacked(cases, "ranked")])]
 
 
 def profile_figure(name: str, table: Costs, what: str, looks: Mapping[str, int] | None) -> Figure:
-    """Draw a performance profile; the data hold all competitors."""
+    """Draw a performance profile; its data also contain the competitors that are not drawn."""
     profile = profile_of(table)
     order = profile.order()
     shown = order[:DRAWN] if looks is None else order

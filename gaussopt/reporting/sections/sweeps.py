@@ -75,7 +75,7 @@ def _dial(
 
 
 def _fast(pairs: Sequence[Place]) -> list[str]:
-    """Return the pairs that are fastest along the dial, by the mean logarithm of time over least time at each value."""
+    """Return the fastest pairs along the dial, by the geometric mean over its values of time divided by least time."""
     work = pd.Series({(p.others, p.value, p.label): p.work for p in pairs}).unstack()
     # A failure, or a value at which all fail, counts as a factor of 1000; this only decides which pairs are drawn.
     factors = work.div(work.min(axis=1), axis=0).clip(upper=1e3).fillna(1e3)
@@ -119,7 +119,7 @@ def _figure(name: str, caption: str, found: Sequence[Place], label: str, looks: 
 
 
 def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
-    """Return a table with a row per solver and a column per value, or fewer columns if there are many values."""
+    """Return a table with a row per solver and a column per value; if values are many, only MOST_VALUES are shown."""
     values = sorted({p.value for p in found})
     if len(values) > MOST_VALUES:
         values = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, MOST_VALUES).round().astype(int))]
@@ -162,7 +162,7 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
 
 
 def _lines(group: Group, dial: str, turned: Sequence[Reversal]) -> list[str]:
-    """Describe changes of the first place or, without any, the clearest of the other changes."""
+    """Describe the first two changes of the first place or, if there are none, the clearest other change."""
     leads = [r for r in turned if r.leads] or sorted(turned, key=lambda r: -min(r.ratio_before, r.ratio_after))[:1]
     return [
         texts("finding", group=group.title, dial=dial, before=r.before, after=r.after, first=r.first,

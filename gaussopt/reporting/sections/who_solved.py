@@ -21,7 +21,7 @@ PROGRAMS = ("qp", "lcp")
 
 
 def table(group: Group, files: Sequence[str] = ()) -> Table:
-    """Return a table of the files, in the order of the answers, with the pairs that solve each from every start.
+    """Return a table of the files, in the order of the answers, with the pairs that solve a file from every start.
 
     `files` are the file names if they are the items of one source; otherwise each source is one file.
     """
@@ -78,7 +78,7 @@ def _row(case: TimedAnswers) -> tuple[Any, ...]:
 
 
 def _named(answers: Answers, files: Sequence[str], i: int) -> str:
-    """Return the name of a single program, which is that of its source, or of a file of contact problems."""
+    """Return the name of the program of an answer, or the name of the file if it is a contact problem."""
     source = answers.source
     if source.kind in PROGRAMS:
         return source.name
