@@ -1,4 +1,4 @@
-"""Proved bounds of the distance of impulses to a solution of a contact problem with friction cones.
+"""Proved bounds on the distance between impulses and a solution of a contact problem with friction cones.
 
 In scaled variables r^ = r / s, u^ = s u, s_i^2 = rho_i = 3 / tr W_ii, the cones are unchanged and W becomes W^ = S W S.
 

@@ -29,7 +29,7 @@ STEPS = 8
 """Maximum number of Newton steps to the solution in given modes; from a nearby point two are enough."""
 
 CLOSED = 1e-9
-"""Gap acceleration, relative to those of all gaps, up to which a contact may have a force."""
+"""Gap acceleration, relative to the norm over all contacts, up to which a contact may have a force."""
 
 DEPENDENT = 1e-10
 """Singular value, relative to the largest, up to which the equations of the modes count as dependent."""
@@ -91,7 +91,7 @@ class ConeLaws:
         return norm(np.concatenate((missed.ravel(), sliding)))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Return forces that explain a: the solution in the modes of the least-squares forces, or else the latter."""
+        """Fit forces to a by least squares; return the solution in their contact modes if it exists, else the fit."""
         op, problem = self.cones.op, self.cones.problem
         w = op.step.J_N @ a + op.step.zeta_N
         closed = w <= CLOSED * (norm(op.bias) + norm(w))
@@ -106,7 +106,7 @@ class ConeLaws:
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Return the distance to the solution in the modes of x, or a bound, in mass norm and 2-norm, and rounding."""
+        """Return the distance to the solution in the modes of x, or a bound: mass norm, 2-norm, and rounding error."""
         op, scale = self.cones.op, float(self.cones.op.scale.max())
         true, floor = self._complete(x)
         if true is not None:

@@ -45,7 +45,7 @@ class ContactCertificate(Certificate):
     contact: Uniqueness = NO_CONTACTS
 
     def own_tolerance(self, tolerance: float) -> float:
-        """Return the smaller of the tolerance and its square root, so that errors must be small in any units."""
+        """Return the smaller of `tolerance` and its root: errors must be small also relative to the step's scale."""
         return min(tolerance, math.sqrt(tolerance))
 
     @property

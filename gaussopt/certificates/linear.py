@@ -79,7 +79,7 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
     rank = int((s > 8 * n * EPS * s[0]).sum()) if n else 0
     inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     size, reach = _sizes(K, b, Vt[:rank].T @ (Vt[:rank] @ x), inverse)
-    if not b.any():  # nothing gives x a size, so errors are judged relative to the units of the coordinates
+    if not b.any():  # b = 0 gives x no size, so errors are judged relative to the units of the coordinates
         size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), np.maximum(reach, largest(1.0 / d))
     noise = (n + 2) * EPS * (np.abs(K) @ np.abs(x))
     contradictory = rank < n and feasibility(K, b, b).possible is False
@@ -90,7 +90,7 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
 
 
 def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector, Vector]:
-    """Return the sizes of rows and coordinates, (n,) each: of their own terms, or of rounding in terms they depend on.
+    """Return the sizes, (n,) each, by which errors of rows and coordinates are judged, at least at rounding level.
 
     A coordinate that is zero at the solution has the size of the rounding error of the largest coordinate.
     """
