@@ -103,7 +103,7 @@ class ConeComplementarity(Program):
 
     @property
     def local(self) -> ConeComplementarity:
-        """The local form of the problem, which is the problem itself."""
+        """This problem itself, as it is already in local form; the global form computes its local form."""
         return self
 
     @property

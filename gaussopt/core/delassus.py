@@ -88,7 +88,7 @@ class DelassusProduct:
 
 
 def is_blocks(W: Any) -> bool:
-    """Return whether an operator is stored as blocks or by its factors, so that it is not dense."""
+    """Return whether an operator is not dense, that is, stored as blocks or by its factors."""
     return not isinstance(W, np.ndarray)
 
 

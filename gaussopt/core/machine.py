@@ -40,9 +40,9 @@ def machine_failure(what: str, error: BaseException) -> MachineFailure:
 
 
 def pass_on(what: str, error: BaseException) -> None:
-    """Raise an error again if foreign code only passed it on; `what` states what could not be done.
+    """Raise an error again if foreign code did not cause it; `what` states what could not be done.
 
-    Such errors are KeyboardInterrupt itself (a subclass belongs to the foreign code) and failures of the machine.
+    Such errors are KeyboardInterrupt (but no subclass, which the foreign code defines) and failures of the machine.
     """
     if type(error) is KeyboardInterrupt:
         raise error

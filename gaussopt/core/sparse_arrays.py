@@ -151,7 +151,7 @@ def is_diagonal(pattern: Pattern) -> bool:
 
 
 class DiagonalBlocks(NamedTuple):
-    """The c diagonal blocks of size b: their coordinates, (c, b), their entries, and where `dense` puts these."""
+    """The c diagonal blocks of size b: their coordinates, (c, b), their entries, and the positions of entries in `dense`."""
 
     members: Indices
     entries: Indices

@@ -30,7 +30,7 @@ class StepCertifier(Protocol):
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int
     ) -> tuple[Sequence[float], Vector, Vector] | None:
-        """Return residuals, multipliers and row closeness for a flat step and a candidate; None if a pivot fails."""
+        """Return residuals, multipliers and row closeness for a flat step and a candidate; None if a pivot is tiny."""
 
 
 CONTACT_ARRAYS = ("J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu", "g_N", "gdot_N", "e_N", "e_T", "least_N")
@@ -120,7 +120,7 @@ class StepData:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> StepData:
-        """Return checked step data from named arrays, as in a `step` file; h is 0 if absent, other arrays are empty.
+        """Return checked step data from named arrays, as in a `step` file; absent arrays are empty, h is 0 if absent.
 
         Raises BadInput for a missing M or Q, wrong shapes, NaN, or an asymmetric or indefinite M.
         """

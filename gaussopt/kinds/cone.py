@@ -45,7 +45,7 @@ class ContactPage(Page[ConeComplementarity]):
         W: Any = problem.W
         if isinstance(W, np.ndarray) or is_sparse(W):
             return replace(problem, W=c * W, q=c * s * problem.q)
-        return replace(problem, q=s * problem.q)  # a `DelassusProduct` keeps its unit of mass
+        return replace(problem, q=s * problem.q)  # a `DelassusProduct` is not scaled: its unit of mass stays
 
     def certify(self, program: ConeComplementarity, raw: RawSolution, tolerance: float) -> ConeCertificate:
         r = raw.x if raw.x is not None and raw.x.shape == (program.n,) else None

@@ -1,4 +1,4 @@
-"""Quadratic programs: their files, their default solver, and how an answer to one is judged."""
+"""Quadratic programs: how their files are read, which solver is the default, and how an answer is judged."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def regular_bases(
     Returns
     -------
     x : (..., 2^n, n), z_i for i in the subset, w_i for the others
-    f : (..., 2^n, n), |B^-1| (|B| |x| + size), plus EPS times the largest f of an unknown that B couples to this one
+    f : (..., 2^n, n), |B^-1| (|B| |x| + size), plus EPS times the largest such value of the unknowns coupled by B
     regular : (..., 2^n), mask of the bases that are regular, so that x is valid
     """
     n = M.shape[-1]
@@ -192,8 +192,8 @@ def regular_bases(
     absolute, absolute_inverse = np.abs(B), np.abs(inverse)
     gain = (absolute * absolute_inverse.swapaxes(-1, -2)).max(axis=(-2, -1), initial=0.0)
     regular &= gain < 1.0 / SINGULAR
-    # Elimination on a singular matrix may give a wrong inverse with moderate entries, which its products with B reveal.
-    # The diagonals of these products do not depend on the scaling of rows and columns.
+    # Elimination on a singular matrix may give a wrong inverse with moderate entries. The diagonals of the products of
+    # inverse and B show this; they do not depend on the scaling of rows and columns.
     left, right = np.einsum("...ij,...ji->...i", inverse, B), np.einsum("...ij,...ji->...i", B, inverse)
     regular &= (np.maximum(np.abs(left - 1.0), np.abs(right - 1.0)) < INVERTED).all(axis=-1)
     rhs = q[..., None, :, None]
@@ -201,7 +201,7 @@ def regular_bases(
     x -= inverse @ (B @ x + rhs)  # one refinement makes the residual small row by row
     sizes = np.abs(rhs) if size is None else size[..., None, :, None]
     f = (absolute_inverse @ (absolute @ np.abs(x) + sizes))[..., 0]
-    # Where all exact terms of a row vanish, f is far below the rounding errors of coupled rows, which x may contain.
+    # If the terms of a row are exactly zero, f is too small: x may contain rounding errors of coupled rows.
     return x[..., 0], f + EPS * np.where(_tied(absolute), f[..., None, :], 0.0).max(axis=-1, initial=0.0), regular
 
 
@@ -220,7 +220,7 @@ def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> SolutionPart:
 
 
 def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPart | None:
-    """Return the part if it satisfies every row, if necessary after entries at rounding level are set to zero."""
+    """Return the part if it satisfies every row, perhaps after setting entries at rounding level to zero; else None."""
     if _holds(part, lcp, size):
         return part
     scaled = part.vertices / C
@@ -230,7 +230,7 @@ def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPa
 
 
 def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
-    """Return whether the vertices satisfy every row relative to its own terms; the null space does not ensure this."""
+    """Return whether the residual of every row is small relative to its terms, which the null space cannot ensure."""
     terms = part.vertices @ np.abs(lcp.M).T + size
     w = part.vertices @ lcp.M.T + lcp.q
     inside, outside = part.support, ~part.support

@@ -56,7 +56,7 @@ def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
 
 
 def _lasting(part: SolutionPart, M: Matrix, C: Vector, q: Vector, size: Vector) -> bool:
-    """Return whether vertices and rays satisfy every row of M, whose columns are scaled by C, relative to its terms."""
+    """Return whether vertices and rays, divided by C, satisfy every row of M relative to the terms of the row."""
     for z, q_own, q_size in ((part.rays / C, 0.0, 0.0), (part.vertices / C, q, size)):
         w, noise = z @ M.T + q_own, OBSERVED * (z @ np.abs(M).T + q_size)
         if not (w >= -noise).all() or not (np.abs(w) <= noise)[:, part.support].all():

@@ -3,8 +3,8 @@
 Coordinates are scaled to unit mass and rows to unit length, so that ranks and verdicts do not depend on units, apart
 from rounding. Rows of J count as dependent if a singular value is at most 8 max(m, n) eps of the largest. Dependent
 rows, and forces along directions without mass and constraint, may contradict the other equations. They count as
-consistent if a change of the data within rounding makes them so: if the residual of a row is below 8 max(m, n) eps of
-its terms |J| |a| + |gamma| (of a coordinate: |M| |a| + |h - Q| + |J^T| |lam|) and those of the rows it depends on.
+consistent if a residual is below 8 max(m, n) eps of the terms of its equation and of the equations it depends on,
+so that rounding may have caused it. The terms are |J| |a| + |gamma| and |M| |a| + |h - Q| + |J^T| |lam|.
 
 A step that holds the velocity `v` at which it was evaluated contains rounding errors of that evaluation, which may be
 large relative to gamma if terms cancel. A contradiction must then also exceed 1e-9 of the size of the step's numbers.
@@ -114,13 +114,13 @@ class Balanced:
         return self._limits(terms, self.inertia[1][:, self.free], float(np.abs(self.M).max()) * norm(a))
 
     def _limits(self, terms: Vector, null: Matrix, size: float) -> Vector:
-        """Return the residuals that rounding may cause in equations with these sizes of terms.
+        """Return the residuals that rounding may cause in equations whose terms have these sizes.
 
         The columns of `null` combine equations so that all unknowns cancel; `size` bounds terms missing in `terms`.
         """
-        # A contradiction is the projection of the residual onto these combinations. It transfers rounding errors
-        # between all rows of a combination, also to a row whose own terms are zero. Where all terms are zero, only the
-        # rounding errors of computed zeros are left.
+        # A contradiction is the projection of the residual onto the columns of `null`. It transfers rounding errors
+        # between all rows of a combination, also to a row whose own terms are zero. If all terms are zero, the last
+        # summand covers the rounding errors of numbers that should be zero.
         relative = rounding(len(self.f), len(self.g))
         limits = relative * (terms + np.abs(null @ null.T) @ terms + relative * (norm(terms) + size))
         return np.maximum(limits, EVALUATED * self._whole) if self.evaluated else limits
@@ -131,7 +131,7 @@ class Balanced:
             return False
         known = 0.0 if self.noise_g is None else self.noise_g
         if not self.evaluated and (np.abs(self.g) > known)[~self.J.any(axis=1)].any():
-            return True  # in a zero row, 0 = gamma, only the terms of gamma have rounding errors
+            return True  # a row 0 = gamma is contradictory unless gamma is a rounding error of its terms
         return bool((np.abs(self._answer[3]) > self.limits_g()).any())
 
     def pulled(self) -> bool:

@@ -43,7 +43,7 @@ def lapack() -> Any:
 
 @cache
 def _triangular() -> Any:
-    """Return the triangular solver of BLAS; that of LAPACK starts threads even for a few short columns."""
+    """Return the triangular solver of BLAS; the solver of LAPACK starts threads even for a few short columns."""
     from scipy.linalg.blas import dtrsm
 
     return dtrsm
@@ -139,7 +139,7 @@ def mass_norm(a: Vector, Ma: Vector) -> float:
 
 
 def cancelled(e: Vector, M: Matrix, length: float) -> float:
-    """Return the rounding error in `length`, the computed mass norm of e, which is large if its terms nearly cancel."""
+    """Return the rounding error of `length`, the computed mass norm of e; it is large if terms of e^T M e cancel."""
     size = float(np.abs(e).max(initial=0.0))
     if not 0.0 < size < math.inf:
         return 0.0
@@ -286,7 +286,7 @@ class RowSpace:
 
 
 def rounded(U: Matrix, s: Vector, least: float, noise: Vector | None) -> NDArray[np.bool_]:
-    """Return a mask of singular values s, with left vectors U, up to least * s[0] or up to the noise of their rows."""
+    """Return a mask of the singular values s, with left vectors U, that are at most least * s[0] or ||noise * U_i||."""
     found: NDArray[np.bool_] = ~(s > least * s[0])
     return (
         found if noise is None else np.logical_or(found, s <= np.linalg.norm(noise[:, None] * U[:, : len(s)], axis=0))
@@ -297,7 +297,7 @@ def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None
     """Return a rank-revealing decomposition of J, (m, n); rows are not rescaled.
 
     Singular values up to `least`, relative to the largest, count as zero; the default is 8 max(m, n) eps. If `noise`,
-    (m,), states the rounding error of each row, so do singular values within the noise of their combination of rows.
+    (m,), states the rounding error of each row, singular values within the noise of U_i, a sum of rows, count as zero.
     """
     m, n = J.shape
     if m == 0:
@@ -306,7 +306,7 @@ def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None
     least = 8 * max(m, n) * EPS if least is None else least
     counts = ~rounded(U, s, least, noise)
     if noise is not None:
-        # Nonzero values are moved to the front: a row with large rounding errors may precede a small, exact row.
+        # Move the nonzero values to the front: a zero value, of a noisy row, may be larger than that of an exact row.
         order = np.argsort(~counts, kind="stable")
         s, counts = s[order], counts[order]
         U[:, : len(s)], Vt[: len(s)] = U[:, order], Vt[order]

@@ -1,4 +1,4 @@
-"""Exact linear algebra on fractions, for proofs on small problems."""
+"""Linear algebra in exact rational arithmetic, for proofs on small problems."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ LOOSE = 1e-6
 `gaussopt.contact.complementarity.ComplementarityLaws.quick`."""
 
 CONTRADICTION = 1e-12
-"""Contradiction, relative to the size of a step's numbers, up to which it is rounding error if v is not given."""
+"""Largest contradiction, relative to the size of a step's numbers, that counts as rounding error if v is not given."""
 
 TINY = 64 * EPS
 """Largest entry of a row, relative to that of all rows, below which a message warns that it may be rounding error."""
@@ -165,7 +165,7 @@ def contradictions(step: StepData) -> list[Dependency]:
 
 
 def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
-    """Return the contradiction, in unit masses and unit rows, up to which it is rounding error in a sparse step."""
+    """Return the largest contradiction, in unit masses and unit rows, that counts as rounding in a sparse step."""
     return (CONTRADICTION if step.v is None else EVALUATED) * size_in_units(step, row, d)
 
 
