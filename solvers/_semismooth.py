@@ -99,7 +99,7 @@ class Complementarity:
 class NewtonRun:
     """The result z, (N,), of the active-set solve, and the residuals ||Phi||_inf of the iteration before that solve.
 
-    The first of `residuals` is that of the start; `singular` says whether a singular matrix occurred.
+    `residuals` begins with the residual of the start; `singular` says whether a singular matrix occurred.
     """
 
     z: Vector

@@ -1,7 +1,7 @@
 """Dense linear algebra: LU for square systems, and least squares of minimum norm for singular systems.
 
-It solves linear systems, least-squares programs, and quadratic programs whose rows are all equalities, the optimality
-conditions of which are a linear system. It is direct, exact up to rounding errors, and has no options.
+It solves linear systems, least-squares programs, and quadratic programs whose rows are all equalities, since their
+optimality conditions are a linear system. The method is direct, exact up to rounding errors, and has no options.
 Reference: LAPACK's dgesv and dgelsd.
 """
 

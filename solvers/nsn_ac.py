@@ -30,7 +30,7 @@ from gaussopt.linalg.dense import EPS
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 
 SEEN = 5
-"""Number of latest steps of which the next |Phi| must be below the maximum."""
+"""Number of latest steps; the next |Phi| must be smaller than the largest |Phi| of these steps."""
 
 SMALL = 400
 """Largest number of rows for which the step of least norm is computed, by singular values."""
@@ -122,7 +122,7 @@ def sparse_operator(W: Any) -> Any:
 
 
 def _linearised(own: ConeComplementarity, W: Any, phi: Vector, by_r: Matrix, by_u: Matrix) -> tuple[Vector, Any]:
-    """Return Phi and the element by_r + by_u W of its generalised Jacobian, (3 k, 3 k), which is sparse if W is."""
+    """Return Phi and the element by_r + by_u W of its generalised Jacobian, (3 k, 3 k), sparse if W is sparse."""
     if W is not None:
         ends = np.arange(own.k + 1)
         A, B = (sparse.bsr_array((D, ends[:-1], ends)).tocsr() for D in (by_r, by_u))
@@ -134,7 +134,7 @@ def _linearised(own: ConeComplementarity, W: Any, phi: Vector, by_r: Matrix, by_
 
 
 def _step(J: Any, phi: Vector, damping: float) -> Vector | None:
-    """Return the damped step, or that of least norm in a small problem with tiny damping; None if J is singular."""
+    """Return the damped step; for tiny damping, in a small problem, the least-norm step; None if J is singular."""
     n = len(phi)
     try:
         if sparse.issparse(J):
@@ -191,7 +191,7 @@ class AlartCurnier:
         return phi, np.eye(ROWS) - D, D
 
     def _target(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Vector, Vector]:
-        """Return Phi = r - target, r - u as (k, 3), the lengths of its tangential parts, and the radii of the discs."""
+        """Return Phi = r - target, x = r - u as (k, 3), the lengths of the tangential parts x_T, and the disc radii."""
         y = rows_of(x - own.u(x))
         length, radius = np.hypot(y[:, 1], y[:, 2]), own.mu * np.maximum(0.0, y[:, 0])
         factor = np.where(length <= radius, 1.0, radius / np.where(length > 0, length, 1.0))

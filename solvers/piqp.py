@@ -37,7 +37,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class PIQPOptions(Options):
-    """The names are those of PIQP's own settings."""
+    """Options have the names of PIQP's settings."""
 
     eps_abs: float = 1e-10
     eps_rel: float = 1e-13
@@ -80,7 +80,7 @@ class PIQP(TwoInterfaces[PIQPOptions]):
         self._started = True
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Solve the program; the start is not used."""
+        """Solve the program; `start` is ignored."""
         status = self._solver.solve().value
         result = self._solver.result
         info = result.info

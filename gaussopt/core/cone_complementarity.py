@@ -103,7 +103,7 @@ class ConeComplementarity(Program):
 
     @property
     def local(self) -> ConeComplementarity:
-        """This problem itself, as it is already in local form; the global form computes its local form."""
+        """The problem itself, since it is in local form; `GlobalContacts.local` computes the local form."""
         return self
 
     @property

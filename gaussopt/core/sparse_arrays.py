@@ -151,7 +151,7 @@ def is_diagonal(pattern: Pattern) -> bool:
 
 
 class DiagonalBlocks(NamedTuple):
-    """The c diagonal blocks of size b: their coordinates, (c, b), their entries, and the positions of entries in `dense`."""
+    """The c diagonal blocks of size b: coordinates, (c, b), numbers of their entries, and positions in `dense`."""
 
     members: Indices
     entries: Indices

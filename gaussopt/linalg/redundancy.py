@@ -221,8 +221,8 @@ def tiny_row(step: StepData) -> str:
 def near_dependency(step: StepData) -> str | None:
     """Return a sentence on rows of J that are nearly, but not quite, dependent; None if there are no such rows.
 
-    Nearly dependent means that a combination of rows, scaled to unit length in coordinates of unit mass, with weights
-    of norm 1, is shorter than NEAR.
+    Rows, scaled to unit length in coordinates of unit mass, are nearly dependent if a linear combination of them with
+    weights of norm 1 is shorter than NEAR.
     """
     if not step.m:
         return None
@@ -254,9 +254,9 @@ def near_dependency(step: StepData) -> str | None:
 def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Return the forces that are not unique: they may change together without any change of the acceleration.
 
-    They are the forces that occur in the null space of the columns of J^T, J_N^T and J_T^T; the column of a sliding
-    contact is that of its normal force with its friction. The bounds of the forces (unilateral contact, Coulomb's law)
-    are ignored, although they may make forces unique. All contacts must be closed; `v_T` shows which of them slide.
+    They occur in the null space of [J^T, J_N^T, J_T^T], where the column of a sliding contact is that of its normal
+    force together with its friction force. Bounds on the forces (unilateral contact, Coulomb's law) are ignored,
+    although they may make forces unique. All contacts must be closed; `v_T` shows which of them slide.
 
     Returns
     -------
