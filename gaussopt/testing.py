@@ -110,7 +110,7 @@ def share_solved(solver: str, most: int = 30, tolerance: float = DEFAULT_TOLERAN
 
 
 def check_manners(solver: str) -> None:
-    """Check that a solver changes neither programs nor earlier answers, and gives the same status in a sequence."""
+    """Check that a solver changes neither programs nor earlier answers, and solves alike in a sequence and alone."""
     for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
         doubled = replace(case.program, q=2.0 * case.program.q)
         given = [
@@ -165,7 +165,7 @@ class KnownStep:
 def steps(seed: int = 0) -> list[KnownStep]:
     """Return steps with accelerations known from a basis of the null space of J, or, with contacts, in closed form.
 
-    The steps have no constraints, constraints, redundant rows or a singular M, or are a sliding or a sticking block.
+    They are a free step, steps with constraints, redundant rows or singular M, and a sliding and a sticking block.
     """
     rng = np.random.default_rng(seed)
     root, J, h, Q = rng.normal(size=(5, 5)), rng.normal(size=(2, 5)), rng.normal(size=5), rng.normal(size=5)

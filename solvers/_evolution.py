@@ -37,7 +37,7 @@ RUNAWAY = 1e8
 
 @dataclass(frozen=True)
 class EvolutionOptions(Options):
-    """Options of every evolution.
+    """Options common to all evolutionary solvers.
 
     `generations`: maximum number of generations; `spread`: width of the first population relative to the expected
     distance of the answer; `coordinates`: "null-space" (equality rows hold exactly) or "full" (squared violations times

@@ -1,7 +1,7 @@
 """Matrices of a sequence of programs in compressed columns, for backends that are set up once for a sparsity pattern.
 
-The entries of a dense matrix are its non-zeros, those of a sparse matrix its stored entries. The pattern is the union
-over all programs of a sequence so far, so that an entry that is zero for a while requires no new set-up afterwards.
+A dense matrix has entries at its non-zeros, a sparse matrix at its stored entries. The pattern is the union over all
+programs of a sequence so far, so that an entry that is zero for a while requires no new set-up afterwards.
 """
 
 from __future__ import annotations

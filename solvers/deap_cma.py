@@ -1,11 +1,11 @@
 """CMA-ES on DEAP: an evolution strategy that adapts to the shape of the objective, as a control.
 
 Each generation samples a normal distribution. Then its mean moves to the weighted mean of the better half, its
-covariance is adapted to the successful steps, and its width to the length of the path of the mean. Only the ranking of
-points matters, so the feasibility rules of `_search` can be used, and the distribution adapts to any linear change of
-coordinates. Convergence to a smooth minimum is linear, at a rate that depends only on the number of unknowns. At a
-corner of inequality rows, the width shrinks towards the boundary faster than the mean moves along it, and the search
-may end before it reaches the corner.
+covariance is adapted to the successful steps, and its width is adapted to the path length of the mean. As only the
+ranking of points matters, the feasibility rules of `_search` can be used, and the distribution adapts to any linear
+change of coordinates. Convergence to a smooth minimum is linear, at a rate that depends only on the number of unknowns.
+At a corner of inequality rows, the width shrinks towards the boundary faster than the mean moves along it, and the
+search may end before it reaches the corner.
 `coordinates="null-space"` satisfies equality rows exactly; `coordinates="full"` searches all of x and adds `penalty`
 times the squared violation to the cost. The minimiser of this cost is found to many digits, but differs from that of
 the program. The search has converged if the distribution has shrunk to `tolerance` times the size of the answer, or if

@@ -123,7 +123,7 @@ class Hybrid(Kept[HybridOptions]):
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
 
     def _quickly(self, given: Vector | None) -> RawSolution | None:
-        """Try, in order, Newton's method from the start, sweeps, Newton's method from the swept impulses, and from 0."""
+        """Try, in order, Newton's method from the start, sweeps, Newton's method from their result, and from r = 0."""
         found = None if given is None else self._followed(given)
         if found is not None:
             return found
@@ -204,7 +204,7 @@ class Hybrid(Kept[HybridOptions]):
         return seen[-1]
 
     def _search(self, first: Vector) -> tuple[Vector, ...]:
-        """Search for solutions with other velocities; return the impulses of all solutions, or () if none is found."""
+        """Search for solutions with other velocities; return the impulses of all, or () if there is no other."""
         problem = self.program
         if monotonicity(problem) > 0:
             return ()

@@ -92,7 +92,7 @@ def _scales(K: Matrix, n: int | None) -> tuple[Vector, Vector]:
 
 
 def _least_norm(K: Matrix, b: Vector, t: Vector) -> Vector:
-    """Return the t x of least norm for which K x = b, or nearly, refined so that rows hold relative to their terms."""
+    """Return the y = t x of least norm for which K x = b (least squares if contradictory), after refinements."""
     space = row_space(K, 16 * len(b) * EPS)
     x = space.pinv @ b
     for _ in range(REFINEMENTS):

@@ -166,7 +166,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
         ratios = values[eligible] / column[eligible]
         tied = ratios <= ratios.min() + 1e-13 * float(np.abs(ratios).min())
         out = basis[eligible] == 2 * n
-        # If z0 can leave the basis, it leaves, and a solution is reached.
+        # z0 leaves the basis as soon as it can; then a solution is reached.
         done = eligible[out & tied]
         row = int(done[0]) if len(done) else _lexicographic(values, inverse, column, eligible)
         leaving = int(basis[row])

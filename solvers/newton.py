@@ -1,7 +1,7 @@
 """Primal-dual Newton method: semismooth Newton on complementarity conditions, with a line search.
 
-The optimality conditions of a quadratic program are a mixed complementarity problem, and so is a linear complementarity
-problem; `_semismooth` describes it and the iteration. Without inequalities the system is linear, and one full step
+The optimality conditions of a quadratic program, and linear complementarity problems, are mixed complementarity
+problems; `_semismooth` describes these and the iteration. Without inequalities the system is linear, and one full step
 solves it; with inequalities convergence is locally quadratic.
 With `function="min"`, min(a, b) replaces the Fischer-Burmeister function. Newton's method is then the primal-dual
 active-set method, which ends at an exact solution but may cycle. If Newton's method stalls or cycles on a linear

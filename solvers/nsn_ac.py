@@ -1,13 +1,13 @@
 """Nonsmooth Newton method on Alart and Curnier's function, globalised by Levenberg and Marquardt's damping.
 
-In scaled variables r^ = r / s and u^ = s u, s_i^2 = 3 / tr W_ii, and with x = r^ - u^, it is
+In scaled variables r^ = r / s and u^ = s u, s_i^2 = 3 / tr W_ii, and with x = r^ - u^, the function is
 
     Phi_N = r^_N - max(0, x_N),    Phi_T = r^_T - P(x_T),   P onto the disc of radius mu max(0, x_N).
 
 Each step solves (J^T J + lambda) d = -J^T Phi for an element J of the generalised Jacobian, with lambda proportional to
-|Phi|^2 as long as steps succeed. Near a solution it is the step of least norm, also if J is singular because contacts
-are redundant. Large problems with few entries in W use the sparse augmented system of the same step. A step is accepted
-if |Phi| falls below the largest |Phi| of the last few steps.
+|Phi|^2 as long as steps succeed. Near a solution d is the least-norm Newton step, also if J is singular because
+contacts are redundant. Large problems with few entries in W use the sparse augmented system of the same step. A step is
+accepted if |Phi| falls below the largest |Phi| of the last few steps.
 References: P. Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution
 methods", Comput. Methods Appl. Mech. Engrg. 92, 1991; V. Acary, M. Bremond, O. Huber, "On solving contact problems with
 Coulomb friction: formulations and numerical comparisons", INRIA RR-9118, 2018.
@@ -158,7 +158,7 @@ def _augmented_step(J: Any, phi: Vector, damping: float) -> Vector:
 def _shortened(
     equations: ConeEquations, own: ConeComplementarity, x: Vector, d: Vector, bound: float
 ) -> tuple[Vector, float] | None:
-    """Return x after the longest of the steps d, d/2, d/4, ... that brings |Phi| below the bound, and its fraction."""
+    """Return x after the longest of the steps d, d/2, d/4, ... that brings |Phi| below the bound, and the fraction."""
     if not np.isfinite(d).all():
         return None
     part = 1.0

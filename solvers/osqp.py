@@ -2,7 +2,7 @@
 
 Algorithm family: operator splitting (ADMM) with a quasi-definite KKT system, polished by one active-set solve.
 Reference: B. Stellato, G. Banjac, P. Goulart, A. Bemporad, S. Boyd, "OSQP: an operator splitting solver for
-quadratic programs", Math. Prog. Comp. 12, 2020. Its default accuracy of 1e-3 is far too coarse for mechanics;
+quadratic programs", Math. Prog. Comp. 12, 2020. OSQP's default accuracy of 1e-3 is far too coarse for mechanics;
 the defaults here are tight tolerances, with polishing.
 """
 

@@ -115,7 +115,7 @@ def _equations(program: LinearSystem) -> RawSolution:
 def _left(saddle: Saddle, found: SaddleSolution, q: Vector, l: Vector) -> tuple[float, float]:
     """Return the residual of the optimality conditions, and the size of their terms, in unit masses and unit rows."""
     row = saddle.row
-    if saddle.regular:  # then `saddle.row` does not scale rows to unit length
+    if saddle.regular:  # if M was eliminated, `saddle.row` does not scale rows to unit length
         lengths = np.sqrt(times(saddle.J.multiply(saddle.J), saddle.scale**2))
         row = 1.0 / np.where(lengths > 0, lengths, 1.0)
     left = norm(found.rest_f * saddle.scale) + norm(found.rest_g * row)

@@ -77,7 +77,7 @@ def about_rows(step: StepData) -> Certificate:
 
 
 def with_own_scales(step: StepData, a: Vector, found: Certificate) -> Certificate:
-    """Return `found` with the scales of the step itself added, unless its errors are too small for them to matter."""
+    """Add the natural scales of the step to a certificate, unless errors are so small that the scales do not matter."""
     c = found
     if c.verdict is not Status.SOLVED:
         return c
@@ -102,7 +102,7 @@ def _natural_scale(step: StepData) -> float:
 
 
 def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
-    """Certify the regular case by generated code, which is six times faster; return None if a pivot is not positive."""
+    """Certify the regular case by generated code, which is six times faster; in all other cases return None."""
     assert step.arithmetic is not None
     evaluation, flat = step.arithmetic
     found = evaluation.certificate(flat, a, lam, step.m)
@@ -207,7 +207,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
 def _explained(
     step: StepData, lam: Vector, ad: Vector, residual: Vector, data: Balanced, singular: bool
 ) -> tuple[float, float]:
-    """Return the residual r of the equations of motion with `lam`, and for singular M the ratio of r to their terms."""
+    """Return the residual of the equations of motion with `lam`, and, for singular M, its ratio to their terms."""
     if not math.isfinite(float(lam.sum())):
         return math.inf, 0.0
     Md, fd, d = data.M, data.f, data.d

@@ -227,7 +227,7 @@ def _contradicted(saddle: Saddle, step: StepData, found: SaddleSolution) -> bool
 
 
 def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float = 0.0) -> bool:
-    """Return whether w, found from f, has M w = 0 and J w = 0, and, if `force` is given, also w . force != 0."""
+    """Compute w from f; return whether M w = 0 and J w = 0 and, if `force` is given, w . force != 0."""
     w = saddle.null(f)
     way = w * saddle.scale
     resisted = math.hypot(norm(times(saddle.M, way) * saddle.scale), norm(times(saddle.J, way) * saddle.row))

@@ -98,7 +98,7 @@ class ConeCertificate(ProgramCertificate):
         self.no_solution = one is not None and one.complete and not one.solutions
 
     def limit_proofs(self, solving: float) -> str:
-        """Leave out the proofs if they take much longer than the solve did, `solving` s; return a sentence to say so.
+        """Leave out the proofs if they take much longer than the solve (`solving` s); return a sentence that says so.
 
         Modulus and bounds are left out if a lower estimate of their time exceeds PROOF_TIMES * `solving` and
         PROOF_LEAST. The search for a modulus may take PROOF_TIMES * `solving`, and at least SEARCH_LEAST.
@@ -298,7 +298,7 @@ def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, f
     free = largest(problem.q) or 1.0
     size = max(largest(r), free / (largest_entry(problem.W) or 1.0))
     x = r / size - u / free
-    # r - P_K(r - u~) with r in units of `size` and u~ of |q|; where x is in K, this is u~ without a rounding error.
+    # The natural map of r / R and u~ / |q|, written such that it is exactly u~ / |q| if x is in K.
     off = rows_of(u / free + (x - project(x, problem.mu)))
     return largest(np.maximum(outside, 0.0)) / size, largest(below) / free, largest(np.linalg.norm(off, axis=1))
 

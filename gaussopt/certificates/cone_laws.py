@@ -1,4 +1,4 @@
-"""Residual, distance and uniqueness of contact laws over friction cones.
+"""Contact laws with friction cones: their residual, the distance to a solution, and whether it is unique.
 
 The distance of a candidate is measured to the solution in the modes (open, stick or slip) that its forces indicate.
 This solution is found by Newton's method on the equations of the modes, with steps of least norm if redundant contacts

@@ -12,7 +12,7 @@ Every residual is judged in its own unit, so that neither units nor a single lar
 - a row: relative to its bound plus its terms |A| |x|, but at least to the rounding errors of |A| X, where
   X_j = (|P| |x| + |q|)_j / P_jj is how far forces could move coordinate j; relative to |A| X if the bound is zero;
 - a coordinate: its stationarity residual relative to its forces |P| |x| + |q| + |A^T| |y|;
-- a dual y_i times the slack of the bound that its sign selects: relative to max(|y_i|, `Sizes.pull`) times the row;
+- a dual y_i times the slack of its bound: relative to max(|y_i|, `Sizes.pull`) times the size of the row;
 - the distance in the norm of P: relative to ||x||_P, or to X coordinate by coordinate;
 - the gap: relative to the terms of the objective at the point, without those that are equal at all feasible points,
   and with weight `CANCELLED` relative to the value of the objective, where these terms cancel.

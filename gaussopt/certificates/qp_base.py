@@ -97,11 +97,11 @@ class JudgedPoint(ABC):
 
     @abstractmethod
     def lengths(self, r: Vector, noise: Vector, sizes: Sizes) -> tuple[float, float]:
-        """Return sqrt(r^T P^+ r) of the stationarity residual r, and what r can gain along flat directions."""
+        """Return sqrt(r^T P^+ r) of the stationarity residual r, and the gap that r causes along flat directions."""
 
     @abstractmethod
     def losses(self, gap: float, sloped: float, y: Vector, slack: Vector, sizes: Sizes) -> tuple[float, ...] | None:
-        """Return how much of the objective the gap allows to lose, relative to the objective's terms and value.
+        """Return bounds on f(x) - f* that follow from the gap, relative to the terms of the objective and to its value.
 
         Return None if squares overflow, or if the loss exceeds the value.
         """

@@ -50,7 +50,7 @@ class Curvature:
         self.room = np.linalg.norm(self.root, axis=1)
 
     def lengths(self, r: Vector, noise: Vector, reach: Vector) -> tuple[float, float]:
-        """Return sqrt(r^T P^+ r), rounding included, and what the slope r gains along flat moves within `reach`."""
+        """Return sqrt(r^T P^+ r), rounding included, and the gap that r causes by moves within `reach` along Z."""
         steep = float(np.linalg.norm(self.root.T @ r)) + float(noise @ self.room) * (1.0 if r.any() else 0.0)
         flat = float((np.abs(self.Z) @ np.abs(self.Z.T @ r)) @ reach)
         return steep, flat
@@ -129,7 +129,7 @@ def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Ve
     left = np.abs(Z.T @ residual) + np.abs(Z).T @ noise * bool(residual.any())
     flat, curved = (qp.A @ Z).T, curvature.root.T @ qp.A.T
     U, s, Vt = np.linalg.svd(flat[:, push], full_matrices=False)
-    # Flat directions are known up to rounding relative to the smallest curvature; smaller entries of rows are zero.
+    # Flat directions are known up to rounding relative to the smallest curvature; smaller entries count as zero.
     zero = 64 * qp.n * EPS * max(1.0, float(np.square(curvature.root).sum(axis=0).max()))
     seen = s > zero
     U = U[:, seen]

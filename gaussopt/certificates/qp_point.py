@@ -57,9 +57,9 @@ class CandidatePoint(JudgedPoint):
         return math.sqrt(max(float(x @ self.qp.P @ x), 0.0))
 
     def _curved(self, place: Vector) -> float:
-        """Return p^T P p for a point p, (n,), with zeros at fixed coordinates, but at most this value of the candidate.
+        """Return p^T P p, but at most x^T P x of the candidate x; both points have zeros at fixed coordinates.
 
-        `_placed` computes p by mixing coordinates of two points with equal P x; p may have a larger value than both.
+        `_placed` computes p by mixing coordinates of two points with equal P x; p^T P p may exceed both their values.
         """
         own = np.where(self.fixed, 0.0, self.x)
         return max(min(float(place @ self.qp.P @ place), float(own @ self.qp.P @ own)), 0.0)
@@ -142,7 +142,7 @@ class CandidatePoint(JudgedPoint):
                 yield self._refined(_fit(qp.A / weight, gradient / weight, at_lower, at_upper), gradient, weight)
 
     def _refined(self, y: Vector, gradient: Vector, weight: Vector) -> Vector:
-        """Correct the nonzero duals so that stationarity residuals relative to the forces on a coordinate are least."""
+        """Correct the nonzero duals by least squares, with each stationarity residual relative to the forces there."""
         push, scale = y != 0, weight + self.absolute_A.T @ np.abs(y)
         r = (gradient - self.qp.A.T @ y) / scale
         if not push.any() or not np.isfinite(r).all():
@@ -154,7 +154,7 @@ class CandidatePoint(JudgedPoint):
     def sizes(self, y: Vector, force: Vector) -> Sizes:
         qp = self.qp
         x, forces = self._placed(y), np.zeros(qp.m)
-        if (pushing := y != 0).any() and np.isfinite(force).all():  # in duals of least norm no forces cancel
+        if (pushing := y != 0).any() and np.isfinite(force).all():  # least-norm duals have no forces that cancel
             forces[pushing] = least_norm(qp.A[pushing].T, force)
         diagonal = qp.P.diagonal()
         total = self.absolute_P @ np.abs(x) + np.abs(qp.q)
@@ -236,7 +236,7 @@ class CandidatePoint(JudgedPoint):
         return np.abs(self.x if near is None else near)
 
     def least_size(self, row: int, bound: float, seen: Matrix, goal: Vector) -> float:
-        """Return |bound| plus the least sum of the terms of a row over the points with the given `ties`.
+        """Return |bound| plus the least sum of the terms of a row over all points that satisfy the given `ties`.
 
         If curvature does not determine the point, the terms of the candidate may have diverged and hide an error.
         """

@@ -1,4 +1,4 @@
-"""A bound on the distance to the minimiser that is linear in rounding errors; P is definite on feasible directions.
+"""A bound on the distance to the minimiser, linear in rounding errors, for P definite on the feasible directions.
 
 The active rows are guessed from a point and its duals, and corrected until the minimiser on them satisfies all other
 rows and all forces have the right signs. This point z is proved to be near the minimiser, however it was found: if the

@@ -92,7 +92,7 @@ def nearest_minimiser(qp: QP, x: Vector, y: Vector | None) -> Nearest:
 
 
 def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
-    """Certify a program with equalities only as a step; return the verdict, the error in the norm of P, and duals."""
+    """Certify, as a step, a program that has only equalities; return the verdict, the error in P-norm, and duals."""
     step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
     c = certify_sparse(step, x, None)
     # A program with several minimisers counts as solved.
@@ -170,7 +170,7 @@ class SparsePoint(JudgedPoint):
 
 
 def _placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
-    """Return the least-norm point, (n,), with this P x and active rows at their bounds, with entries of x if smaller.
+    """Return the least-norm point, (n,), with this P x and active rows at their bounds; smaller entries of x take over.
 
     The norm is measured in the units d, (n,), of the coordinates.
     """

@@ -29,7 +29,7 @@ FEW = 2000
 class Contact:
     """One contact of a Lagrangian system, in SymPy expressions.
 
-    Give `position`, or `gap` with or without `slip`.
+    Specify either `position`, or `gap` with or without `slip`.
 
     Attributes
     ----------

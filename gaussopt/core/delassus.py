@@ -1,6 +1,6 @@
 """Delassus operators that are not dense: 3 x 3 blocks in compressed rows, or the factors of H^T M^-1 H.
 
-Small operators are always stored dense, because that is faster and more can be proved about them.
+Small operators are always stored dense, because dense operators are faster and allow more proofs.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def is_file(word: str | os.PathLike[str]) -> bool:
 
 
 def holds_solver(path: str) -> bool:
-    """Return whether a file defines a solver; this is judged by its text, and the file is not imported."""
+    """Return whether a file defines a solver, judging by its text, without importing it."""
     file = Path(path)
     with contextlib.suppress(OSError):
         return file.suffix == ".py" and re.search(rb"(?m)^solver\s*[:=]", file.read_bytes()) is not None

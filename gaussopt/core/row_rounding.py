@@ -1,7 +1,7 @@
 """Remove rounding errors from constraint rows: distinguish a small row from a row whose terms cancel.
 
 An entry of J is a sum of terms, such as the contributions of the two bodies of a joint. Where the terms cancel, only
-their rounding errors are left, which must not act as a constraint. An example are the rows normal to the plane of a
+their rounding errors are left, which must not act as a constraint. Examples are the rows normal to the plane of a
 planar loop in joint coordinates. So code that forms rows also returns the sizes of the terms, and entries below
 
     8 max(m, n) eps (sum of the sizes of the terms)

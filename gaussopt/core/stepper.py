@@ -115,7 +115,7 @@ class Control:
         """Return origin + number * dt, or the end of the integration if less than SLIVER * dt would remain.
 
         The product, unlike a running sum, does not accumulate rounding errors. If there are `instants`, return the
-        entry of this number, counted from 1, or the end after the last.
+        entry with this number, counted from 1, or the end of the integration after the last entry.
         """
         if self.instants:
             return self.instants[number - 1] if number <= len(self.instants) else self.t_end
@@ -169,7 +169,7 @@ class Stepper(ABC):
     order, stages : order of accuracy, and number of accelerations evaluated in a step
     adaptive : bool
     implicit : bool, whether a step is so costly that states within it are interpolated, not computed by a shorter step
-    loop : name of the loop that drives it, "" for the default loop (see `gaussopt.integration.advance`)
+    loop : name of the loop that drives the method, "" for the default loop (see `gaussopt.integration.advance`)
     pair : (formulation, solver), optional, used if the user names neither
     tableau : Tableau, optional, for an explicit Runge-Kutta method
     """

@@ -89,7 +89,7 @@ class Page(Generic[D]):
         return found
 
     def check(self, problem: D) -> D:
-        """Return a problem made by hand, after the checks of a problem from a file, if any; raises BadInput."""
+        """Check a problem made by hand as if it came from a file, and return it; raises BadInput."""
         return problem
 
     def default_solver(self, program: D) -> str:
@@ -127,11 +127,11 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def limit_proofs(self, proof: Any, solving: float) -> str:
-        """Leave out proofs that take much longer than the solve did, `solving` s; return a sentence that names them."""
+        """Leave out proofs that take much longer than the solve (`solving` s); return a sentence that names them."""
         return ""
 
     def duals(self, proof: Any, raw: RawSolution, tolerance: float) -> Vector | None:
-        """Return the duals, (m,), to be returned with the point, or None."""
+        """Return the duals, (m,), that accompany the point in the verified answer, or None."""
         return raw.y
 
     def solutions(self, proof: Any) -> tuple[Vector, ...]:
@@ -167,7 +167,7 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def arrays(self, given: Mapping[str, Any], problem: D) -> dict[str, Any]:
-        """Return the arrays of an answer, by name, None for those not given; raises BadInput."""
+        """Return the arrays of an answer by name, with None for a missing array; raises BadInput."""
         sizes = self.answer_sizes(problem)
         return {k: None if given.get(k) is None else as_array(k, given[k], (size,)) for k, size in sizes.items()}
 

@@ -94,7 +94,7 @@ class ContactPage(Page[ConeComplementarity]):
         return proof.solutions
 
     def residuals(self, program: ConeComplementarity, x: Vector, y: Vector | None) -> Residuals:
-        """Return residuals: `primal` of r in K, `dual` of the shifted velocities in K*, `gap` of the law."""
+        """Return the distances of r from K (`primal`), of shifted velocities from K* (`dual`), from the law (`gap`)."""
         return Residuals(*violations(program, x))
 
     def answer_sizes(self, problem: ConeComplementarity) -> dict[str, int]:

@@ -178,7 +178,7 @@ def regular_bases(
     Returns
     -------
     x : (..., 2^n, n), z_i for i in the subset, w_i for the others
-    f : (..., 2^n, n), |B^-1| (|B| |x| + size), plus EPS times the largest such value of the unknowns coupled by B
+    f : (..., 2^n, n), |B^-1| (|B| |x| + size), plus EPS times the largest such value of unknowns coupled to i
     regular : (..., 2^n), mask of the bases that are regular, so that x is valid
     """
     n = M.shape[-1]

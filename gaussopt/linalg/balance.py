@@ -52,7 +52,7 @@ class Balanced:
 
     @classmethod
     def of(cls, step: StepData, M: Matrix | None = None) -> Balanced:
-        """Return the equalities of a dense step in these units; M, if given, replaces its mass matrix."""
+        """Scale a dense step, without its contacts, to these units; M, if given, replaces the step's mass matrix."""
         M = step.M if M is None else M
         d, row = equilibrate(M, step.J)
         J = step.J * d * row[:, None]

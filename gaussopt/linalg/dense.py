@@ -221,7 +221,7 @@ def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -
     1 / sqrt(mass) of this coordinate is far too large: its entry in a row exceeds `share` times the sum of the others.
     It is replaced by the geometric mean of itself and the scale that makes the entry as large as the others together.
     """
-    if np.count_nonzero(M) == np.count_nonzero(M.diagonal()):  # null vectors contain only coordinates with zero mass
+    if np.count_nonzero(M) == np.count_nonzero(M.diagonal()):  # M is diagonal, so null vectors are massless coordinates
         return d
     scaled = size * d
     largest_entry = scaled.max(axis=1, initial=0.0, keepdims=True)

@@ -39,7 +39,7 @@ MOST_NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Row `row` of J is the sum of coefficients[k] * (row k); `contradiction` is its gamma minus the same sum."""
+    """Row i = `row` of J is sum c_k (row k), with c = `coefficients`; `contradiction` is gamma_i - sum c_k gamma_k."""
 
     row: int
     coefficients: dict[int, float]
@@ -278,7 +278,7 @@ def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple
 
 
 def named_forces(forces: Mapping[str, Sequence[Any]], rows: Sequence[str] = ()) -> str:
-    """Return forces in words: the rows of lam, indices from 0, by name or number from 1; contacts as they are given."""
+    """Return forces in words: rows of lam, given as indices from 0, by name or number from 1; contacts unchanged."""
     named = []
     for name, where in forces.items():
         listed = [str(x) if name != "lam" else rows[x] if rows else str(x + 1) for x in where[:MOST_NAMED]]

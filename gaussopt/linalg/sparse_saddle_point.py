@@ -271,7 +271,7 @@ class Saddle:
         return self._root is not None
 
     def stored(self) -> tuple[int, int]:
-        """Return the bytes of the factors, and those of the lists that are kept between steps for a banded S."""
+        """Return two numbers of bytes: of the factors, and of the lists that are kept between steps for a banded S."""
         structure, gram = self.structure, self.structure._gram
         lists = (gram._left, gram._right, gram._starts, structure._order, structure._place)
         numbers = self.factor.fill + (0 if self._root is None else len(self._root.data))
@@ -372,9 +372,9 @@ def equilibrate_sparse(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]
 
 
 def _regularised(M: Sparse, J: Sparse, d: Vector, row: Vector) -> Any:
-    """Return the upper triangle of the regularised system in compressed columns, with entries that happen to be zero.
+    """Return the upper triangle of the regularised system in compressed columns, including entries that are zero.
 
-    Products and sums of sparse matrices would drop these, but updates of factors need a fixed pattern.
+    Products and sums of sparse matrices would drop zeros, but updates of factors need a fixed pattern.
     """
     n, m = len(d), len(row)
     mass, rows = Pattern.of(M), Pattern.of(J)

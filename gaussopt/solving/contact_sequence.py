@@ -60,11 +60,11 @@ class ContactSequence:
         return ", ".join(self._sequences)
 
     def solve(self, problem: ConeComplementarity) -> Solution:
-        """Solve and verify; x are the impulses r. Raises UnknownName, BadInput, MissingBackend or NotAccepted."""
+        """Solve and verify; the answer's x is r. Raises UnknownName, BadInput, MissingBackend or NotAccepted."""
         return self.ask(problem)()
 
     def ask(self, problem: ConeComplementarity) -> Callable[[], Solution]:
-        """Solve, and return a function that verifies the answer, so that a sequence of solves can be timed."""
+        """Solve, and return a function that verifies the answer, so that solves can be timed without verification."""
         self.programs, self.latest = 0, None
         spent: list[Timing] = []
         words: list[RawSolution] = []

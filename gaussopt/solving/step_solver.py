@@ -69,7 +69,7 @@ class StepSolver:
         return self.ask(step)()
 
     def ask(self, step: StepData) -> Callable[[], Answer]:
-        """Solve a step, and return a function that certifies the answer, so that a sequence of solves can be timed."""
+        """Solve a step, and return a function that certifies the answer, so that solves can be timed without it."""
         begin = perf_counter()
         step = self.formulation.prepare(step)
         self.formulation.check(step)
