@@ -66,7 +66,7 @@ def program_in_velocities(program: ConeProgram, settings: Mapping[str, Any]) -> 
     d = np.sqrt(W.A.diagonal())
     size = float(np.abs(program.q).max()) or 1.0
     P = sparse.triu(d[:, None] * block_inverse(W.A.tocsr()) * d[None, :], format="csc")
-    factor = np.column_stack((np.ones(program.k), program.mu, program.mu)).ravel()  # mu u_T makes K* the standard cone
+    factor = np.column_stack((np.ones(program.k), program.mu, program.mu)).ravel()  # turns K* into the standard cone
     A = sparse.csc_matrix(-(factor[:, None] * (W.H.T * d[None, :]).tocsr()))
     cones = [clarabel.SecondOrderConeT(ROWS)] * program.k
     found = clarabel.DefaultSolver(
@@ -103,14 +103,14 @@ def conic_form(program: ConeProgram) -> ConicForm:
     """Return the standard form of a cone program of contacts, scaled to be dimensionless."""
     n, k = program.n, program.k
     s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)
-    size = float(np.abs(s * program.q).max(initial=0.0)) or 1.0  # s and size are the units of the program
+    size = float(np.abs(s * program.q).max(initial=0.0)) or 1.0  # divided by s and size, the program is dimensionless
     P = sparse.triu(scaled_operator(program.P, s), format="csc")
     normal = np.zeros(n)
     normal[::ROWS] = 1.0
     b = np.zeros(n)
     if program.radius is None:
         rows: list[Any] = [-sparse.diags(np.where(normal, np.repeat(program.mu, ROWS), 1.0))]
-    else:  # the first entry of each cone is its radius
+    else:  # for discs, the first entry of each cone is the radius
         rows = [-sparse.diags(1.0 - normal)]
         b[::ROWS] = program.radius / (size * s[::ROWS])
     pushing = 0

@@ -135,7 +135,7 @@ class CVXPY(Solver[CVXPYOptions]):
 
     def update(self, program: Program) -> None:
         if isinstance(program, ConeProgram):
-            s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)  # the scaling of `_conic.py`
+            s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)  # scaled as in `_conic.py`
             self._scale = s * (float(np.abs(s * program.q).max(initial=0.0)) or 1.0)
             self._F.value, self._q.value = _factor(scaled_operator(program.P, s)), s * s * program.q / self._scale
             self._bound.value = program.mu if program.radius is None else program.radius / self._scale[::ROWS]

@@ -130,7 +130,7 @@ class DAQP(Solver[DAQPOptions]):
             return self._failed(self._flag)
         if start is not None and start[1] is not None and self._guessable:
             guess = _GUESS[np.sign(start[1]).astype(np.intp)]
-            if self._model.update(sense=guess | self._sense) < 0:  # the guessed rows depend on each other
+            if self._model.update(sense=guess | self._sense) < 0:  # negative if the guessed rows are dependent
                 self._model.update(sense=self._sense)
         x, _, flag, info = self._model.solve()
         seconds = self._seconds + info["solve_time"]
@@ -180,7 +180,7 @@ def _units(qp: QP) -> tuple[Vector, Vector, float, float] | None:
     size = max(pull, reached) if qp.P.any() or not reached else reached
     near = (np.minimum(np.abs(qp.l), np.abs(qp.u)) * e)[qp.A.any(axis=1)]
     reach = float(near[near < np.inf].max(initial=0.0))
-    if size <= _ROUNDING * reach:  # the bounds alone determine the size of the answer
+    if size <= _ROUNDING * reach:  # then only the bounds determine the size of the answer
         size = reach or 1.0
     if qp.P.any() or not pull:
         pull = size

@@ -68,7 +68,7 @@ def _solve(K: Matrix, b: Vector, n: int | None = None) -> Vector:
         return b
     absolute = np.abs(K)
     size = absolute.max(axis=1)
-    entries = size.tolist()  # for so few numbers a list is faster
+    entries = size.tolist()  # a list is faster for few numbers
     x = _lu(K, b, absolute, size) if max(entries) <= BALANCED * min(entries) else None
     if x is None:
         s, t = _scales(K, n)

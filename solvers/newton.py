@@ -7,7 +7,7 @@ With `function="min"`, min(a, b) replaces the Fischer-Burmeister function. Newto
 active-set method, which ends at an exact solution but may cycle. If Newton's method stalls or cycles on a linear
 complementarity problem, which is possible unless M is a P-matrix, Lemke's method follows, and the note says so.
 The `history` of the answer holds ||Phi||_inf, in scaled variables, at the start and after each iteration.
-References: those of `_semismooth`; I. Ben Gharbia, J. C. Gilbert, "Nonconvergence of the plain Newton-min algorithm
+References: as in `_semismooth`; I. Ben Gharbia, J. C. Gilbert, "Nonconvergence of the plain Newton-min algorithm
 for linear complementarity problems with a P-matrix", Math. Prog. 134, 2012.
 """
 

@@ -178,7 +178,7 @@ class AlartCurnier:
 
     def parts(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Matrix]:
         phi, y, length, radius = self._target(own, x)
-        D = np.zeros((own.k, ROWS, ROWS))  # derivative of the target with respect to r - u
+        D = np.zeros((own.k, ROWS, ROWS))  # D is the derivative of the target by x = r - u
         closed, stick = y[:, 0] > 0.0, length <= radius
         D[closed, 0, 0] = 1.0
         free = closed & ~stick

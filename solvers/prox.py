@@ -38,7 +38,7 @@ class Prox(ConeIteration[ConeOptions]):
 
 
 def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> tuple[Vector, int]:
-    """Solve at most `limit` proximal problems from r; return the best point by natural map, and the number."""
+    """Solve at most `limit` proximal problems from r; return the point of least natural map, and the problem count."""
     own, s = scaled(problem)
     x, alpha, failed = r / s, 1.0, 0
     best, least = r, residual(problem, r)

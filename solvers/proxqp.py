@@ -99,7 +99,7 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
         info = result.info
         claim = _CLAIMS.get(info.status.name, Status.SOLVER_ERROR)
         note = info.status.name.removeprefix("PROXQP_").replace("_", " ").lower()
-        seconds = 1e-6 * info.run_time  # run_time is that of update and solve, in microseconds
+        seconds = 1e-6 * info.run_time  # run_time covers update and solve, in microseconds
         if claim in (Status.INFEASIBLE, Status.UNBOUNDED):
             return RawSolution(None, None, claim, info.iter, seconds, note)
         y = -result.y
@@ -112,7 +112,7 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
         """Return the data with rows split into equalities A x = b and two-sided rows l <= C x <= u."""
         data: dict[str, Any] = {"H": qp.P, "g": qp.q}
         self._eq = None
-        if qp.equalities_only:  # avoids copies
+        if qp.equalities_only:  # then the arrays are passed without copies
             return {**data, "A": qp.A, "b": qp.l} if qp.m else data
         self._eq = eq = qp.equality
         rows = ~eq

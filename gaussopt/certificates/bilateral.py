@@ -177,7 +177,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     held = Jp.T @ along
     along = along - Jd.T @ held
     ed = particular + Z @ ((Z.T @ along) / values)
-    best = (Jp.T @ (residual - Md @ ed)) * row  # multipliers of the true acceleration
+    best = (Jp.T @ (residual - Md @ ed)) * row  # the multipliers of a*
     reported, share = (0.0, 0.0) if lam is None else _explained(step, lam, ad, residual, data, singular)
     condition = float(values[-1] / values[0]) if len(values) else 1.0
     # The floor is the error, in the mass norm, that rounding errors of the residuals may cause. If rows are nearly
@@ -185,8 +185,8 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     size_a, size_J = np.abs(ad), np.abs(Jd)
     size_f = np.abs(Md) @ (size_a + np.abs(particular)) + np.abs(fd) + size_J.T @ np.abs(held)
     size_c = size_J @ size_a + np.abs(gd)
-    answers = (Z / np.sqrt(values)).T  # maps forces to accelerations in coordinates whose 2-norm is the mass norm
-    called = Jp - answers.T @ (answers @ (Md @ Jp))  # maps g to the accelerations that the rows require
+    answers = (Z / np.sqrt(values)).T  # maps forces to accelerations in coordinates with M = 1
+    called = Jp - answers.T @ (answers @ (Md @ Jp))  # `called` maps g to the acceleration that the rows require
     lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", called, Md @ called), 0.0))
     through = step.n * space.condition * resistance(values) * norm(along)
     floor = EPS * (through + norm(np.abs(answers) @ size_f) + float(lengths @ size_c))

@@ -63,7 +63,7 @@ def existence_margin(problem: ConeComplementarity) -> float | None:
 
 
 def farkas_ray(problem: ConeComplementarity) -> Vector | None:
-    """Return normal impulses y >= 0, (k,), that form a Farkas ray, with a scaled sum of at most 1; None without one."""
+    """Return normal impulses y >= 0, (k,), with scaled sum <= 1, that form a Farkas ray; None if none is found."""
     from scipy.optimize import linprog
 
     if not problem.k or (problem.sparse and problem.n > DENSE_ROWS):

@@ -149,7 +149,7 @@ class ConeLaws:
 
     @staticmethod
     def _lawful(own: ConeComplementarity, y: Vector, modes: Vector, tiny: Vector) -> bool:
-        """Return whether impulses satisfy the equations and inequalities of their modes to `tiny`, (k,)."""
+        """Return whether impulses satisfy the laws of their modes within the tolerances `tiny`, (k,)."""
         r, u = rows_of(y), rows_of(own.u(y))
         lengths = np.hypot(r[:, 1], r[:, 2]), np.hypot(u[:, 1], u[:, 2])
         equal = (np.abs(rows_of(ModeSystem(own, y, modes).F)) <= tiny[:, None]).all(axis=1)

@@ -167,7 +167,7 @@ class CandidatePoint(JudgedPoint):
         rounded = 2.0 * (qp.n + qp.m + 3) * EPS * (self.absolute_P @ self._near(x))
         total = np.maximum(total + self.absolute_A.T @ np.abs(forces), diagonal * reach) + rounded / DEFAULT_TOLERANCE
         total = np.maximum(total, self.share * total.max(initial=0.0))
-        if not qp.q.any() and not (qp.P @ x).any():  # the gradient is zero, so only the units give forces a size
+        if not qp.q.any() and not (qp.P @ x).any():  # for zero gradient only the units give forces a size
             total = np.maximum(total, self.scaled.d)
         return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room), self.share)
 
@@ -295,7 +295,7 @@ class CandidatePoint(JudgedPoint):
         unit = float(qp.P.diagonal() @ self.least**2)
         value = 0.5 * float(moving @ qp.P @ moving) + float(slope @ free) + unit
         wide = 0.5 * float(sizes.x @ qp.P @ sizes.x) + float(np.abs(qp.q) @ sizes.reach) + unit
-        wide = wide if wide > 0 else 1.0  # the objective is constant
+        wide = wide if wide > 0 else 1.0  # if the objective is constant, its size is 1
         value = value if value > 0 else wide
         blur = float(sizes.blur) / DEFAULT_TOLERANCE
         noise = self._loss_by_rounding(sizes) / DEFAULT_TOLERANCE + 0.5 * blur * blur
@@ -361,7 +361,7 @@ def _fit(A: Matrix, gradient: Vector, at_lower: Any, at_upper: Any) -> Vector:
     columns = np.hstack((A[low].T, -A[high].T))
     try:
         forces = nnls(columns, gradient)[0]
-    except RuntimeError:  # nnls cycled
+    except RuntimeError:  # nnls raises this if it cycles
         forces = lsq_linear(columns, gradient, bounds=(0.0, np.inf), tol=1e-14).x
     np.add.at(y, low, forces[: len(low)])
     np.add.at(y, high, -forces[len(low) :])

@@ -76,7 +76,7 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
         z, y = _on_rows(qp, root, held, bound)
         if not (np.isfinite(z).all() and np.isfinite(y).all()):
             return None
-        force = np.where(qp.equality, 0.0, np.where(upper, y, -y))  # positive if it has the wrong sign
+        force = np.where(qp.equality, 0.0, np.where(upper, y, -y))  # positive: the wrong sign
         pulls = held & (force * unit > level * (float(np.abs(y) @ unit) + pull))
         s = qp.A @ z
         beyond = np.maximum(qp.l - s, s - qp.u)
@@ -117,7 +117,7 @@ def _least_distance(qp: QP, root: Matrix) -> tuple[Any, Any]:
     held, sides = np.zeros(len(size)), np.concatenate((lower, upper))
     furthest = float(np.abs(h).max(initial=0.0))
     if furthest > 0 and math.isfinite(furthest):
-        with contextlib.suppress(RuntimeError):  # nnls cycled
+        with contextlib.suppress(RuntimeError):  # nnls raises this if it cycles
             held[size > 0] = nnls(np.vstack((G.T, h / furthest)), np.append(np.zeros(qp.n), 1.0))[0]
     pushes, above = np.zeros(qp.m, dtype=bool), np.zeros(qp.m, dtype=bool)
     pushes[sides[held > 0]] = True

@@ -155,7 +155,7 @@ class SparsePoint(JudgedPoint):
         qp, place = self.qp, self._place
         named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, self.z))
         energy = 0.5 * float(place @ (qp.P @ place))
-        whole = energy + float(np.abs(qp.q) @ sizes.reach)  # zero if the objective is constant
+        whole = energy + float(np.abs(qp.q) @ sizes.reach)  # zero for a constant objective
         stake = max(energy + float(np.abs(qp.q) @ np.abs(place)), SHARE * (whole or 1.0))
         least = max(energy + float(np.abs(y) @ np.abs(named)), SHARE * stake)
         return ratio(gap, stake), CANCELLED * ratio(gap, least)
@@ -170,9 +170,9 @@ class SparsePoint(JudgedPoint):
 
 
 def _placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
-    """Return the least-norm point, (n,), with this P x and active rows at their bounds; smaller entries of x take over.
+    """Return the least-norm point, (n,), with this P x and active rows at their bounds.
 
-    The norm is measured in the units d, (n,), of the coordinates.
+    Entries of x that are smaller are used instead. The norm is measured in the units d, (n,), of the coordinates.
     """
     held = qp.equality | (y != 0)
     goal = np.concatenate((qp.P @ x, np.where(y < 0, qp.u, qp.l)[held]))

@@ -175,7 +175,7 @@ def _search(A: Matrix, l: Vector, u: Vector) -> Feasibility:
             excess = contradiction(A, l, u, y)
             if excess is not None:
                 return Feasibility(excess[0] <= level, y=excess[1] if excess[0] > level else None)
-        if t > 0.5:  # no progress, and no proof
+        if t > 0.5:  # the last program made no progress
             break
         x = x + unit * step
     return Feasibility(None)
@@ -202,7 +202,7 @@ def least_violation(A: Any, low: Vector, high: Vector) -> tuple[Vector | None, f
             np.append(np.zeros(n), 1.0), matrix, limits, bounds=[(None, None)] * n + [(0, None)], method="highs",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )  # fmt: skip
-    except ValueError:  # numbers that linprog rejects
+    except ValueError:  # linprog rejects some numbers, such as huge ones
         return None, 0.0, None
     if found.status != 0 or found.x is None:
         return None, 0.0, None

@@ -24,7 +24,7 @@ def is_machine(error: BaseException) -> bool:
     """Return whether an error is a failure of the machine."""
     if isinstance(error, MachineFailure | MemoryError):
         return True
-    if isinstance(error, ImportError):  # the loader of shared objects gives no number, only the text of the error
+    if isinstance(error, ImportError):  # the loader of shared objects reports its error as a text, without a number
         return any(os.strerror(number) in str(error) for number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM))
     return isinstance(error, OSError) and error.errno in REMEDIES
 

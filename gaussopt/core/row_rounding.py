@@ -28,7 +28,7 @@ def rounding(n: int, m: int) -> float:
 
 
 def without_rounding(J: Matrix, terms: Matrix | None) -> Matrix:
-    """Return J, (m, n), with those entries set to zero that are only rounding errors of their terms.
+    """Return J, (m, n), with zeros in place of entries that are only rounding errors of their terms.
 
     `terms`, (m, n), holds the sum of the sizes of the terms of each entry, 0 where the entry is exact. None: return J.
     """

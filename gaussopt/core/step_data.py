@@ -348,7 +348,7 @@ def _rows(data: Mapping[str, Any], matrix: str, vector: str, n: int) -> tuple[Ma
 
 
 def _gaps_and_restitution(data: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """Return those of g_N, gdot_N, e_N, e_T and least_N that are given."""
+    """Return the optional arrays g_N, gdot_N, e_N, e_T and least_N, as far as they are given."""
     names = ("g_N", "gdot_N", "e_N", "e_T", "least_N")
     found = {name: as_array(name, data[name], (k,)) for name in names if not is_absent(data.get(name))}
     for name in ("e_N", "e_T"):

@@ -42,7 +42,7 @@ class CertifiedAnswer(Protocol):
 class Motion(Protocol):
     """The differential equation of a state (q, u), and the system that it comes from.
 
-    Most steppers evaluate velocities and rates only; those that preserve constraints also solve steps.
+    Most steppers evaluate velocities and rates only; steppers that preserve constraints also solve steps.
     """
 
     @property

@@ -68,7 +68,7 @@ def _literature() -> Iterator[KnownLCP]:
     for n in (2, 4):
         half = np.diag(np.arange(1.0, n + 1)) + 1.0
         M = np.block([[np.zeros((n, n)), half], [half.T, np.zeros((n, n))]])
-        apart = np.concatenate((np.eye(n)[0], np.eye(n)[1]))  # an equilibrium in which the two strategies differ
+        apart = np.concatenate((np.eye(n)[0], np.eye(n)[1]))  # an equilibrium: the two strategies differ
         yield _known("bimatrix", M, -np.ones(2 * n), apart, "several")
 
 

@@ -256,7 +256,7 @@ def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
 
 
 def _maximal(parts: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
-    """Return those continua that are not contained in another continuum."""
+    """Return the continua that are not contained in another continuum."""
     if len(parts) < 2:
         return parts
     supports, z, w = (p.astype(float) for p in _patterns(parts, lcp))

@@ -34,7 +34,7 @@ BALANCING = 30
 
 
 class SolutionPart(NamedTuple):
-    """Vertices and rays, in z, of the solutions of one basis; rounding errors of vertices are relative to `f`."""
+    """The solutions z of one basis: their vertices and rays; `f` is the scale of the rounding errors of vertices."""
 
     support: Mask
     vertices: Matrix
@@ -135,7 +135,7 @@ def _rays(N: Matrix, F: Matrix) -> Matrix:
         _, s, Vt = np.linalg.svd(scaled[_choices(n, k - 1)])
         t = Vt[s[:, -1] > SINGULAR][:, -1]
     rays, floors = np.vstack((t, -t)) @ N.T, FLAT * np.vstack((np.abs(t), np.abs(t))) @ F.T
-    floors = floors + 4 * EPS * np.abs(N).sum(axis=1)  # the unit vectors t have rounding errors
+    floors = floors + 4 * EPS * np.abs(N).sum(axis=1)  # the unit vectors t have rounding errors, too
     size = np.abs(rays).max(axis=1, keepdims=True)
     size = np.where(size > 0, size, 1.0)
     rays, floors = rays / size, floors / size

@@ -64,7 +64,7 @@ class Balanced:
 
     @cached_property
     def space(self) -> RowSpace:
-        """Singular value decomposition of the rows J, split at their rank."""
+        """Singular value decomposition of J, divided by its rank into range and null space."""
         return row_space(self.J, noise=self.noise_J)
 
     @cached_property
@@ -78,7 +78,7 @@ class Balanced:
 
     @cached_property
     def free(self) -> NDArray[np.bool_]:
-        """Mask of those directions of `inertia` that have no mass, (n - rank,)."""
+        """Mask, (n - rank,), of the directions of `inertia` that have no mass."""
         return self.inertia[0] <= 64 * len(self.d) * EPS
 
     @cached_property

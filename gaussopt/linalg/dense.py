@@ -169,7 +169,7 @@ def largest(values: Vector) -> float:
 
 
 def mass_scale(M: Matrix | Sparse) -> Vector:
-    """Return the scales 1 / sqrt(M_ii), which give every coordinate with mass the mass 1; 1 for those without mass."""
+    """Return the scales 1 / sqrt(M_ii), which give coordinates the mass 1; the scale of massless coordinates is 1."""
     diagonal = M.diagonal()
     if not (positive := diagonal > 0).all():
         diagonal = np.where(positive, diagonal, 1.0)
@@ -177,7 +177,7 @@ def mass_scale(M: Matrix | Sparse) -> Vector:
 
 
 def coordinate_scale(M: Matrix, J: Matrix) -> Vector:
-    """Return `mass_scale`, made smaller for a coordinate without mass of its own, see `without_own_mass`."""
+    """Return `mass_scale`, reduced for coordinates that are nearly massless directions, see `without_own_mass`."""
     return without_own_mass(M, np.abs(J), mass_scale(M))
 
 
@@ -205,7 +205,7 @@ def scaled_by_rows(M: Matrix, J: Matrix, d: Vector) -> tuple[Vector, Vector]:
             return d, row
         held = (row[:, None] * size).max(axis=0, initial=0.0)
         fresh = ~measured & (held > 0)
-        if not fresh.any():  # the remaining rows contain no coordinate with mass: one coordinate sets the scale
+        if not fresh.any():  # the remaining rows have no scaled coordinate: choose one coordinate
             held = size.max(axis=0, initial=0.0)
             fresh = ~measured & (held > 0)
             fresh[np.flatnonzero(fresh)[1:]] = False
@@ -215,7 +215,7 @@ def scaled_by_rows(M: Matrix, J: Matrix, d: Vector) -> tuple[Vector, Vector]:
 
 
 def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -> Vector:
-    """Return the scales d, (n,), made smaller for coordinates without mass of their own; `size` is |J|, (m, n).
+    """Return the scales d, (n,), reduced for coordinates without mass of their own; `size` is |J|, (m, n).
 
     If M is singular and its null vector is nearly along a coordinate, as for a quaternion near (1, 0, 0, 0), the scale
     1 / sqrt(mass) of this coordinate is far too large: its entry in a row exceeds `share` times the sum of the others.
@@ -240,7 +240,7 @@ def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -
 
 
 def _without_rounding(size: Matrix) -> Matrix:
-    """Return sizes of entries, (m, n), with 0 for those at rounding level in both their row and their column."""
+    """Return sizes of entries, (m, n), with 0 where an entry is at rounding level in its row and in its column."""
     if not size.size:
         return size
     limit = 64 * EPS
@@ -265,7 +265,7 @@ def unit_scales(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class RowSpace:
-    """Singular value decomposition of J, (m, n), split at its rank.
+    """Singular value decomposition of J, (m, n), divided by its rank into range and null space.
 
     Attributes
     ----------

@@ -187,7 +187,7 @@ class Structure:
             flat[self._place] = values
             return Band.of(flat.reshape(m, self.half_band + 1).T, self._order)
         lower = self._gram.pattern
-        upper = scipy.sparse.csc_matrix((values, lower.indices, lower.indptr), shape=(m, m))  # the transpose of lower
+        upper = scipy.sparse.csc_matrix((values, lower.indices, lower.indptr), shape=(m, m))  # lower transposed
         factor = factorise(upper, before)
         if factor is None or (factor.pivots < DEPENDENT * upper.diagonal()[factor.order]).any():
             return None

@@ -139,7 +139,7 @@ def solve(
     tolerance : relative tolerance of the verification
     start : (x, y), optional, warm start
     options, solver_options
-        Options of the solver; those named like parameters of this function must be given in `solver_options`.
+        Options of the solver; an option named like a parameter of this function must be given in `solver_options`.
 
     Raises
     ------
