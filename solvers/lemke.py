@@ -203,7 +203,7 @@ def _missed(lcp: LCP, z: Vector) -> float:
 
 
 def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: Vector) -> bool:
-    """Return whether B `column`, with the basis B, differs from the entering column by more than rounding errors."""
+    """Return whether the product of basis and `column` differs from the entering column by more than rounding."""
     full = np.zeros(columns.shape[1])
     full[basis] = column
     miss = columns @ full - entering

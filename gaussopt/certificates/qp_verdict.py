@@ -47,7 +47,7 @@ def rounding(n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
-    """Whether l <= A x <= u has a solution, with a proof; None if the linear programs did not decide.
+    """Whether l <= A x <= u has a solution (None if the linear programs did not decide), and the proof.
 
     x, (n,), satisfies every row to rounding of its bound; y, (m,), are multipliers that prove a contradiction.
     """

@@ -181,7 +181,7 @@ def require(what: str, data: Mapping[str, Any], *keys: str) -> None:
 
 
 def with_axis(value: Any, flat: int) -> Any:
-    """Return an array of `flat` axes with the tangent axis d = 1 inserted after the first, anything else unchanged."""
+    """Insert the tangent axis d = 1 after the first axis of an array with `flat` axes; return others unchanged."""
     try:
         raw = real_array(value)
     except (TypeError, ValueError, OverflowError):

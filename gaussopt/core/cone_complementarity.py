@@ -89,7 +89,7 @@ class ConeComplementarity(Program):
 
     @cached_property
     def asymmetry(self) -> float:
-        """Largest entry of W - W^T relative to that of W; for a `DelassusProduct` the same ratio of its factor A."""
+        """Largest entry of W - W^T relative to the largest of W; for a `DelassusProduct`, of A - A^T relative to A."""
         W: Any = self.W.A if isinstance(self.W, DelassusProduct) else self.W
         size = largest_entry(W)
         return largest_entry(W - W.T) / size if size else 0.0

@@ -178,7 +178,7 @@ def _synchronise(path: Path) -> None:
 
 
 def check_target(path: Path) -> None:
-    """Check that a file can be written at a path, before its contents are computed.
+    """Check, before the contents of a file are computed, that it can be written at a path.
 
     Raises BadInput if the folder is missing or read-only, or if the path is that of anything but a regular file.
     """
@@ -205,9 +205,9 @@ def check_new(folder: Path) -> None:
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make a folder and check that it can be written to, before its contents are computed.
+    """Make a folder and check, before its contents are computed, that files can be written into it.
 
-    Raises BadInput if it cannot be written to.
+    Raises BadInput if that is not possible.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -242,7 +242,7 @@ def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
 
 
 def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
-    """Return the supports of p parts, and masks of the z_i and w_i that are positive somewhere on them; (p, n) each."""
+    """Return masks, (p, n), for p sets of solutions: their supports, and which z_i and which w_i can be positive."""
     supports = np.array([p.support for p in parts]).reshape(len(parts), lcp.n)
     z_positive, w_positive = supports.copy(), supports.copy()
     for k, (support, vertices, rays, _) in enumerate(parts):
