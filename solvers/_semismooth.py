@@ -139,7 +139,7 @@ def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max
         z, w, phi = found
         residuals.append(largest(phi))
     polished = polish(problem, z)
-    # A run that reached its limit may still be right after the active-set solve.
+    # A run that reached its limit may still be at a solution after the active-set solve.
     converged = residuals[-1] <= tolerance * scale or problem.natural_residual(polished) <= level * scale
     return NewtonRun(polished, tuple(residuals), converged, singular)
 

@@ -79,7 +79,7 @@ class HiGHS(Solver[HiGHSOptions]):
         self._solver.run()
         status, info = self._solver.getModelStatus(), self._solver.getInfo()
         claim = _CLAIMS.get(status.name, Status.SOLVER_ERROR)
-        iterations = max(info.qp_iteration_count, info.ipm_iteration_count, 0)  # -1: the method did not run
+        iterations = max(info.qp_iteration_count, info.ipm_iteration_count, 0)  # a method that did not run reports -1
         seconds, words = self._solver.getRunTime(), self._solver.modelStatusToString(status)
         found = self._solver.getSolution()  # it may be right even if HiGHS reports the program as unbounded
         x, y = np.array(found.col_value), np.array(found.row_dual)

@@ -161,8 +161,8 @@ class Hybrid(Kept[HybridOptions]):
         sweeps = Sweeps(problem)
         if given is not None:
             sweeps.r[:] = given
-        # One cone program solves a pile at rest, in less time than many sweeps or a few Newton steps. For a pile that
-        # slides apart this program is useless, but no criterion was found that tells the two cases apart beforehand.
+        # One cone program solves a pile at rest, in less time than many sweeps or a few Newton steps.
+        # For a pile that slides apart the program is useless, but no criterion is known that predicts the case.
         slow = problem.k > MANY and problem.n <= MOST_ROWS and self._is_slow(sweeps)
         found = fixed_point(problem, 1) if slow else None
         if found is not None and residual(problem, found) <= NEAR:

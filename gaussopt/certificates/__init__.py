@@ -63,6 +63,6 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
     limit = ENTRIES if not found.passed() else SINGULAR_ENTRIES if found.singular_mass else 0
     if step.n * max(step.n, step.m) > limit:
         return found
-    # If M is singular or rows are dependent, the sparse factors are regularised and determine ranks only roughly;
-    # small matrices are therefore certified again by singular values.
+    # If M is singular or rows are dependent, the sparse factors are regularised and determine ranks only roughly.
+    # Therefore small matrices are certified again, by singular values.
     return certify_dense(replace(step, M=step.M.toarray(), J=step.J.toarray()), a, lam)  # type: ignore[attr-defined]

@@ -180,8 +180,8 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     best = (Jp.T @ (residual - Md @ ed)) * row  # the multipliers of a*
     reported, share = (0.0, 0.0) if lam is None else _explained(step, lam, ad, residual, data, singular)
     condition = float(values[-1] / values[0]) if len(values) else 1.0
-    # The floor is the error, in the mass norm, that rounding errors of the residuals may cause. If rows are nearly
-    # dependent, the basis of the null space is inaccurate; `through` is the error that this basis causes.
+    # The floor is the error, in the mass norm, that rounding errors of the residuals may cause.
+    # If rows are nearly dependent, the basis Z of the null space is inaccurate; `through` is the error that it causes.
     size_a, size_J = np.abs(ad), np.abs(Jd)
     size_f = np.abs(Md) @ (size_a + np.abs(particular)) + np.abs(fd) + size_J.T @ np.abs(held)
     size_c = size_J @ size_a + np.abs(gd)
@@ -218,8 +218,8 @@ def _explained(
     if not singular:
         L = cholesky(Md)
         return norm(gap) if L is None else norm(solve_lower(L, gap)), 0.0
-    # A residual counts as zero if rounding errors of M a_J can cause it, where a_J is the acceleration that the rows
-    # require. If no force acts at all, the multipliers consist of rounding errors only.
+    # With a_J the acceleration that the rows require, a residual that rounding errors of M a_J can cause is zero.
+    # If no force acts at all, the multipliers consist of rounding errors only.
     called = data.space.pinv @ data.g
     size_M, left, forces, reactions = np.abs(Md), norm(gap), norm(fd), norm(pull)
     inertia = size_M @ np.abs(called) if forces else called

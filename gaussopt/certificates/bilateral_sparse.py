@@ -189,8 +189,8 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     found = saddle.solve(f, gamma, EPS)
     limit, most = least_contradiction(step, row, d), EVALUATED * size_in_units(step, row, d)
     left_g, left_f = norm(found.rest_g * row), norm(found.rest_f * d)
-    # Very large accelerations or forces leave residuals by rounding even in consistent equations. So only a dependency
-    # of rows that gamma contradicts, or a free direction along which a force acts, is accepted as a proof.
+    # Very large accelerations or forces leave residuals by rounding even in consistent equations.
+    # So the only proofs are a dependency of rows that gamma contradicts, and a free direction along which a force acts.
     if _contradicted(saddle, step, found):
         return Status.INFEASIBLE, False, True
     if max(left_f, left_g) > limit and _unheld(saddle, f, f, limit):

@@ -155,7 +155,7 @@ class SparsePoint(JudgedPoint):
         qp, place = self.qp, self._place
         named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, self.z))
         energy = 0.5 * float(place @ (qp.P @ place))
-        whole = energy + float(np.abs(qp.q) @ sizes.reach)  # zero for a constant objective
+        whole = energy + float(np.abs(qp.q) @ sizes.reach)  # zero if q and P x vanish
         stake = max(energy + float(np.abs(qp.q) @ np.abs(place)), SHARE * (whole or 1.0))
         least = max(energy + float(np.abs(y) @ np.abs(named)), SHARE * stake)
         return ratio(gap, stake), CANCELLED * ratio(gap, least)

@@ -40,7 +40,7 @@ class Pattern:
 
     @classmethod
     def of(cls, A: Sparse) -> Pattern:
-        """Return the pattern of a canonical matrix, which shares the arrays of the matrix."""
+        """Return the pattern of a canonical matrix; the pattern shares the arrays of the matrix."""
         return cls((int(A.shape[0]), int(A.shape[1])), A.indptr, A.indices)
 
     def __eq__(self, other: object) -> bool:

@@ -195,8 +195,8 @@ def _verdict(
     if infeasible(lcp):
         return Status.NO_SOLUTION, False
     if kind.positive_semidefinite and kind.symmetric:
-        # w is the gradient of a convex function at its minimisers, and therefore unique. z is unique if the columns of
-        # those z_i that may be positive are independent.
+        # w is unique, because it is the gradient of a convex function at its minimisers.
+        # z is unique if the columns of M for all z_i that may be positive are independent.
         if z is None:
             return Status.SOLVED, None
         _, size, d = natural_residual(lcp, z)

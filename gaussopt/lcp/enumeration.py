@@ -4,7 +4,7 @@ For every subset S of the pairs let z_i = 0 outside S and w_i = 0 in S. The rema
 
     B_S x = -q,   x >= 0,   column i of B_S is M e_i if i is in S, else -e_i.
 
-If B_S is regular, there is at most one such x; if it is singular, they form a polyhedron, perhaps empty, which
+If B_S is regular, there is at most one such x; if it is singular, all such x form a polyhedron, perhaps empty, which
 `gaussopt.lcp.polyhedra` describes. The solutions of the problem are the union over all S.
 
 Tolerances are relative and independent of the scaling of rows and columns:
@@ -192,8 +192,8 @@ def regular_bases(
     absolute, absolute_inverse = np.abs(B), np.abs(inverse)
     gain = (absolute * absolute_inverse.swapaxes(-1, -2)).max(axis=(-2, -1), initial=0.0)
     regular &= gain < 1.0 / SINGULAR
-    # Elimination on a singular matrix may give a wrong inverse with moderate entries. The diagonals of the products of
-    # inverse and B show this; they do not depend on the scaling of rows and columns.
+    # Elimination on a singular matrix may give a wrong inverse with moderate entries.
+    # The diagonals of B^-1 B and B B^-1 show this; they do not depend on the scaling of rows and columns.
     left, right = np.einsum("...ij,...ji->...i", inverse, B), np.einsum("...ij,...ji->...i", B, inverse)
     regular &= (np.maximum(np.abs(left - 1.0), np.abs(right - 1.0)) < INVERTED).all(axis=-1)
     rhs = q[..., None, :, None]

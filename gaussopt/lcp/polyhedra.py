@@ -47,8 +47,8 @@ def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     B = np.where(support, M, -np.eye(len(q)))
     found = _described(B, q, q_size, support, C)
     if np.abs(B[B != 0]).min(initial=1.0) < UNEVEN and (found is None or not _lasting(found, M, C, q, q_size)):
-        # Scaling by the largest entries of rows and columns may hide rank and consistency if other entries are tiny:
-        # try again with all entries scaled as near to 1 as possible.
+        # Scaling by the largest entries of rows and columns may hide rank and consistency if other entries are tiny.
+        # Then try again with all entries scaled as near to 1 as possible.
         r, c = _geometric(B)
         again = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
         found = again if found is None or (again is not None and _lasting(again, M, C, q, q_size)) else found
@@ -87,8 +87,8 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     size = np.abs(B) @ np.abs(x) + q_size
     if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
         return None
-    # The computed null space is accurate relative to its largest entries; after refinement every row holds relative to
-    # its own terms. F bounds the rounding errors that remain in entries that should vanish.
+    # The computed null space is accurate relative to its largest entries. It is refined until every row holds.
+    # F bounds the rounding errors that remain in entries that should vanish.
     N = Vt[rank:].T
     first = pinv @ (B @ N)
     second = pinv @ (B @ (N - first))

@@ -118,9 +118,9 @@ class Balanced:
 
         The columns of `null` combine equations so that all unknowns cancel; `size` bounds terms missing in `terms`.
         """
-        # A contradiction is the projection of the residual onto the columns of `null`. It transfers rounding errors
-        # between all rows of a combination, also to a row whose own terms are zero. If all terms are zero, the last
-        # summand covers the rounding errors of numbers that should be zero.
+        # A contradiction is the projection of the residual onto the columns of `null`.
+        # The projection transfers rounding errors between all rows of a combination, also to a row with zero terms.
+        # If all terms are zero, the last summand covers the rounding errors of numbers that should be zero.
         relative = rounding(len(self.f), len(self.g))
         limits = relative * (terms + np.abs(null @ null.T) @ terms + relative * (norm(terms) + size))
         return np.maximum(limits, EVALUATED * self._whole) if self.evaluated else limits

@@ -63,8 +63,8 @@ def cholesky(M: Matrix) -> Matrix | None:
     L = gram_factor(M)
     if L is None or not len(L):
         return L
-    # After a small pivot, rounding may leave pivots that are not small, so the pivots alone do not decide. In units of
-    # mass 1 the product below is the determinant, which is at most e times the smallest eigenvalue.
+    # The pivots alone do not decide, because rounding may make the pivots after a small one too large.
+    # In units of mass 1, the product below is the determinant, which is at most e times the smallest eigenvalue.
     diagonal = L.diagonal()
     unsure = float(np.prod(diagonal * diagonal / M.diagonal())) < math.e * 64 * len(L) * EPS
     return None if unsure and _semidefinite(M) else L

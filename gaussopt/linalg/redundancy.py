@@ -130,7 +130,7 @@ def rank_report(step: StepData) -> RankReport:
 
 
 def _dependencies(data: Balanced) -> tuple[Dependency, ...]:
-    """Find each row that does not increase the rank of the rows before it, and express it in terms of them."""
+    """Find each row that depends on the rows before it, and return it as a linear combination of these rows."""
     J, gamma, unit, rank = data.J, data.g, 1.0 / data.row, data.space.rank
     limits = data.limits_g() if rank < len(J) else gamma
     kept: list[int] = []

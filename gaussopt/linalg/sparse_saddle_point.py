@@ -307,8 +307,8 @@ class Saddle:
             Mx, force = times(M, x), times(J.T, y)
             rest_f, rest_g = f - Mx + force, g - times(J, x)
             if settled:
-                # Without mass, forces and accelerations are independent, so each residual must be at the rounding level
-                # of its own equation.
+                # For a massless coordinate the force does not determine the acceleration.
+                # So both residuals must reach the rounding level of their equations.
                 last, left = left, (norm(rest_f * self.scale), norm(rest_g * self.row))
                 sizes = norm(f * self.scale) + norm(Mx * self.scale) + norm(force * self.scale)
                 met = left[0] <= 4 * EPS * sizes and left[1] <= 4 * EPS * (norm(g * self.row) + norm(x / self.scale))

@@ -43,5 +43,5 @@ class Panagiotopoulos(ContactFormulation):
 
 
 def _block(W: Matrix, free: NDArray[np.bool_]) -> Matrix:
-    """Return W, but replace the rows and columns of impulses that are not free by those of the identity."""
+    """Return W with the rows and columns of the fixed impulses replaced by rows and columns of the identity."""
     return np.asarray(np.where(np.logical_and.outer(free, free), W, np.diag(np.where(free, 0.0, 1.0))))
