@@ -30,7 +30,7 @@ ALONE = 1e3
 """Ratio of an entry to the sum of the others in its row beyond which its coordinate counts as alone in the row."""
 
 IDLE = 1e-3
-"""Entry of a null vector of M, in units of mass 1, beyond which the coordinate is said to have no mass of its own."""
+"""Entry of a null vector of M, in units of mass 1, beyond which the coordinate counts as without mass of its own."""
 
 
 @cache

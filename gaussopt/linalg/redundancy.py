@@ -31,7 +31,7 @@ CONTRADICTION = 1e-12
 """Largest contradiction, relative to the size of a step's numbers, that counts as rounding error if v is not given."""
 
 TINY = 64 * EPS
-"""Largest entry of a row, relative to that of all rows, below which a message warns that it may be rounding error."""
+"""If the largest entry of a row, relative to that of all rows, is below this, a message warns of rounding errors."""
 
 MOST_NAMED = 6
 """Maximum number of rows named in a sentence."""
