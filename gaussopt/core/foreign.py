@@ -105,7 +105,7 @@ def private(data: Data) -> Data:
 
 
 def well_formed(raw: Any, program: Program) -> RawSolution:
-    """Return a checked copy of a solver's answer; if it is malformed, return an answer with status `solver_error`."""
+    """Return a checked copy of a solver's answer; if it is malformed, return an answer that claims `solver_error`."""
     try:
         return _read(raw, program)
     except Malformed as error:

@@ -296,8 +296,8 @@ def rounded(U: Matrix, s: Vector, least: float, noise: Vector | None) -> NDArray
 def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None) -> RowSpace:
     """Return a rank-revealing decomposition of J, (m, n); rows are not rescaled.
 
-    Singular values up to `least`, relative to the largest, count as zero; the default is 8 max(m, n) eps. If `noise`,
-    (m,), states the rounding error of each row, singular values within the noise of U_i, a sum of rows, count as zero.
+    Singular values up to `least`, relative to the largest, count as zero; the default is 8 max(m, n) eps. So do values
+    up to ||noise * U_i|| with the left vector U_i, if `noise`, (m,), the rounding error of each row, is given.
     """
     m, n = J.shape
     if m == 0:
