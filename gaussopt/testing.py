@@ -23,8 +23,8 @@
         testing.check_stepper("my-stepper")
 
 Each check raises AssertionError with a clear message. The project's own tests call them for every registered entry.
-A solver may report that it has no answer, so a solver that never has one passes the first two checks; the third counts
-what it solves. In the same way a formulation may refuse steps, and a stepper may refuse motions.
+A solver may report that it has no answer; a solver that never finds an answer passes the first two checks, but not the
+third, which counts solved programs. Likewise a formulation may refuse steps, and a stepper may refuse motions.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ NEAR = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class KnownProgram:
-    """A program and its solution x, (n,), None if it is not unique; `solvable` says whether there is a solution."""
+    """A program and its solution x, (n,), or None if x is not unique; `solvable` says whether there is a solution."""
 
     name: str
     program: QP | LCP
@@ -103,14 +103,14 @@ def check_answer(solver: str, case: KnownProgram, tolerance: float = DEFAULT_TOL
 
 
 def share_solved(solver: str, most: int = 30, tolerance: float = DEFAULT_TOLERANCE) -> float:
-    """Return the fraction of the solvable programs of `programs` that a solver verifiably solves; NaN without any."""
+    """Return the fraction of the solvable `programs` for which a solver's answer is verified; NaN if there are none."""
     cases = [case.program for case in programs(solver, most) if case.solvable]
     solved = [solve(program, solver, tolerance=tolerance).status is Status.SOLVED for program in cases]
     return sum(solved) / len(solved) if solved else float("nan")
 
 
 def check_manners(solver: str) -> None:
-    """Check that a solver changes neither programs nor earlier answers, and solves sequences like single programs."""
+    """Check that a solver changes neither programs nor earlier answers, and solves alike in a sequence and alone."""
     for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
         doubled = replace(case.program, q=2.0 * case.program.q)
         given = [
@@ -163,9 +163,9 @@ class KnownStep:
 
 
 def steps(seed: int = 0) -> list[KnownStep]:
-    """Return steps with known accelerations, from a basis of the null space of J, or with contacts from closed forms.
+    """Return steps with accelerations known from a basis of the null space of J, or, with contacts, in closed form.
 
-    They are a free system, constraints, redundant rows, a singular mass matrix, and a sliding and a sticking block.
+    They are a free step, steps with constraints, redundant rows or singular M, and a sliding and a sticking block.
     """
     rng = np.random.default_rng(seed)
     root, J, h, Q = rng.normal(size=(5, 5)), rng.normal(size=(2, 5)), rng.normal(size=5), rng.normal(size=5)
@@ -190,7 +190,7 @@ def steps(seed: int = 0) -> list[KnownStep]:
 def check_formulation(formulation: str, case: KnownStep) -> None:
     """Check that a formulation gives the known acceleration of a step, or refuses the step with a reason.
 
-    A formulation that is not `exact` may give another acceleration if the status is not solved. Arrays are read-only.
+    A formulation that is not `exact` may give another acceleration, but not as `solved`. The arrays are read-only.
     """
     step = replace(case.step, **{
         f.name: _locked(x) for f in fields(case.step) if isinstance(x := getattr(case.step, f.name), np.ndarray)
@@ -210,7 +210,7 @@ def check_formulation(formulation: str, case: KnownStep) -> None:
 
 
 def check_stepper(stepper: str) -> None:
-    """Check the convergence order or the accuracy, the instants, and the continuation of motions by a stepper.
+    """Check a stepper: its order (or accuracy, if adaptive), the recorded instants, and that motions can be continued.
 
     x'' = -x' - e^-t + 6 t + 3 t^2, x(0) = 0, x'(0) = 1 has the solution x = t^3 + t e^-t. A stepper may refuse it.
     """

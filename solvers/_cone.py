@@ -1,4 +1,4 @@
-"""Base classes of iterations for contacts with friction cones: options, start, and a claim from the natural map."""
+"""Base classes of iterations for contacts with friction cones: options, start, and the claim by the natural map."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ C = TypeVar("C", bound=ConeOptions)
 
 
 class ConeSolver(Solver[C]):
-    """A solver that ends by the natural map; it accepts every form of W."""
+    """A solver that ends when the natural map is small; it accepts W in every form: dense, blocks or factors."""
 
     accepts = (ConeComplementarity,)
     sparse = True

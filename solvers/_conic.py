@@ -36,9 +36,9 @@ CLAIMS = {
 
 
 def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 1e-12) -> Vector | None:
-    """Return the impulses after a number of cone programs with fixed shift s = mu |u_T|, which is 0 in the first.
+    """Solve a number of cone programs with shift s, which is 0 at first and then mu |u_T| of the previous answer.
 
-    If a program has no answer, return the previous impulses, or None. Reference: V. Acary et al., ZAMM 91, 2011.
+    Return the last impulses, or None if the first program has no answer. Reference: V. Acary et al., ZAMM 91, 2011.
     """
     own, scale = scaled(problem)
     found, s, factors = None, np.zeros(own.k), isinstance(own.W, DelassusProduct)
@@ -58,15 +58,15 @@ def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 
 
 
 def program_in_velocities(program: ConeProgram, settings: Mapping[str, Any]) -> Vector | None:
-    """Solve a program whose P is a `DelassusProduct` in the velocities v, by Clarabel; return the impulses, or None.
+    """Solve a program whose P is a `DelassusProduct` by Clarabel, in the velocities v; return the impulses, or None.
 
-    It is min 1/2 v^T M v subject to H^T v + q in K*, with sparse matrices; the impulses are its multipliers.
+    The program in v is min 1/2 v^T M v subject to H^T v + q in K*, with sparse matrices; its multipliers are r.
     """
     W: Any = program.P
     d = np.sqrt(W.A.diagonal())
     size = float(np.abs(program.q).max()) or 1.0
     P = sparse.triu(d[:, None] * block_inverse(W.A.tocsr()) * d[None, :], format="csc")
-    factor = np.column_stack((np.ones(program.k), program.mu, program.mu)).ravel()  # mu u_T makes K* the standard cone
+    factor = np.column_stack((np.ones(program.k), program.mu, program.mu)).ravel()  # turns K* into the standard cone
     A = sparse.csc_matrix(-(factor[:, None] * (W.H.T * d[None, :]).tocsr()))
     cones = [clarabel.SecondOrderConeT(ROWS)] * program.k
     found = clarabel.DefaultSolver(
@@ -88,7 +88,7 @@ def settings_of(given: Mapping[str, Any]) -> Any:
 class ConicForm(NamedTuple):
     """The standard form: minimise 1/2 x^T P x + c^T x, where b - A x lies in a product of cones.
 
-    These are `pushing` half-lines, then k second-order cones. The impulses are scale * x; P is its upper triangle.
+    The cones are `pushing` half-lines, then k second-order cones; P is stored as upper triangle; r = scale * x.
     """
 
     P: Any
@@ -103,19 +103,19 @@ def conic_form(program: ConeProgram) -> ConicForm:
     """Return the standard form of a cone program of contacts, scaled to be dimensionless."""
     n, k = program.n, program.k
     s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)
-    size = float(np.abs(s * program.q).max(initial=0.0)) or 1.0  # s and size are the units of the program
+    size = float(np.abs(s * program.q).max(initial=0.0)) or 1.0  # divided by s and size, the program is dimensionless
     P = sparse.triu(scaled_operator(program.P, s), format="csc")
     normal = np.zeros(n)
     normal[::ROWS] = 1.0
     b = np.zeros(n)
     if program.radius is None:
         rows: list[Any] = [-sparse.diags(np.where(normal, np.repeat(program.mu, ROWS), 1.0))]
-    else:  # the first entry of each cone is its radius
+    else:  # for discs, the first entry of each cone is the radius
         rows = [-sparse.diags(1.0 - normal)]
         b[::ROWS] = program.radius / (size * s[::ROWS])
     pushing = 0
     if program.radius is not None or not program.mu.all():
-        # Here the cones do not imply that normal impulses are non-negative.
+        # Discs, and cones with mu = 0, do not imply r_N >= 0, so these rows are added.
         rows.insert(0, -sparse.eye(n, format="csr")[::ROWS])
         pushing, b = k, np.append(np.zeros(k), b)
     return ConicForm(P, s * program.q / size, sparse.vstack(rows, format="csc"), b, pushing, size * s)
@@ -159,7 +159,7 @@ class Conic(InColumns[O]):
 
     @abstractmethod
     def answer(self) -> RawSolution:
-        """Solve the quadratic program and return the backend's answer; y are its multipliers of the rows of A."""
+        """Solve the quadratic program and return the backend's answer, in which y are the multipliers of A's rows."""
 
     def check(self, program: Program) -> None:
         if not isinstance(program, ConeProgram):  # every ConeProgram is accepted, dense or sparse
@@ -177,7 +177,7 @@ class Conic(InColumns[O]):
             super().update(program)
 
     def data(self, qp: QP) -> dict[str, Any]:
-        """Return P, q, A and b, and set `equalities`, the number of equality rows, which come first in A."""
+        """Return P, q, A and b, with the equality rows first, and set `equalities`, the number of equality rows."""
         self._rows = found = OneSided.of(qp)
         self.equalities, sign = found.equal, -found.sign
         sign[: found.equal] = 1.0

@@ -37,7 +37,7 @@ RUNAWAY = 1e8
 
 @dataclass(frozen=True)
 class EvolutionOptions(Options):
-    """Options of every evolution.
+    """Options common to all evolutionary solvers.
 
     `generations`: maximum number of generations; `spread`: width of the first population relative to the expected
     distance of the answer; `coordinates`: "null-space" (equality rows hold exactly) or "full" (squared violations times
@@ -90,12 +90,12 @@ class Evolution(Solver[E]):
 
     def __init__(self, variant: str | None, options: E) -> None:
         super().__init__(variant, options)
-        # DEAP draws from the global random generators, so each solver keeps its own state of them.
+        # DEAP draws from the global random generators; each solver stores a separate state of these generators.
         self._random = random.Random(options.seed).getstate()
         self._numpy = np.random.RandomState(options.seed).get_state()
 
     def setup(self, program: Program) -> None:
-        """Make the search: its coordinates and the expected size of the answer."""
+        """Create the search problem: its coordinates and the expected size of the answer."""
         self._search = search_of(program, self.options.coordinates, self.options.penalty)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
@@ -127,7 +127,7 @@ class Evolution(Solver[E]):
 
     @contextmanager
     def _own_generators(self) -> Iterator[None]:
-        """Use the solver's own states of `random` and `numpy.random` in this context, then restore the user's."""
+        """Within this context, use the solver's states of `random` and `numpy.random`; then restore the user's."""
         saved_random, saved_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
         random.setstate(self._random)
         np.random.set_state(self._numpy)  # noqa: NPY002
@@ -158,7 +158,7 @@ class Evolution(Solver[E]):
         champion = toolbox.individual(run.best.tolist())
         champion.fitness.values = tuple(search.evaluate(run.best[None])[0].tolist())
         elite = Elite([champion])
-        # The weighted values are the negative values; DEAP computes the unweighted values anew at every access.
+        # Use the weighted (negated) values, because DEAP computes the unweighted values anew at every access.
         statistics = tools.Statistics(lambda individual: individual.fitness.wvalues)
         statistics.register("best", max)
         length = min(ROUND, self.options.generations - len(run.history))

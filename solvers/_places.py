@@ -1,7 +1,7 @@
 """Matrices of a sequence of programs in compressed columns, for backends that are set up once for a sparsity pattern.
 
-The entries of a dense matrix are its non-zeros, those of a sparse matrix its stored entries. The pattern is the union
-over all programs of a sequence so far, so that an entry that is zero for a while requires no new set-up afterwards.
+A dense matrix has entries at its non-zeros, a sparse matrix at its stored entries. The pattern is the union over all
+programs of a sequence so far, so that an entry that is zero for a while requires no new set-up afterwards.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ FEW = 3
 
 
 def pays_sparse(qp: QP) -> bool:
-    """Return whether a backend with two interfaces should use its sparse one for a program of this size and density."""
+    """Return whether a backend should use its sparse interface for a program of this size and density."""
     if qp.sparse or qp.n + qp.m < LARGE:
         return qp.sparse
     return bool(np.count_nonzero(qp.P) + np.count_nonzero(qp.A) <= FEW * (qp.n + qp.m))
 
 
 class Places:
-    """The union of the patterns that the matrices of a sequence have had so far, and the values in this pattern.
+    """The union of the sparsity patterns of all matrices of a sequence so far, and the latest matrix in this pattern.
 
     With `triangle`, the matrices are symmetric, and only entries on and above the diagonal are returned.
     """
@@ -63,7 +63,7 @@ class Places:
         self._known = None
 
     def values(self, A: Matrix) -> Vector | None:
-        """Return the entries of A in the pattern, by columns; None if A has an entry outside the pattern."""
+        """Return the entries of A at the places of the pattern, by columns; None if A has an entry elsewhere."""
         if not is_sparse(A):
             found: Vector = A.take(self._flat)
             return np.asarray(found[self._kept]) if np.count_nonzero(found) == np.count_nonzero(A) else None
@@ -79,7 +79,7 @@ class Places:
         return np.asarray(found[self._kept])
 
     def matrix(self, values: Vector) -> Any:
-        """Return the same matrix object with new values, in compressed columns with the 32-bit indices of backends."""
+        """Store values in the one matrix object, and return it; columns are compressed, with 32-bit indices."""
         self._made.data = values
         return self._made
 
@@ -89,7 +89,7 @@ class Places:
 
 
 def _keys(A: Any) -> NDArray[np.int64]:
-    """Return the keys of the entries, see `Places._take`, in the order in which a sparse matrix stores its entries."""
+    """Return the keys of the entries (see `Places._take`), in the order in which A stores its entries if sparse."""
     if not is_sparse(A):
         return np.flatnonzero(A.T)
     A = as_rows(A)
@@ -97,7 +97,7 @@ def _keys(A: Any) -> NDArray[np.int64]:
 
 
 def as_rows(A: Any) -> Sparse:
-    """Return a sparse matrix in compressed rows; the matrix itself if it has this form."""
+    """Return a sparse matrix in compressed rows; a matrix that already has this form is returned unchanged."""
     return A if isinstance(A, sparse.csr_array) else sparse.csr_array(A)
 
 
@@ -185,7 +185,7 @@ class InColumns(Solver[O]):
 
     @abstractmethod
     def data(self, qp: QP) -> dict[str, Any]:
-        """Return the matrices and vectors of a program by the backend's names for them."""
+        """Return the matrices and vectors of a program, keyed by the names that the backend uses."""
 
     @abstractmethod
     def begin(self, qp: QP, data: dict[str, Any]) -> None:
@@ -217,7 +217,7 @@ class InColumns(Solver[O]):
 
 
 class TwoInterfaces(InColumns[O]):
-    """A backend with a dense and a sparse interface, chosen by the variant, or by size and density of the program."""
+    """A backend with a dense and a sparse interface; the variant or, without one, the program's density selects it."""
 
     sparse: ClassVar[bool] = True
 

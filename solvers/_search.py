@@ -1,16 +1,16 @@
 """Programs as search problems: coordinates y, constrained by inequality rows only, and the cost of a point.
 
-Every y has two numbers, compared in this order (Deb's feasibility rules): the violation of inequality rows, and the
-cost. A feasible point is better than an infeasible point; of two infeasible points the smaller violation is better, and
-of two feasible points the smaller cost.
+Points y are compared by two numbers (Deb's feasibility rules), first the violation of inequality rows, then the cost. A
+feasible point is better than an infeasible point; of two infeasible points the one with the smaller violation is
+better, and of two feasible points the one with the smaller cost.
 
 QP, null-space coordinates
     x = x_p + Z y satisfies equality rows exactly; the cost is the objective.
 QP, full coordinates
-    The cost is the objective plus `penalty` times the squared violations of equality rows. Its exact minimiser violates
-    them by lam / (2 penalty).
+    The cost is the objective plus `penalty` times the squared violations of equality rows. At its exact minimiser the
+    violations are lam / (2 penalty).
 LeastSquares
-    Treated as the quadratic program with the same minimiser; the square is never multiplied out.
+    The cost is 1/2 ||A x - b||^2, not multiplied out; with `minimum_norm` the equivalent quadratic program is searched.
 LinearSystem
     The cost is 1/2 ||R (K x - b)||^2, where R scales rows to unit size. If K is singular, only the row space is
     searched, so that the solution of least norm is found.
@@ -20,9 +20,9 @@ LCP
     would have local minima that are not solutions unless M is row sufficient. The merit function is defined for all z,
     differentiable, quadratic near a strictly complementary solution, and zero only at solutions, for every matrix.
 
-Coordinates are scaled such that quadratic costs have unit curvature along each, in mechanics a scaling by mass. Costs
-are evaluated as differences from a reference point: an objective determines its minimiser only to the square root of
-rounding errors, but its difference from the value at a nearby point determines it to rounding errors.
+Coordinates are scaled such that quadratic costs have unit curvature along each of them, in mechanics a scaling by mass.
+Only differences from the cost at a nearby reference point are evaluated: they determine the minimiser up to rounding
+errors, but the values of the objective only up to the square root of rounding errors.
 References: K. Deb, "An efficient constraint handling method for genetic algorithms", Comput. Methods Appl. Mech. Eng.
 186, 2000; C. Kanzow, N. Yamashita, M. Fukushima, "New NCP-functions and their properties", J. Optim. Theory Appl. 94,
 1997; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, section 3.5.
@@ -46,7 +46,7 @@ FEASIBLE = 1e-9
 """Violation of an inequality row, relative to the size of the answer, up to which it counts as zero."""
 
 MET = DEFAULT_TOLERANCE
-"""Largest residual of a solution, for equations relative to their terms, for an LCP relative to its data."""
+"""Largest residual of a solution: of equations relative to their terms, of an LCP relative to its data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class QuadraticSearch:
         curvature = np.einsum("ij,ij->j", T, (cost.P + square) @ T)
         terms = np.einsum("ij,ij->j", np.abs(T), (np.abs(cost.P) + np.abs(square)) @ np.abs(T))
         curved = curvature > 1e-13 * terms
-        # A direction without curvature has no scale of its own, and gets the largest scale of the others.
+        # The curvature gives no scale to directions without curvature; they get the largest scale of the others.
         curvature[~curved] = curvature[curved].min() if curved.any() else 1.0
         self.dimension = T.shape[1]
         self._c, self._T = c, T / np.sqrt(curvature)
@@ -107,7 +107,7 @@ class QuadraticSearch:
         return float(0.5 * x @ (cost.P @ x) + cost.q @ x + cost.weight * (residual @ residual))
 
     def evaluate(self, Y: Matrix) -> Matrix:
-        """Return violation and cost minus that of the reference, (B, 2), for a population Y, (B, d)."""
+        """Return the violation, and the cost minus that of the reference point, (B, 2), for a population Y, (B, d)."""
         D = Y - self._y
         out = np.zeros((len(Y), 2))
         out[:, 1] = D @ self._gradient + 0.5 * np.einsum("ij,ij->i", D @ self._P, D)
@@ -119,12 +119,12 @@ class QuadraticSearch:
         return out
 
     def distance(self, y: Vector) -> float:
-        """Estimate the distance from y to the minimiser along steepest descent, or to violated rows if larger."""
+        """Estimate the distance from y to the minimiser along steepest descent, or to a violated row if larger."""
         self.refer(y)
         stiff = 2.0 * self._cost.weight * (self._R.T @ self._R)
         far = _descent(self._gradient, self._P + stiff)
         if self._cost.equations:
-            # The curvature of the penalty hides the distance along the rows, so estimate that without the penalty.
+            # The penalty's curvature across the rows hides the distance along them: estimate it without the penalty.
             far = max(far, _descent(self._T.T @ (self._cost.P @ self.decode(y) + self._cost.q), self._P))
         far = max(far, float((self._violations(y[None])[0] * self._movable).max(initial=0.0)))
         return far if far > 0 else 1e-6 * (float(np.linalg.norm(y)) or 1.0)
@@ -155,7 +155,7 @@ class QuadraticSearch:
 
 
 class ComplementaritySearch:
-    """The Fischer-Burmeister merit function of an LCP with equilibrated rows and columns; there is no violation."""
+    """The Fischer-Burmeister merit function of an LCP with equilibrated rows and columns; the violation is always 0."""
 
     unit = 1.0
 
@@ -204,7 +204,7 @@ def search_of(program: Program, coordinates: str, penalty: float) -> Search:
         R, C = equilibrate(program.K)
         K, b = R[:, None] * program.K, R * program.b
         rank = row_space(K * C).rank
-        # A rotated basis, which only a singular K needs, would undo the scaling of columns.
+        # For regular K keep the scaled coordinates; a basis from singular vectors would undo the scaling of columns.
         T = np.diag(C) if rank == n else np.linalg.svd(K)[2][:rank].T
         return QuadraticSearch(Quadratic(flat, origin, K, b, 0.5, True), *nothing, origin, T)
     if isinstance(program, LeastSquares) and not program.minimum_norm:
@@ -223,6 +223,6 @@ def search_of(program: Program, coordinates: str, penalty: float) -> Search:
 
 
 def _descent(gradient: Vector, H: Matrix) -> float:
-    """Return the distance to the minimiser along steepest descent, or the slope itself if there is no curvature."""
+    """Return the distance to the minimiser along steepest descent, or the slope if there is no curvature."""
     slope, bend = float(np.linalg.norm(gradient)), float(gradient @ (H @ gradient))
     return slope**3 / bend if bend > 1e-14 * slope**2 else slope

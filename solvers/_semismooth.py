@@ -99,7 +99,7 @@ class Complementarity:
 class NewtonRun:
     """The result z, (N,), of the active-set solve, and the residuals ||Phi||_inf of the iteration before that solve.
 
-    The first of `residuals` is that of the start; `singular` says whether a singular matrix occurred.
+    `residuals` begins with the residual of the start; `singular` says whether a singular matrix occurred.
     """
 
     z: Vector
@@ -133,13 +133,13 @@ def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max
         if slope >= -1e-12 * merit:
             direction, slope = -gradient, -float(gradient @ gradient)
         found = _search(problem, z, direction, merit, slope)
-        if found is None:  # at rounding level no step descends
+        if found is None:  # no step descends, as happens at rounding level
             level = 1e-10
             break
         z, w, phi = found
         residuals.append(largest(phi))
     polished = polish(problem, z)
-    # A run that reached its limit may still be right after the active-set solve.
+    # A run that reached its limit may still be at a solution after the active-set solve.
     converged = residuals[-1] <= tolerance * scale or problem.natural_residual(polished) <= level * scale
     return NewtonRun(polished, tuple(residuals), converged, singular)
 

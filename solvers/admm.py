@@ -2,7 +2,7 @@
 
     (W + rho) r = rho z - y - q - s n,   z = P_K(r + y / rho),   y <- y + rho (r - z),   s = mu |y_T|
 
-is one iteration, and u~ = -y at the end. rho balances the two residuals; W + rho is factorised when rho changes.
+is one iteration, and u~ = -y at the end. W + rho is factorised when rho changes, to balance the two residuals.
 References: S. Boyd et al., Found. Trends Mach. Learn. 3, 2011; J. Carpentier, Q. Le Lidec, L. Montaut, "From compliant
 to rigid contact simulation: a unified and efficient approach", RSS 2024.
 """

@@ -26,7 +26,7 @@ from gaussopt.solvers._conic import CLAIMS, Conic, cone_program, settings_of
 
 @dataclass(frozen=True)
 class ClarabelOptions(Options):
-    """The names are those of Clarabel's own settings; `time_limit` is in seconds."""
+    """Options have the names of Clarabel's settings; `time_limit` is in seconds."""
 
     tol_gap_abs: float = 1e-14
     tol_gap_rel: float = 1e-14
@@ -52,7 +52,7 @@ class Clarabel(Conic[ClarabelOptions]):
     def begin(self, qp: QP, data: dict[str, Any]) -> None:
         clarabel, equal = backend("clarabel"), self.equalities
         cones = [clarabel.ZeroConeT(equal), clarabel.NonnegativeConeT(len(data["b"]) - equal)]
-        # Presolving only removes rows without a bound, of which there are none, but it forbids updates.
+        # Disable presolving, which forbids updates, and would only remove rows without a bound; there are none.
         settings = settings_of({"presolve_enable": False, **vars(self.options)})
         self._solver = clarabel.DefaultSolver(*data.values(), cones, settings)
 

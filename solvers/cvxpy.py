@@ -1,4 +1,4 @@
-"""CVXPY: the program is written as a user would write it, compiled once, and solved again with new parameters.
+"""CVXPY: the program is stated once in CVXPY's language, compiled, and solved again with new parameters.
 
 `cvxpy` uses Clarabel, an interior-point method that is installed with CVXPY; `cvxpy:NAME` uses any installed solver.
 The program follows CVXPY's disciplined parametrised programming (DPP): P enters as a factor F with P = F^T F, because a
@@ -32,7 +32,7 @@ _TIGHT: dict[str, dict[str, Any]] = {
     "OSQP": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 20000, "polishing": True},
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100000},
 }
-"""Tolerances that are tight enough for mechanics, for backends whose own defaults are coarse."""
+"""Tolerances that are tight enough for mechanics, for backends with coarse defaults."""
 
 _LIMITS = {"HIGHS": {"qp_iteration_limit": HiGHSOptions().qp_iteration_limit}}
 """Iteration limits of backends that may cycle forever by default."""
@@ -135,7 +135,7 @@ class CVXPY(Solver[CVXPYOptions]):
 
     def update(self, program: Program) -> None:
         if isinstance(program, ConeProgram):
-            s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)  # the scaling of `_conic.py`
+            s = np.repeat(np.sqrt(steps_of(program.P)), ROWS)  # scaled as in `_conic.py`
             self._scale = s * (float(np.abs(s * program.q).max(initial=0.0)) or 1.0)
             self._F.value, self._q.value = _factor(scaled_operator(program.P, s)), s * s * program.q / self._scale
             self._bound.value = program.mu if program.radius is None else program.radius / self._scale[::ROWS]

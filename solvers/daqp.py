@@ -66,7 +66,7 @@ _REGULAR = 1e-7
 
 @dataclass(frozen=True)
 class DAQPOptions(Options):
-    """The names are those of DAQP's own settings, and `scaling`; `time_limit` is in seconds, 0 for no limit.
+    """Options have the names of DAQP's settings, except `scaling`; `time_limit` is in seconds, 0 for no limit.
 
     `primal_tol` is measured in the mass norm (of scaled coordinates). A negative `eps_prox` regularises only if P is
     singular, a positive `eps_prox` always.
@@ -114,7 +114,7 @@ class DAQP(Solver[DAQPOptions]):
         self._ready = self._flag >= 0
 
     def update(self, program: Program) -> None:
-        """Update the model with new numbers in the same memory; the working set starts with the equality rows."""
+        """Write new numbers into the memory of the model; the working set starts with the equality rows."""
         qp = as_qp(program)
         if not self._ready or not qp.m:  # a model without rows crashes on its second update
             self.setup(program)
@@ -130,7 +130,7 @@ class DAQP(Solver[DAQPOptions]):
             return self._failed(self._flag)
         if start is not None and start[1] is not None and self._guessable:
             guess = _GUESS[np.sign(start[1]).astype(np.intp)]
-            if self._model.update(sense=guess | self._sense) < 0:  # the guessed rows depend on each other
+            if self._model.update(sense=guess | self._sense) < 0:  # negative if the guessed rows are dependent
                 self._model.update(sense=self._sense)
         x, _, flag, info = self._model.solve()
         seconds = self._seconds + info["solve_time"]
@@ -171,7 +171,7 @@ def _own(array: Any) -> Any:
 def _units(qp: QP) -> tuple[Vector, Vector, float, float] | None:
     """Return units of coordinates, factors of rows, and sizes of bounds and of q; None if the program is well scaled.
 
-    The two sizes may differ only if P = 0, because the forces then do not depend on the size of x.
+    The sizes of bounds and of q may differ only if P = 0, because the forces then do not depend on the size of x.
     """
     d, e = equilibrate(qp.P, qp.A)
     # Only equalities are considered: the bounds of inequalities may be far away from the answer.
@@ -180,7 +180,7 @@ def _units(qp: QP) -> tuple[Vector, Vector, float, float] | None:
     size = max(pull, reached) if qp.P.any() or not reached else reached
     near = (np.minimum(np.abs(qp.l), np.abs(qp.u)) * e)[qp.A.any(axis=1)]
     reach = float(near[near < np.inf].max(initial=0.0))
-    if size <= _ROUNDING * reach:  # the bounds alone determine the size of the answer
+    if size <= _ROUNDING * reach:  # then only the bounds determine the size of the answer
         size = reach or 1.0
     if qp.P.any() or not pull:
         pull = size

@@ -7,10 +7,10 @@ Gaussian mutation has a width that shrinks by the factor `shrink` over the run; 
 individuals adapts to the spread of the population.
 `coordinates="null-space"` satisfies equality rows exactly; for a mechanism with one degree of freedom the cost is a
 parabola. `coordinates="full"` searches all of x and adds `penalty` times the squared violation to the cost: a narrow
-valley of condition 1e5 and more, along which the population hardly moves. On the crank-slider its answers satisfy the
-rows to a few digits, but only their order of magnitude is right, and a start makes them worse; neither other operators
-nor a growing penalty change this. On the four-bar linkage, with three unknowns, line crossover and mutation by a
-difference do reach the acceleration (claim C11 of the report on the papers).
+valley of condition 1e5 and more, along which the population hardly moves. On the crank-slider the answers satisfy the
+rows to a few digits, but accelerations are right only in their order of magnitude, and worse if a start is given;
+neither other operators nor a growing penalty change this. On the four-bar linkage, with three unknowns, line crossover
+and mutation by a difference do reach the acceleration (claim C11 of the report on the papers).
 The search has converged if the cost fell by less than (`tolerance` times the size of the answer)^2 over the last fifth
 of the generations. It returns neither multipliers nor a proof; its errors are certified like those of any solver.
 References: H. Muehlenbein, D. Schlierkamp-Voosen, "Predictive models for the breeder genetic algorithm", Evol. Comput.
@@ -33,7 +33,7 @@ from gaussopt.solvers._evolution import RUNAWAY, Evolution, EvolutionOptions, Ru
 from gaussopt.solvers._search import Search
 
 BEYOND = 0.5
-"""Distance by which line and blend crossover may go beyond the parents, relative to the distance of these."""
+"""Distance by which line and blend crossover may go beyond the parents, relative to the parents' distance."""
 
 CROWDING = 2.0
 """Parameter of simulated binary crossover; larger values keep children closer to their parents."""
@@ -92,7 +92,7 @@ class DEAP(Evolution[DEAPOptions]):
         generation = count()
 
         def select(individuals: list[Any], k: int, elite: Any) -> Any:
-            # Selection comes first in every generation, so the width and the donors of mutation are set here.
+            # DEAP calls `select` first in every generation, so set the width and the donors of mutation here.
             size = width * o.shrink ** (next(generation) / o.generations)
             if o.mutation == "gaussian":
                 toolbox.register("mutate", tools.mutGaussian, mu=0.0, sigma=size, indpb=max(0.5, 1.0 / d))
@@ -107,7 +107,7 @@ class DEAP(Evolution[DEAPOptions]):
         def algorithm(length: int, elite: Any, statistics: Any) -> Any:
             toolbox.register("select", select, elite=elite)
             for individual in population:
-                del individual.fitness.values  # the costs are relative to the previous reference
+                del individual.fitness.values  # it is relative to the previous reference point
             rates = o.crossover_rate, o.mutation_rate
             return algorithms.eaSimple(population, toolbox, *rates, length, statistics, elite, verbose=False)
 
@@ -130,7 +130,7 @@ def _crossover(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
 
 
 def _line(a: Any, b: Any) -> tuple[Any, Any]:
-    """Replace the parents by two points of the line through them, at most BEYOND times their distance outside."""
+    """Replace the parents a and b by two points of the line through them, at most BEYOND |b - a| outside of them."""
     s, t = (random.uniform(-BEYOND, 1.0 + BEYOND) for _ in range(2))
     for i, (p, q) in enumerate(zip(a, b, strict=True)):
         a[i], b[i] = p + s * (q - p), q + t * (p - q)

@@ -1,16 +1,16 @@
 """CMA-ES on DEAP: an evolution strategy that adapts to the shape of the objective, as a control.
 
 Each generation samples a normal distribution. Then its mean moves to the weighted mean of the better half, its
-covariance is adapted to the successful steps, and its width to the length of the path of the mean. Only the ranking of
-points matters, so the feasibility rules of `_search` can be used, and the distribution adapts to any linear change of
-coordinates. Convergence to a smooth minimum is linear, at a rate that depends only on the number of unknowns. At a
-corner of inequality rows, the width shrinks towards the boundary faster than the mean moves along it, and the search
-may end before it reaches the corner.
+covariance is adapted to the successful steps, and its width is adapted to the path length of the mean. As only the
+ranking of points matters, the feasibility rules of `_search` can be used, and the distribution adapts to any linear
+change of coordinates. Convergence to a smooth minimum is linear, at a rate that depends only on the number of unknowns.
+At a corner of inequality rows, the width shrinks towards the boundary faster than the mean moves along it, and the
+search may end before it reaches the corner.
 `coordinates="null-space"` satisfies equality rows exactly; `coordinates="full"` searches all of x and adds `penalty`
-times the squared violation to the cost. Its minimiser is found to many digits, but differs from that of the program.
-The search has converged if the distribution has shrunk to `tolerance` times the size of the answer, or if the costs in
-a generation differ by less than the square of that. It returns neither multipliers nor a proof, and needs thousands of
-evaluations where linear algebra needs one solve.
+times the squared violation to the cost. The minimiser of this cost is found to many digits, but differs from that of
+the program. The search has converged if the distribution has shrunk to `tolerance` times the size of the answer, or if
+costs in a generation differ by less than the square of this length. The search returns neither multipliers nor a proof,
+and needs thousands of evaluations where linear algebra needs one solve.
 References: N. Hansen, A. Ostermeier, "Completely derandomized self-adaptation in evolution strategies", Evol. Comput.
 9, 2001; F.-A. Fortin et al., "DEAP: evolutionary algorithms made easy", JMLR 13, 2012.
 """
@@ -66,7 +66,7 @@ class CMA(Evolution[CMAOptions]):
             costs = np.array([individual.fitness.values for individual in population])
             level = (costs[:, 0] == costs[0, 0]).all() and np.ptp(costs[:, 1]) <= (o.tolerance * size) ** 2
             axes = strategy.sigma * strategy.diagD
-            # An axis that is shorter than rounding errors of the coordinates cannot adapt any more.
+            # An axis of the distribution that is shorter than rounding errors of the coordinates no longer adapts.
             if axes.max() <= o.tolerance * size or axes.min() <= 4 * EPS * size or level:
                 run.rests = True
                 return

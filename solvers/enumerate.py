@@ -1,7 +1,7 @@
 """All solutions of a small linear complementarity problem, by visiting every complementary basis.
 
-The work grows as 2^n for every matrix; in return no solution is missed, and a continuum of solutions is found, too.
-`iterations` is the number of bases.
+The work grows as 2^n for every matrix; in return no solution is missed, and a continuum of solutions is found, too. In
+the answer, `iterations` is the number of bases, 2^n.
 Reference: R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, section 1.3.
 """
 
@@ -23,7 +23,7 @@ from gaussopt.lcp.polyhedra import FEASIBLE
 from gaussopt.solvers._kept import Kept
 
 CHUNK = 2**18
-"""Maximum number of entries of stacked bases that are in memory at once when a batch is solved."""
+"""Maximum number of entries of the stacked bases that are kept in memory at a time when a batch is solved."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ LOOK = 20
 
 @dataclass(frozen=True)
 class ExtragradientOptions(ConeOptions):
-    """The defaults are those of a first-order method."""
+    """Defaults that suit a first-order method."""
 
     max_iter: int = 5_000
     tolerance: float = 1e-9

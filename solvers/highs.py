@@ -30,12 +30,12 @@ _CLAIMS = {
     "kUnboundedOrInfeasible": Status.INFEASIBLE, "kIterationLimit": Status.ITERATION_LIMIT,
     "kTimeLimit": Status.TIME_LIMIT,
 }  # fmt: skip
-"""Statuses of HiGHS and the claims made of them; all other statuses are solver errors."""
+"""The claim for each status of HiGHS; all other statuses are solver errors."""
 
 
 @dataclass(frozen=True)
 class HiGHSOptions(Options):
-    """The names are those of HiGHS's own settings; `time_limit` is in seconds."""
+    """Options have the names of HiGHS's settings; `time_limit` is in seconds."""
 
     primal_feasibility_tolerance: float = 1e-10
     dual_feasibility_tolerance: float = 1e-10
@@ -79,9 +79,9 @@ class HiGHS(Solver[HiGHSOptions]):
         self._solver.run()
         status, info = self._solver.getModelStatus(), self._solver.getInfo()
         claim = _CLAIMS.get(status.name, Status.SOLVER_ERROR)
-        iterations = max(info.qp_iteration_count, info.ipm_iteration_count, 0)  # -1: the method did not run
+        iterations = max(info.qp_iteration_count, info.ipm_iteration_count, 0)  # a method that did not run reports -1
         seconds, words = self._solver.getRunTime(), self._solver.modelStatusToString(status)
-        found = self._solver.getSolution()  # may be right even if the program is reported as unbounded
+        found = self._solver.getSolution()  # it may be right even if HiGHS reports the program as unbounded
         x, y = np.array(found.col_value), np.array(found.row_dual)
         return RawSolution(x, y, claim, iterations, seconds, "" if claim is Status.SOLVED else words)
 

@@ -1,4 +1,4 @@
-"""The default for contacts with friction cones: robust methods approach a solution, and Newton's method reaches it.
+"""The default solver for contacts with friction cones: robust methods, followed by Newton's method near a solution.
 
 The following methods are tried in order, each followed by the damped Newton method of `nsn-ac`, until the natural map
 is at rounding level: sweeps of nonlinear Gauss-Seidel as long as they converge (damped sweeps if Jacobians would be too
@@ -50,7 +50,7 @@ DOUBLED = 7
 """Number of series of sweeps in `_quickly`; each is twice as long as the previous series."""
 
 SETTLED = 1e3
-"""Largest natural map of a solution, as a multiple of the tolerance, which rounding errors may exceed."""
+"""Largest natural map of a solution, as a multiple of the tolerance; above 1, because of rounding errors."""
 
 APART = 1e-4
 """Distance, relative to |q|, from which two velocities count as different."""
@@ -123,7 +123,7 @@ class Hybrid(Kept[HybridOptions]):
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
 
     def _quickly(self, given: Vector | None) -> RawSolution | None:
-        """Return the answer of Newton's method from the start, of sweeps, or of Newton's method from these or 0."""
+        """Try, in order, Newton's method from the start, sweeps, Newton's method from their result, and from r = 0."""
         found = None if given is None else self._followed(given)
         if found is not None:
             return found
@@ -140,7 +140,7 @@ class Hybrid(Kept[HybridOptions]):
             if not doubled and (found := self._followed(sweeps.r)) is not None:
                 return found
             if now > 0.5 * before:
-                # Impulses of redundant contacts may drift without effect until a contact slips: extrapolate to that.
+                # Impulses of redundant contacts may drift without effect until a contact slips: extrapolate so far.
                 drift = sweeps.r - old
                 far = way_inside(self.program.mu, sweeps.r, drift)
                 if 1.0 < far < np.inf:
@@ -156,13 +156,13 @@ class Hybrid(Kept[HybridOptions]):
         return None if count is None else RawSolution(found, None, Status.SOLVED, count)
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:
-        """Yield the points from which Newton's method is tried; each is computed when it is requested."""
+        """Yield starting points for Newton's method, each computed only when it is requested."""
         problem, options = self.program, self.options
         sweeps = Sweeps(problem)
         if given is not None:
             sweeps.r[:] = given
-        # One cone program solves a pile at rest, in less time than many sweeps or a few Newton steps. For a pile that
-        # slides apart it is wasted, but no criterion was found that distinguishes the two beforehand.
+        # One cone program solves a pile at rest, in less time than many sweeps or a few Newton steps.
+        # For a pile that slides apart the program is useless, but no criterion is known that predicts the case.
         slow = problem.k > MANY and problem.n <= MOST_ROWS and self._is_slow(sweeps)
         found = fixed_point(problem, 1) if slow else None
         if found is not None and residual(problem, found) <= NEAR:
@@ -204,7 +204,7 @@ class Hybrid(Kept[HybridOptions]):
         return seen[-1]
 
     def _search(self, first: Vector) -> tuple[Vector, ...]:
-        """Search for solutions with other velocities; return `first` and their impulses, or () if none is found."""
+        """Search for solutions with other velocities; return the impulses of all, or () if there is no other."""
         problem = self.program
         if monotonicity(problem) > 0:
             return ()
@@ -212,7 +212,7 @@ class Hybrid(Kept[HybridOptions]):
         random, sweeps = np.random.default_rng(self.options.seed), Sweeps(problem)
         found = [first]
         for i in range(self.options.starts):
-            # The first two starts are wedged states, which sweeps from rest do not reach; the others are random.
+            # The first two starts are wedged states, which sweeps from r = 0 do not reach; the others are random.
             start = random.normal(size=problem.n) if i > 1 else np.tile([1.0, 0.0, 0.0], problem.k)
             r = project(10.0 ** (i % 3) * size * rho * start, problem.mu)
             if i % 2:

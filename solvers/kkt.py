@@ -1,7 +1,7 @@
 """Dense linear algebra: LU for square systems, and least squares of minimum norm for singular systems.
 
-It solves linear systems, least-squares programs, and quadratic programs whose rows are all equalities, the optimality
-conditions of which are a linear system. It is direct, exact up to rounding errors, and has no options.
+It solves linear systems, least-squares programs, and quadratic programs whose rows are all equalities, since their
+optimality conditions are a linear system. The method is direct, exact up to rounding errors, and has no options.
 Reference: LAPACK's dgesv and dgelsd.
 """
 
@@ -68,7 +68,7 @@ def _solve(K: Matrix, b: Vector, n: int | None = None) -> Vector:
         return b
     absolute = np.abs(K)
     size = absolute.max(axis=1)
-    entries = size.tolist()  # for so few numbers a list is faster
+    entries = size.tolist()  # a list is faster for few numbers
     x = _lu(K, b, absolute, size) if max(entries) <= BALANCED * min(entries) else None
     if x is None:
         s, t = _scales(K, n)
@@ -92,7 +92,7 @@ def _scales(K: Matrix, n: int | None) -> tuple[Vector, Vector]:
 
 
 def _least_norm(K: Matrix, b: Vector, t: Vector) -> Vector:
-    """Return the t x of least norm for which K x = b, or nearly, refined so that rows hold relative to their terms."""
+    """Return the y = t x of least norm for which K x = b (least squares if contradictory), after refinements."""
     space = row_space(K, 16 * len(b) * EPS)
     x = space.pinv @ b
     for _ in range(REFINEMENTS):

@@ -4,12 +4,12 @@ The problem w = M z + q + z0 c with c > 0 is easy to solve for a large z0; compl
 complementary path until z0 leaves the basis (at a solution) or the path ends on a secondary ray. The lexicographic rule
 prevents cycling in degenerate problems, so that every path ends. If M is copositive plus or a P0-matrix (as positive
 semidefinite and P-matrices are), a solution is found whenever there is one. For other matrices a ray proves nothing.
-Then, and if a basis becomes singular or a path of a large problem is too long, other covering vectors are tried; they
-are fixed, so that runs are repeatable. If all paths of a small problem end on rays, its complementary bases are visited
+After a ray, a singular basis, or too long a path of a large problem, other covering vectors are tried; their seed is
+fixed, so that runs are repeatable. If all paths of a small problem end on rays, its complementary bases are visited
 (`fallback`). Rows and columns are scaled first, and c is 1 in scaled rows at the first attempt. The inverse of a small
-basis is computed anew at every pivot. That of a large basis is updated, and computed anew after REFRESH updates, if
-the entering column shows that it has lost digits, and before a ray is accepted. `iterations` is the number of pivots
-of all attempts, including those at which z0 enters and leaves.
+basis is computed anew at every pivot. The inverse of a large basis is updated, and computed anew after REFRESH updates,
+if the entering column shows that the inverse has lost digits, and before a ray is accepted. `iterations` is the number
+of pivots of all attempts, including the pivots at which z0 enters and leaves.
 Reference: C. E. Lemke, "Bimatrix equilibrium points and mathematical programming", Management Science 11, 1965;
 R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 4.4, 4.9.
 """
@@ -84,7 +84,7 @@ class Lemke(Kept[LemkeOptions]):
     options_type = LemkeOptions
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Follow the path from the primary ray; the start is not used."""
+        """Follow the path from the primary ray; `start` is ignored."""
         return lemke(self.program, self.options)
 
 
@@ -107,7 +107,7 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
             missed = _missed(lcp, found.x)
             if missed <= SOLVES:
                 return found
-            # Rounding errors have changed the path, or the problem is too ill-conditioned.
+            # The point is no solution: rounding errors have changed the path, or the problem is too ill-conditioned.
             if missed < least:
                 best, least = found, missed
         if pivots >= options.max_iter:
@@ -166,7 +166,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
         ratios = values[eligible] / column[eligible]
         tied = ratios <= ratios.min() + 1e-13 * float(np.abs(ratios).min())
         out = basis[eligible] == 2 * n
-        # If z0 can leave the basis, it leaves, and a solution is reached.
+        # z0 leaves the basis as soon as it can; then a solution is reached.
         done = eligible[out & tied]
         row = int(done[0]) if len(done) else _lexicographic(values, inverse, column, eligible)
         leaving = int(basis[row])
@@ -203,7 +203,7 @@ def _missed(lcp: LCP, z: Vector) -> float:
 
 
 def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: Vector) -> bool:
-    """Return whether basis times `column` differs from the entering column by more than rounding errors."""
+    """Return whether the product of basis and `column` differs from the entering column by more than rounding."""
     full = np.zeros(columns.shape[1])
     full[basis] = column
     miss = columns @ full - entering

@@ -1,13 +1,13 @@
 """Primal-dual Newton method: semismooth Newton on complementarity conditions, with a line search.
 
-The optimality conditions of a quadratic program are a mixed complementarity problem, and so is a linear complementarity
-problem; `_semismooth` describes it and the iteration. Without inequalities the system is linear, and one full step
+The optimality conditions of a quadratic program, and linear complementarity problems, are mixed complementarity
+problems; `_semismooth` describes these and the iteration. Without inequalities the system is linear, and one full step
 solves it; with inequalities convergence is locally quadratic.
 With `function="min"`, min(a, b) replaces the Fischer-Burmeister function. Newton's method is then the primal-dual
 active-set method, which ends at an exact solution but may cycle. If Newton's method stalls or cycles on a linear
 complementarity problem, which is possible unless M is a P-matrix, Lemke's method follows, and the note says so.
-The history holds ||Phi||_inf, in scaled variables, at the start and after each iteration.
-References: those of `_semismooth`; I. Ben Gharbia, J. C. Gilbert, "Nonconvergence of the plain Newton-min algorithm
+The `history` of the answer holds ||Phi||_inf, in scaled variables, at the start and after each iteration.
+References: as in `_semismooth`; I. Ben Gharbia, J. C. Gilbert, "Nonconvergence of the plain Newton-min algorithm
 for linear complementarity problems with a P-matrix", Math. Prog. 134, 2012.
 """
 
@@ -36,8 +36,8 @@ from gaussopt.solvers.lemke import lemke
 class NewtonOptions(Options):
     """Options of the iteration.
 
-    `tolerance`: largest entry of the complementarity function, in scaled variables, at a solution; `function`: that
-    function, fischer-burmeister or min; `fallback`: whether Lemke's method follows if it does not converge on an LCP.
+    `function`: complementarity function, fischer-burmeister or min; `tolerance`: its largest entry at a solution, in
+    scaled variables; `fallback`: whether Lemke's method follows if the iteration does not converge on an LCP.
     """
 
     tolerance: float = 1e-12
@@ -97,7 +97,7 @@ class Newton(Solver[NewtonOptions]):
         return RawSolution(x, y, Status.ITERATION_LIMIT, run.iterations, note=note, history=run.residuals)
 
     def solve_batch(self, M: Matrix, q: Matrix) -> tuple[Matrix, NDArray[np.int_], list[Status], list[str]]:
-        """Iterate with active sets on all problems together; problems left unsolved are then solved one by one."""
+        """Iterate with active sets on all problems together, then solve the remaining problems one by one."""
         z, iterations, converged = active_set_batch(M, q, self.options.max_iter)
         claims, notes = [Status.SOLVED] * len(q), [""] * len(q)
         for i in np.flatnonzero(~converged):
@@ -131,7 +131,7 @@ def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArr
         z[left] = x[..., 0]
         w = np.where(push[left], 0.0, (A[left] @ x)[..., 0] + b[left])
         noise = 1e-14 * ((np.abs(A[left]) @ np.abs(x))[..., 0] + np.abs(b[left]))
-        # A pair changes only if its sign is wrong by more than rounding errors, since degenerate pairs would cycle.
+        # Exchange a pair only if its sign is wrong by more than rounding errors; degenerate pairs would cycle.
         following = np.where(push[left], z[left] > -noise, w < -noise)
         done = (following == push[left]).all(axis=1)
         converged[left[done]] = True

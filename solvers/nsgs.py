@@ -30,7 +30,7 @@ BATCH = 50
 
 @dataclass(frozen=True)
 class NSGSOptions(ConeOptions):
-    """An iteration is a sweep.
+    """An iteration is one sweep over all contacts.
 
     `threads`: 0 to solve contacts in the order of the problem; otherwise the number of threads that solve contacts
     without common bodies in parallel. The answer does not depend on this number.

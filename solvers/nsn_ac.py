@@ -1,13 +1,13 @@
 """Nonsmooth Newton method on Alart and Curnier's function, globalised by Levenberg and Marquardt's damping.
 
-In scaled variables r^ = r / s and u^ = s u, s_i^2 = 3 / tr W_ii, and with x = r^ - u^, it is
+In scaled variables r^ = r / s and u^ = s u, s_i^2 = 3 / tr W_ii, and with x = r^ - u^, the function is
 
     Phi_N = r^_N - max(0, x_N),    Phi_T = r^_T - P(x_T),   P onto the disc of radius mu max(0, x_N).
 
 Each step solves (J^T J + lambda) d = -J^T Phi for an element J of the generalised Jacobian, with lambda proportional to
-|Phi|^2 as long as steps succeed. Near a solution it is the step of least norm, also if J is singular because contacts
-are redundant. Large problems with few entries in W use the sparse augmented system of the same step. A step is accepted
-if |Phi| falls below the largest |Phi| of the last few steps.
+|Phi|^2 as long as steps succeed. Near a solution d is the least-norm Newton step, also if J is singular because
+contacts are redundant. Large problems with few entries in W use the sparse augmented system of the same step. A step is
+accepted if |Phi| falls below the largest |Phi| of the last few steps.
 References: P. Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution
 methods", Comput. Methods Appl. Mech. Engrg. 92, 1991; V. Acary, M. Bremond, O. Huber, "On solving contact problems with
 Coulomb friction: formulations and numerical comparisons", INRIA RR-9118, 2018.
@@ -30,7 +30,7 @@ from gaussopt.linalg.dense import EPS
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 
 SEEN = 5
-"""Number of latest steps of which the next |Phi| must be below the maximum."""
+"""Number of latest steps; the next |Phi| must be smaller than the largest |Phi| of these steps."""
 
 SMALL = 400
 """Largest number of rows for which the step of least norm is computed, by singular values."""
@@ -122,7 +122,7 @@ def sparse_operator(W: Any) -> Any:
 
 
 def _linearised(own: ConeComplementarity, W: Any, phi: Vector, by_r: Matrix, by_u: Matrix) -> tuple[Vector, Any]:
-    """Return Phi and the element by_r + by_u W of its generalised Jacobian, (3 k, 3 k), which is sparse if W is."""
+    """Return Phi and the element by_r + by_u W of its generalised Jacobian, (3 k, 3 k), sparse if W is sparse."""
     if W is not None:
         ends = np.arange(own.k + 1)
         A, B = (sparse.bsr_array((D, ends[:-1], ends)).tocsr() for D in (by_r, by_u))
@@ -134,7 +134,7 @@ def _linearised(own: ConeComplementarity, W: Any, phi: Vector, by_r: Matrix, by_
 
 
 def _step(J: Any, phi: Vector, damping: float) -> Vector | None:
-    """Return the damped step, or that of least norm in a small problem with tiny damping; None if J is singular."""
+    """Return the damped step; for tiny damping, in a small problem, the least-norm step; None if J is singular."""
     n = len(phi)
     try:
         if sparse.issparse(J):
@@ -158,7 +158,7 @@ def _augmented_step(J: Any, phi: Vector, damping: float) -> Vector:
 def _shortened(
     equations: ConeEquations, own: ConeComplementarity, x: Vector, d: Vector, bound: float
 ) -> tuple[Vector, float] | None:
-    """Return x after the longest of the steps d, d/2, d/4, ... that brings |Phi| below the bound, and its fraction."""
+    """Return x after the longest of the steps d, d/2, d/4, ... that brings |Phi| below the bound, and the fraction."""
     if not np.isfinite(d).all():
         return None
     part = 1.0
@@ -178,7 +178,7 @@ class AlartCurnier:
 
     def parts(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Matrix]:
         phi, y, length, radius = self._target(own, x)
-        D = np.zeros((own.k, ROWS, ROWS))  # derivative of the target with respect to r - u
+        D = np.zeros((own.k, ROWS, ROWS))  # D is the derivative of the target by x = r - u
         closed, stick = y[:, 0] > 0.0, length <= radius
         D[closed, 0, 0] = 1.0
         free = closed & ~stick
@@ -191,7 +191,7 @@ class AlartCurnier:
         return phi, np.eye(ROWS) - D, D
 
     def _target(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Vector, Vector]:
-        """Return Phi = r - target, r - u as (k, 3), the lengths of its tangential parts, and the radii of the discs."""
+        """Return Phi = r - target, x = r - u as (k, 3), the lengths of the tangential parts x_T, and the disc radii."""
         y = rows_of(x - own.u(x))
         length, radius = np.hypot(y[:, 1], y[:, 2]), own.mu * np.maximum(0.0, y[:, 0])
         factor = np.where(length <= radius, 1.0, radius / np.where(length > 0, length, 1.0))

@@ -25,7 +25,7 @@ SMOOTH = 1e-12
 
 @dataclass(frozen=True)
 class FischerBurmeisterOptions(ConeOptions):
-    """Smaller tolerances than the default are not reached, because the square root loses digits."""
+    """Options; tolerances below the default are not reached, because the square root loses digits."""
 
     tolerance: float = 1e-8
 
@@ -44,7 +44,7 @@ class NSNFB(ConeIteration[FischerBurmeisterOptions]):
 
 
 class FischerBurmeister:
-    """Phi of every contact; for a contact without friction, the scalar function of the normals, and r_T."""
+    """Phi of every contact; without friction, the scalar Fischer-Burmeister function of (r_N, u_N), and r_T."""
 
     def value(self, own: ConeComplementarity, x: Vector) -> Vector:
         return self.parts(own, x)[0]

@@ -2,7 +2,7 @@
 
 Algorithm family: operator splitting (ADMM) with a quasi-definite KKT system, polished by one active-set solve.
 Reference: B. Stellato, G. Banjac, P. Goulart, A. Bemporad, S. Boyd, "OSQP: an operator splitting solver for
-quadratic programs", Math. Prog. Comp. 12, 2020. Its default accuracy of 1e-3 is far too coarse for mechanics;
+quadratic programs", Math. Prog. Comp. 12, 2020. OSQP's default accuracy of 1e-3 is far too coarse for mechanics;
 the defaults here are tight tolerances, with polishing.
 """
 
@@ -27,7 +27,7 @@ from gaussopt.solvers._places import InColumns
 class _Hush:
     """A replacement of `sys.stdout` that drops the output of threads that are running OSQP.
 
-    OSQP prints through `sys.stdout`, which all threads share, so the last thread to leave the context restores it.
+    All threads share `sys.stdout`, through which OSQP prints, so only the last thread to leave the context restores it.
     """
 
     _lock = threading.Lock()
@@ -76,7 +76,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class OSQPOptions(Options):
-    """The names are those of OSQP's own settings; `time_limit` is in seconds, 0 for no limit."""
+    """Options have the names of OSQP's settings; `time_limit` is in seconds, 0 for no limit."""
 
     eps_abs: float = 1e-9
     eps_rel: float = 1e-9
@@ -112,7 +112,7 @@ class OSQP(InColumns[OSQPOptions]):
         return {"P": qp.P, "q": qp.q, "A": qp.A, "l": qp.l, "u": qp.u}
 
     def begin(self, qp: QP, data: dict[str, Any]) -> None:
-        """Set up a model; its pattern contains entries that are zero at present, so that updates fit it."""
+        """Set up a model whose sparsity pattern includes entries that are zero now, but may be nonzero in an update."""
         osqp = backend("osqp")
         o = self.options
         settings = {x.name: getattr(o, x.name) for x in fields(o) if x.name != "time_limit" or o.time_limit > 0}

@@ -2,9 +2,9 @@
 
 A sweep sets z_i <- max(0, z_i - omega (M z + q)_i / M_ii) for one row after the other, with the newest values. It
 converges to a solution if M is symmetric positive definite and 0 < omega < 2 (if M is symmetric positive semidefinite
-and some z has w > 0, every limit point is a solution), and if M is strictly diagonally dominant, or any H-matrix with
-positive diagonal, and 0 < omega <= 1. On other P-matrices it may cycle or diverge, which it reports. The step is
-independent of units. A converged point is polished by one solve for its positive entries.
+and some z has w > 0, every limit point is a solution). It also converges if M is an H-matrix with positive diagonal,
+such as a strictly diagonally dominant matrix, and 0 < omega <= 1. On other P-matrices the method may cycle or diverge,
+and reports this. Steps do not depend on units. A converged point is polished by one solve for its positive entries.
 References: C. W. Cryer, "The solution of a quadratic programming problem using systematic overrelaxation", SIAM J.
 Control 9, 1971; O. L. Mangasarian, "Solution of symmetric linear complementarity problems by iterative methods",
 J. Optim. Theory Appl. 22, 1977; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM

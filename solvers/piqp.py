@@ -4,7 +4,7 @@ Algorithm family: an infeasible interior-point method combined with the proximal
 regularised in the Newton matrix, so that dependent rows and a singular P are allowed. The dense or the sparse interface
 is chosen by size and density (`_places.py: pays_sparse`), or by the names `piqp:dense` and `piqp:sparse`.
 Assumptions: the program is convex. A start is ignored, because an interior-point method cannot use it. If multipliers
-are not unique, those returned are in the interior of their set, not at a vertex.
+are not unique, the returned multipliers are in the interior of their set, not at a vertex.
 Weaknesses: the last digits depend on the stopping rule. With an absolute tolerance of 1e-12 alone (`eps_rel` 0) it
 iterates at rounding level until `max_iter`; the defaults here stop at rounding level, with the duality gap of 1e-15
 that an error bound of 1e-7 needs. Two contradictory rows that nearly agree end at the iteration limit.
@@ -37,7 +37,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class PIQPOptions(Options):
-    """The names are those of PIQP's own settings."""
+    """Options have the names of PIQP's settings."""
 
     eps_abs: float = 1e-10
     eps_rel: float = 1e-13
@@ -80,7 +80,7 @@ class PIQP(TwoInterfaces[PIQPOptions]):
         self._started = True
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Solve the program; the start is not used."""
+        """Solve the program; `start` is ignored."""
         status = self._solver.solve().value
         result = self._solver.result
         info = result.info
@@ -98,7 +98,7 @@ class PIQP(TwoInterfaces[PIQPOptions]):
 
     def data(self, qp: QP) -> dict[str, Any]:
         """Return the data with rows split into A x = b and h_l <= G x <= h_u; rows without bounds are left out."""
-        if qp.equalities_only:  # avoids copies
+        if qp.equalities_only:  # then the arrays are passed without copies
             self._rows = None
             return {"P": qp.P, "c": qp.q, "A": qp.A, "b": qp.l}
         eq = qp.equality

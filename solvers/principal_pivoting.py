@@ -2,13 +2,13 @@
 
 The pairs with w_i = 0 determine a linear system. Pairs with a wrong sign in its solution change between active and
 inactive: all at once while their number falls, otherwise one by one (Murty's rule). For P-matrices the method ends
-after finitely many sets. If it does not end, Lemke's lexicographic method follows (`lemke`, with its other covering
-vectors), so that all problems that Lemke's method can process are solved here, too.
+after finitely many sets. If it fails for another matrix, Lemke's lexicographic method follows (`lemke`, with several
+covering vectors), so that all problems that Lemke's method can process are solved here, too.
 Dependent rows (redundant contacts) are recognised, and their forces set to zero. A point is only returned as solved if
 it satisfies every row to 1e-11 relative to its own terms.
-The first active set is that of the positive entries of the start. In a sequence most problems are solved by their first
-set, which takes one elimination. The kernels are machine code, or plain Python if compilation is switched off; larger
-problems are then solved by `lemke`. `iterations` is the number of sets plus the number of pivots.
+The first active set holds the pairs with positive entries in the start. In a sequence this set solves most problems, by
+one elimination. The kernels are machine code, or plain Python if compilation is switched off; large problems are then
+solved by `lemke`. `iterations` is the number of sets plus the number of pivots.
 References: K. G. Murty, "Note on a Bard-type scheme for solving the complementarity problem", Opsearch 11, 1974;
 J. J. Judice, F. M. Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear
 complementarity problems", Computers & OR 21, 1994.

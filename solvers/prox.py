@@ -1,7 +1,7 @@
 """Proximal point method: contact problems with W + alpha I and q - alpha r_j are solved until r_j no longer changes.
 
 Each problem is solved by the damped Newton method of `nsn-ac` from the previous answer; alpha falls by a factor of ten
-while that succeeds, and rises if it fails. The method solves hyperstatic problems, for which the Jacobian of Newton's
+after a success, and rises after a failure. The method solves hyperstatic problems, for which the Jacobian of Newton's
 method alone is singular. `damped_sweeps` uses a few sweeps instead of Newton's method, at constant alpha. Undamped
 sweeps of a large pile do not converge, because contacts keep changing between stick and slip.
 References: R. T. Rockafellar, "Monotone operators and the proximal point algorithm", SIAM J. Control Optim. 14, 1976;
@@ -22,7 +22,7 @@ INNER = 40
 """Maximum number of Newton steps in a proximal problem."""
 
 DAMPING, SWEPT = 0.03, 20
-"""alpha of damped sweeps in scaled variables, where the blocks W_ii have the trace 3, and sweeps per problem."""
+"""alpha of damped sweeps, in scaled variables with tr W_ii = 3; and the number of sweeps in each proximal problem."""
 
 
 class Prox(ConeIteration[ConeOptions]):
@@ -38,7 +38,7 @@ class Prox(ConeIteration[ConeOptions]):
 
 
 def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> tuple[Vector, int]:
-    """Return the point with the smallest natural map in at most `limit` proximal problems from r, and their number."""
+    """Solve at most `limit` proximal problems from r; return the point of least natural map, and the problem count."""
     own, s = scaled(problem)
     x, alpha, failed = r / s, 1.0, 0
     best, least = r, residual(problem, r)
@@ -59,7 +59,7 @@ def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: flo
 
 
 def damped_sweeps(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> Vector:
-    """Return the point with the smallest natural map in at most `limit` proximal problems from r, a few sweeps each."""
+    """Solve at most `limit` proximal problems from r, each by a few sweeps; return the best point by natural map."""
     own, s = scaled(problem)
     inner = ConeComplementarity(shifted_operator(own.W, DAMPING), own.q.copy(), own.mu)
     sweeps = Sweeps(inner)

@@ -5,7 +5,7 @@ Newton steps with L D L^T factors. The dense or the sparse interface is chosen b
 (`_places.py: pays_sparse`), or by the names `proxqp:dense` and `proxqp:sparse`. Dependent rows and a singular P are
 allowed; an infeasible program is recognised by its multipliers.
 Assumptions: the program is convex. A start replaces the default guess, which is the solution for the equality rows
-alone. With equality rows only, that guess is the answer, and a warm start takes one more iteration.
+alone. If all rows are equalities, the default guess is the answer, and a warm start takes one more iteration.
 Weaknesses: the multipliers converge linearly, so that it takes several outer iterations where an active-set method
 needs one solve. Without `check_duality_gap` it accepts points with a complementarity gap of 1e-8. Infeasible and
 unbounded programs may end at the iteration limit without being recognised; `eps_primal_inf` and `eps_dual_inf` are
@@ -33,12 +33,12 @@ _CLAIMS = {
     "PROXQP_PRIMAL_INFEASIBLE": Status.INFEASIBLE, "PROXQP_SOLVED_CLOSEST_PRIMAL_FEASIBLE": Status.INFEASIBLE,
     "PROXQP_DUAL_INFEASIBLE": Status.UNBOUNDED,
 }  # fmt: skip
-"""Statuses of ProxQP and the claims made of them; any other status is a solver error."""
+"""The claim for each status of ProxQP; any other status is a solver error."""
 
 
 @dataclass(frozen=True)
 class ProxQPOptions(Options):
-    """The names are those of ProxQP's own settings."""
+    """Options have the names of ProxQP's settings."""
 
     eps_abs: float = 1e-10
     eps_rel: float = 1e-12
@@ -85,7 +85,7 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
         self._solver.update(**data, update_preconditioner=self.options.update_preconditioner)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Iterate from the start, or without it from the solution for the equality rows alone."""
+        """Iterate from the start or, if there is no start, from the solution for the equality rows alone."""
         eq = self._eq
         x, forces = (None, None) if start is None else start
         if forces is None:
@@ -99,7 +99,7 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
         info = result.info
         claim = _CLAIMS.get(info.status.name, Status.SOLVER_ERROR)
         note = info.status.name.removeprefix("PROXQP_").replace("_", " ").lower()
-        seconds = 1e-6 * info.run_time  # run_time is that of update and solve, in microseconds
+        seconds = 1e-6 * info.run_time  # run_time covers update and solve, in microseconds
         if claim in (Status.INFEASIBLE, Status.UNBOUNDED):
             return RawSolution(None, None, claim, info.iter, seconds, note)
         y = -result.y
@@ -112,7 +112,7 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
         """Return the data with rows split into equalities A x = b and two-sided rows l <= C x <= u."""
         data: dict[str, Any] = {"H": qp.P, "g": qp.q}
         self._eq = None
-        if qp.equalities_only:  # avoids copies
+        if qp.equalities_only:  # then the arrays are passed without copies
             return {**data, "A": qp.A, "b": qp.l} if qp.m else data
         self._eq = eq = qp.equality
         rows = ~eq

@@ -1,4 +1,4 @@
-"""Projected successive over-relaxation for contacts with friction cones: one projected step per contact and sweep.
+"""Projected successive over-relaxation for contacts with friction cones: in a sweep, one projected step per contact.
 
 A step sets r_i <- P_K(r_i - omega / |W_ii| u~_i), with the newest impulses of the other contacts. A sweep is cheaper
 than in `nsgs`, which solves each contact exactly, but more sweeps are needed; convergence is not guaranteed.

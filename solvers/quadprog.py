@@ -29,7 +29,7 @@ class QuadProg(Solver[Options]):
     """Goldfarb and Idnani's dual active-set method.
 
     The form of qpsolvers is min 1/2 x^T P x + q^T x subject to G x <= h, A x = b. The rows l <= A x <= u are split into
-    equalities and one row of G for each finite bound, and their multipliers are combined into one force per row.
+    equalities and one row of G for each finite bound; the multipliers of a row are combined into one force.
     """
 
     name = "quadprog"
@@ -40,7 +40,7 @@ class QuadProg(Solver[Options]):
     extra = "quadprog"
 
     def refuses(self, program: Program) -> str | None:
-        """Refuse a singular P, for which there is no unconstrained minimiser to start from."""
+        """Return the reason if P is singular: the method starts from the unconstrained minimiser, which needs P^-1."""
         reason = super().refuses(program)
         if reason is None and gram_factor(as_qp(program).P) is None:
             return "it needs a positive definite P; use daqp, piqp or kkt for a singular one"
@@ -57,7 +57,7 @@ class QuadProg(Solver[Options]):
         )  # fmt: skip
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Solve the program; without an answer the rows are contradictory, unless qpsolvers warns of another error."""
+        """Solve the program; if there is no answer, claim infeasible, unless qpsolvers warns of another error."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = backend("qpsolvers").solve_problem(self._problem, self.name)

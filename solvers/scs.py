@@ -1,7 +1,7 @@
 """SCS: operator splitting on the homogeneous embedding, with Anderson acceleration.
 
 Algorithm family: Douglas-Rachford splitting; each iteration solves with the same sparse quasi-definite factors.
-Assumptions: the program is convex, and may be large. It is set up anew every time; only vectors could be updated.
+Assumptions: the program is convex, and may be large. Every program is set up anew, as SCS can only update vectors.
 Weaknesses: convergence is linear, with hundreds of iterations for the accuracy of a direct method, and no polishing.
 Reference: B. O'Donoghue, "Operator splitting for a homogeneous embedding of the linear complementarity problem",
 SIAM J. Optimization 31, 2021.
@@ -35,7 +35,7 @@ _CLAIMS = {
 
 @dataclass(frozen=True)
 class SCSOptions(Options):
-    """The names are those of SCS's own settings; `time_limit_secs` is in seconds, 0 for no limit."""
+    """Options have the names of SCS's settings; `time_limit_secs` is in seconds, 0 for no limit."""
 
     eps_abs: float = 1e-11
     eps_rel: float = 1e-11

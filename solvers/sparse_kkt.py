@@ -2,8 +2,8 @@
 
 It solves sparse programs whose rows are all equalities, and sparse systems of linear equations. If P is block diagonal
 and positive definite, it is eliminated, and S = A P^-1 A^T is factorised in an order that keeps its factor as sparse as
-the mechanism allows (a band for chains); otherwise a regularised system, see `linalg.sparse_saddle_point`. Answers are
-refined until the optimality conditions hold up to rounding errors. Data that depend on the pattern are reused.
+the mechanism allows (a band for chains); otherwise a regularised system is factorised, see
+`linalg.sparse_saddle_point`. Answers are refined until the optimality conditions hold up to rounding errors.
 References: T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006; B. Stellato et al., QDLDL, in: OSQP,
 Math. Prog. Comp. 12, 2020; SuperLU for linear systems, X. S. Li et al., ACM TOMS 31, 2005.
 """
@@ -115,7 +115,7 @@ def _equations(program: LinearSystem) -> RawSolution:
 def _left(saddle: Saddle, found: SaddleSolution, q: Vector, l: Vector) -> tuple[float, float]:
     """Return the residual of the optimality conditions, and the size of their terms, in unit masses and unit rows."""
     row = saddle.row
-    if saddle.regular:  # then `saddle.row` does not scale rows to unit length
+    if saddle.regular:  # if M was eliminated, `saddle.row` does not scale rows to unit length
         lengths = np.sqrt(times(saddle.J.multiply(saddle.J), saddle.scale**2))
         row = 1.0 / np.where(lengths > 0, lengths, 1.0)
     left = norm(found.rest_f * saddle.scale) + norm(found.rest_g * row)

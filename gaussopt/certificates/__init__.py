@@ -1,4 +1,4 @@
-"""Certificates: proved distances of a candidate, from any source, to the true solution."""
+"""Certificates: proved bounds on the distance between a candidate, whatever produced it, and the true solution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENTRIES = 250_000
 """If a sparse certificate fails, a dense certificate is computed for matrices of up to this number of entries."""
 
 SINGULAR_ENTRIES = 10_000
-"""The same limit if it passes but M is singular, as sparse scaling treats coordinates without mass only roughly."""
+"""The same limit if the sparse certificate passes but M is singular: it scales massless coordinates only roughly."""
 
 
 def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Certificate:
@@ -63,6 +63,6 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
     limit = ENTRIES if not found.passed() else SINGULAR_ENTRIES if found.singular_mass else 0
     if step.n * max(step.n, step.m) > limit:
         return found
-    # If M is singular or rows are dependent, sparse factors are regularised, which limits how well they determine
-    # ranks; if the matrices are small enough, singular values decide.
+    # If M is singular or rows are dependent, the sparse factors are regularised and determine ranks only roughly.
+    # Therefore small matrices are certified again, by singular values.
     return certify_dense(replace(step, M=step.M.toarray(), J=step.J.toarray()), a, lam)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The proved errors of a candidate acceleration, and the sentence that says why a candidate does not pass."""
+"""`Certificate` holds the proved errors of a candidate acceleration; `explain` says why a candidate does not pass."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Certificate:
 
     def _holds_massless(self, tolerance: float) -> bool:
         """Return whether errors and forces are small also in coordinates without mass, which the mass norm ignores."""
-        if self.unit_error > math.sqrt(tolerance) * (self.natural_scale + self.norm_a):  # NaN, if unknown, passes
+        if self.unit_error > math.sqrt(tolerance) * (self.natural_scale + self.norm_a):  # false if the error is NaN
             return False
         if self.force_share > ROUGH * tolerance:
             return False
@@ -133,7 +133,7 @@ class Certificate:
         """
         largest = max(self.error_bound, self.force_residual)
         for more in (self.unit_error, self.rounding_floor):
-            if more > largest:  # a NaN is skipped
+            if more > largest:  # false if `more` is NaN
                 largest = more
         size = self.natural_scale + self.norm_a
         return largest / size if size > 0.0 else math.inf if largest > 0.0 else 0.0
@@ -165,7 +165,7 @@ def beside(left: float, *terms: float) -> float:
 
 
 def without_mass(gap: Vector, heavy: NDArray[np.bool_], forces: float) -> float:
-    """Return ||gap||, where entries of coordinates without mass, those not `heavy`, are divided by 1 + `forces`."""
+    """Return ||gap|| after dividing the entries of massless coordinates (not `heavy`) by 1 + `forces`."""
     return math.hypot(norm(gap[heavy]), norm(gap[~heavy]) / (1.0 + forces))
 
 

@@ -1,4 +1,4 @@
-"""The distance of a candidate acceleration to the true acceleration, computed from the mechanics alone.
+"""The distance between a candidate acceleration and the true acceleration, computed from the mechanics alone.
 
 For equality constraints the distance to the Gauss minimiser a* can be computed without solving the problem. With
 r_c = J a - gamma, S = (J M^-1 J^T)^-1 and lam = S J M^-1 (M a - Q + h),
@@ -70,14 +70,14 @@ def certify_dense(step: StepData, a: Vector | None, lam: Vector | None) -> Certi
 
 
 def about_rows(step: StepData) -> Certificate:
-    """Return the certificate of a dense step for the candidate a = 0, which is used for its properties of the rows."""
+    """Certify the candidate a = 0 of a dense step; callers use only what the certificate states about the rows."""
     a = np.zeros(step.n)
     found = None if step.arithmetic is None else certify_generated(step, a, None)
     return found or _regular(step, a, None) or _careful(step, a, None)
 
 
 def with_own_scales(step: StepData, a: Vector, found: Certificate) -> Certificate:
-    """Return `found` with the scales of the step itself, unless the errors are so small that these do not matter."""
+    """Add the natural scales of the step to a certificate, unless errors are so small that the scales do not matter."""
     c = found
     if c.verdict is not Status.SOLVED:
         return c
@@ -102,14 +102,14 @@ def _natural_scale(step: StepData) -> float:
 
 
 def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
-    """Certify the regular case by generated straight-line code, which is six times faster; None if a pivot fails."""
+    """Certify the regular case by generated code, which is six times faster; in all other cases return None."""
     assert step.arithmetic is not None
     evaluation, flat = step.arithmetic
     found = evaluation.certificate(flat, a, lam, step.m)
     if found is None:
         return None
     out, best, inverse = found
-    # Squares of numbers above 1e125 or below 1e-125 may overflow or underflow; the other functions scale them.
+    # Squares of numbers above 1e125 or below 1e-125 may overflow or underflow; the other functions scale them first.
     if not sum(out) < LARGE:
         return None
     vanishing = abs(out[5]) < TINY and (abs(out[4]) < TINY or abs(out[0]) < TINY)
@@ -126,7 +126,7 @@ def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certific
 
 @QUIETLY
 def _regular(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
-    """Certify if M is positive definite and J has full row rank; return None if not."""
+    """Certify if M is positive definite and J has full row rank; otherwise return None."""
     M, J, gamma = step.M, step.J, step.gamma
     factors = factorise(step) if np.array_equal(M, M.T) else None
     if factors is None:
@@ -177,16 +177,16 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     held = Jp.T @ along
     along = along - Jd.T @ held
     ed = particular + Z @ ((Z.T @ along) / values)
-    best = (Jp.T @ (residual - Md @ ed)) * row  # multipliers of the true acceleration
+    best = (Jp.T @ (residual - Md @ ed)) * row  # the multipliers of a*
     reported, share = (0.0, 0.0) if lam is None else _explained(step, lam, ad, residual, data, singular)
     condition = float(values[-1] / values[0]) if len(values) else 1.0
-    # The floor is the error, in the mass norm, that rounding errors of the residuals may cause. The more nearly
-    # dependent the rows are, the less accurate is the basis of the null space, and the larger the error `through` it.
+    # The floor is the error, in the mass norm, that rounding errors of the residuals may cause.
+    # If rows are nearly dependent, the basis Z of the null space is inaccurate; `through` is the error that it causes.
     size_a, size_J = np.abs(ad), np.abs(Jd)
     size_f = np.abs(Md) @ (size_a + np.abs(particular)) + np.abs(fd) + size_J.T @ np.abs(held)
     size_c = size_J @ size_a + np.abs(gd)
-    answers = (Z / np.sqrt(values)).T  # maps forces to accelerations in coordinates whose 2-norm is the mass norm
-    called = Jp - answers.T @ (answers @ (Md @ Jp))  # maps g to the accelerations that the rows require
+    answers = (Z / np.sqrt(values)).T  # maps forces to accelerations in coordinates with M = 1
+    called = Jp - answers.T @ (answers @ (Md @ Jp))  # `called` maps g to the acceleration that the rows require
     lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", called, Md @ called), 0.0))
     through = step.n * space.condition * resistance(values) * norm(along)
     floor = EPS * (through + norm(np.abs(answers) @ size_f) + float(lengths @ size_c))
@@ -207,7 +207,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
 def _explained(
     step: StepData, lam: Vector, ad: Vector, residual: Vector, data: Balanced, singular: bool
 ) -> tuple[float, float]:
-    """Return the residual of the equations of motion with `lam`, and, if M is singular, its ratio to their terms."""
+    """Return the residual of the equations of motion with `lam`, and, for singular M, its ratio to their terms."""
     if not math.isfinite(float(lam.sum())):
         return math.inf, 0.0
     Md, fd, d = data.M, data.f, data.d
@@ -218,8 +218,8 @@ def _explained(
     if not singular:
         L = cholesky(Md)
         return norm(gap) if L is None else norm(solve_lower(L, gap)), 0.0
-    # A residual counts as zero if rounding errors of the accelerations that the rows require can cause it as inertia
-    # forces; if no force acts at all, the multipliers consist of such rounding errors.
+    # With a_J the acceleration that the rows require, a residual that rounding errors of M a_J can cause is zero.
+    # If no force acts at all, the multipliers consist of rounding errors only.
     called = data.space.pinv @ data.g
     size_M, left, forces, reactions = np.abs(Md), norm(gap), norm(fd), norm(pull)
     inertia = size_M @ np.abs(called) if forces else called
@@ -228,7 +228,7 @@ def _explained(
     # The share is relative to all terms of M a, even if their sum vanishes, and to all forces.
     terms, own = size_M @ np.abs(ad), Md.diagonal()
     share = beside(left, norm(terms), forces, reactions)
-    # Nearly massless coordinates are scaled by the rows, too; residuals beyond rounding are divided by sqrt(mass).
+    # Residuals beyond rounding are divided by the square root of the mass that remains after scaling by the rows.
     most = norm(terms) + forces + reactions
     beyond = np.abs(gap) > np.maximum(ROUNDED * (terms + np.abs(fd) + np.abs(pull)), 8 * step.n * EPS * most)
     missed = np.where((own > 0) | ~beyond, 0.0, gap)
@@ -243,7 +243,7 @@ def _explained(
 def _without_mass(step: StepData, d: Vector, space: RowSpace) -> tuple[Matrix, float]:
     """Return the rows of a step with singular M, scaled to unit length, and their smallest nonzero singular value.
 
-    In units of mass, a coordinate with hardly any mass of its own would dominate all rows and make them nearly equal.
+    In coordinates of unit mass, a nearly massless coordinate would dominate all rows and make them nearly parallel.
     """
     seen = without_own_mass(step.M, np.abs(step.J), d, LEADING)
     rows = step.J * seen

@@ -70,7 +70,7 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     """Certify a sparse step without contacts, see `gaussopt.certificates.certify`; a and lam are finite or None."""
     M, J = parts(step)
     _WORKSPACE.last, saddle = None, Saddle.of(M, J, _WORKSPACE.last)
-    if saddle is None:  # nothing is known of the step: no answer passes
+    if saddle is None:  # the step could not be factorised, so no answer passes
         return unmeasured(step, Status.SOLVED, False, True, math.inf)
     _WORKSPACE.last = saddle
     verdict, forces_unique, resolved = (Status.SOLVED, True, True) if saddle.regular else _classify(saddle, step)
@@ -83,7 +83,7 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     residual, r_c = Ma - f, times(J, a) - step.gamma
     found = saddle.solve(residual, r_c, ENOUGH)
     e, best = found.x, -found.y
-    # Residuals of rows that refinement leaves are converted to an acceleration along the rows and added to the error.
+    # Refinement may leave residuals of the rows; they are converted to an acceleration along the rows and added.
     unmet = 0.0 * a if saddle.regular else times(J.T, found.rest_g * saddle.row**2) * saddle.scale
     size_a = times(abs(M), np.abs(a))
     size_f = size_a + np.abs(f) + times(abs(J).T, np.abs(best))
@@ -100,7 +100,7 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
         finite = math.isfinite(float(lam.sum()))
         pull = times(J.T, lam)
         gap = residual - pull
-        if not saddle.regular:  # multipliers of dependent rows may cancel: the rounding error of their sum is added
+        if not saddle.regular:  # add the rounding error of the sum of multipliers, which may cancel
             gap = np.asarray(residual - J.T.astype(np.longdouble) @ lam, dtype=float)
             gap = gap + np.copysign(WIDE_EPS * times(abs(J).T, np.abs(lam)), gap)
         reported = norm(saddle.whiten(gap)) if finite else math.inf
@@ -127,10 +127,10 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
 
 
 def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
-    """Estimate the largest mass norm of the solution x over right-hand sides of these sizes and any signs.
+    """Estimate the largest mass norm of x over all right-hand sides with entries +-`size_f` and +-`size_c`.
 
     The square of the norm is a convex function of the right-hand side, and half its gradient is the solution for
-    (M x, 0). The ascent sets the signs of the right-hand side to those of the gradient.
+    (M x, 0). Each step of the ascent gives the right-hand side the signs of this gradient.
     """
     s, t = (np.copysign(size, np.cos(1.7 * np.arange(len(size)))) for size in (size_f, size_c))
     largest = 0.0
@@ -145,7 +145,7 @@ def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
 
 
 def _worst_rows(saddle: Saddle, size: Vector) -> float:
-    """Estimate `_worst` for constraints alone, where the square of the norm is t . S^-1 t."""
+    """Estimate `_worst` for size_f = 0; for a right-hand side t of the rows the squared norm is t . S^-1 t."""
     t = np.copysign(size, np.cos(1.7 * np.arange(len(size))))
     largest = 0.0
     for _ in range(ASCENTS + 1 if len(t) else 0):
@@ -156,7 +156,7 @@ def _worst_rows(saddle: Saddle, size: Vector) -> float:
 
 
 def _met(saddle: Saddle, found: SaddleSolution, size_f: Vector, size_c: Vector) -> bool:
-    """Return whether the equations of the error e hold to rounding, so that e is right."""
+    """Return whether the equations of the error e hold to rounding, which shows that e is accurate."""
     if saddle.regular:
         return math.isfinite(float(found.x.sum()))
     left = norm(found.rest_f * saddle.scale) + norm(found.rest_g * saddle.row)
@@ -165,9 +165,9 @@ def _met(saddle: Saddle, found: SaddleSolution, size_f: Vector, size_c: Vector) 
 
 
 def _unsolved(saddle: Saddle, found: SaddleSolution) -> float:
-    """Estimate the mass norm of the remaining error by extrapolating two more corrections; 0 if M is eliminated.
+    """Estimate the error of e that refinement left, in the mass norm, from two more corrections; 0 if M is eliminated.
 
-    If rows are nearly dependent, residuals at rounding level cause errors larger by 1 / (the singular value).
+    If rows are nearly dependent, rounding errors are amplified by the reciprocal of the smallest singular value.
     """
     if saddle.regular:
         return 0.0
@@ -189,15 +189,15 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     found = saddle.solve(f, gamma, EPS)
     limit, most = least_contradiction(step, row, d), EVALUATED * size_in_units(step, row, d)
     left_g, left_f = norm(found.rest_g * row), norm(found.rest_f * d)
-    # Very large accelerations or forces leave residuals by rounding even in consistent equations. So only a dependency
-    # of rows that gamma contradicts, or a free direction along which a force acts, is accepted as a proof.
+    # Very large accelerations or forces leave residuals by rounding even in consistent equations.
+    # So the only proofs are a dependency of rows that gamma contradicts, and a free direction along which a force acts.
     if _contradicted(saddle, step, found):
         return Status.INFEASIBLE, False, True
     if max(left_f, left_g) > limit and _unheld(saddle, f, f, limit):
         return Status.UNBOUNDED, not _idle_rows(saddle, probe_g / row), True
     if max(left_g, left_f) > most:
         return Status.SOLVED, False, False
-    # The residual is zero, but the answer may not be unique, or have no correct digits: solve for random data.
+    # The residual is zero, but the answer may not be unique or accurate: solving for random data shows this.
     probe = saddle.solve(probe_f / d, probe_g / row, EPS)
     if norm(probe.rest_f * d) > LEFT * norm(probe_f):
         if _unheld(saddle, probe.rest_f):
@@ -209,13 +209,13 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
 
 
 def _idle_rows(saddle: Saddle, g: Vector) -> bool:
-    """Return whether the component w of g outside the range of J is a dependency of the rows: J^T w = 0 to rounding."""
+    """Return whether w, the component of g outside the range of J, satisfies J^T w = 0: the rows are dependent."""
     w = saddle.left_null(g)
     return norm(times(saddle.J.T, w * saddle.row) * saddle.scale) <= PROOF * norm(w)
 
 
 def _contradicted(saddle: Saddle, step: StepData, found: SaddleSolution) -> bool:
-    """Return whether the residual of the rows leads to a dependency w that gamma contradicts.
+    """Return whether a dependency w of the rows, found from their residual, contradicts gamma: w . gamma != 0.
 
     Rounding is estimated from the terms of w . gamma, not from the size of gamma, because rows may differ in units.
     """
@@ -227,7 +227,7 @@ def _contradicted(saddle: Saddle, step: StepData, found: SaddleSolution) -> bool
 
 
 def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float = 0.0) -> bool:
-    """Return whether f leads to a direction w with M w = 0 and J w = 0, along which `force`, if given, acts."""
+    """Compute w from f; return whether M w = 0 and J w = 0 and, if `force` is given, w . force != 0."""
     w = saddle.null(f)
     way = w * saddle.scale
     resisted = math.hypot(norm(times(saddle.M, way) * saddle.scale), norm(times(saddle.J, way) * saddle.row))

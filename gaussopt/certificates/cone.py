@@ -1,9 +1,9 @@
-"""The distance of impulses, from any source, to a solution of a contact problem with friction cones.
+"""The distance between given impulses and a solution of a contact problem with friction cones.
 
 The residual is the natural map in the unit of velocity, e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i with
-rho_i = 3 / tr W_ii, relative to |q|. It is not divided by |r|, because impulses that diverge, when there is no
-solution, would then pass; and rho_i = 1 would mix the units of impulses and velocities. `cone_bounds` derives bounds of
-the distance from it; `cone_existence` examines whether a solution exists.
+rho_i = 3 / tr W_ii, relative to |q|. If it were relative to |r|, the diverging impulses of a problem without solution
+would pass; with rho_i = 1 it would mix the units of impulses and velocities. `cone_bounds` derives bounds on the
+distance from the residual; `cone_existence` examines whether a solution exists.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PROOF_RATE = 4e-10
 """Processor time of the cheapest proof, s, divided by n^3: eigenvalues and an inverse of an n by n matrix."""
 
 PROOF_TIMES, PROOF_LEAST, SEARCH_LEAST = 10.0, 0.1, 0.5
-"""Proofs are left out beyond PROOF_TIMES the time of the solve and PROOF_LEAST s; a search may take SEARCH_LEAST s."""
+"""Proofs are left out if they take more than PROOF_TIMES solves and PROOF_LEAST s; searches get SEARCH_LEAST s."""
 
 ENTRIES = (
     "residual", "floor", "error_bound", "impulse_error_bound", "bound_from", "modulus", "velocity_unique",
@@ -55,7 +55,7 @@ ENTRIES = (
 class ConeCertificate(ProgramCertificate):
     """Proved properties of impulses r.
 
-    The data that determine the status are computed at once: the residual, its floor, several solutions, and, if r does
+    The data that determine the status are computed at once: the residual, its floor, further solutions and, if r does
     not pass, the existence of solutions. The other data, which take longer, are computed when they are read.
 
     Attributes
@@ -98,10 +98,10 @@ class ConeCertificate(ProgramCertificate):
         self.no_solution = one is not None and one.complete and not one.solutions
 
     def limit_proofs(self, solving: float) -> str:
-        """Leave out modulus and bounds if they take much longer than a solve of `solving` s; return a sentence on it.
+        """Leave out the proofs if they take much longer than the solve (`solving` s); return a sentence that says so.
 
-        They are left out if a lower estimate of their time exceeds PROOF_TIMES * `solving` and PROOF_LEAST. The search
-        for a modulus ends after PROOF_TIMES * `solving`, but not before SEARCH_LEAST.
+        Modulus and bounds are left out if a lower estimate of their time exceeds PROOF_TIMES * `solving` and
+        PROOF_LEAST. The search for a modulus may take PROOF_TIMES * `solving`, and at least SEARCH_LEAST.
         """
         needed = PROOF_RATE * float(self._problem.n) ** 3
         self._skipped = needed > max(PROOF_LEAST, PROOF_TIMES * solving)
@@ -132,7 +132,7 @@ class ConeCertificate(ProgramCertificate):
 
     @cached_property
     def _bound(self) -> Bound | None:
-        """The smaller of the proved bounds, or None; if the solution is unique, both bound the distance to it."""
+        """The smaller of the global and the local bound; None if neither is proved."""
         if self._r is None or self._skipped:
             return None
         modulus, begin = self.modulus, process_time()
@@ -298,7 +298,7 @@ def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, f
     free = largest(problem.q) or 1.0
     size = max(largest(r), free / (largest_entry(problem.W) or 1.0))
     x = r / size - u / free
-    # Where r - u~ is in the cone, this is u~ itself, without rounding errors of the difference.
+    # The natural map of r / R and u~ / |q|, written such that it is exactly u~ / |q| if x is in K.
     off = rows_of(u / free + (x - project(x, problem.mu)))
     return largest(np.maximum(outside, 0.0)) / size, largest(below) / free, largest(np.linalg.norm(off, axis=1))
 

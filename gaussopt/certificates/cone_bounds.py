@@ -1,4 +1,4 @@
-"""Proved bounds of the distance of impulses to a solution of a contact problem with friction cones.
+"""Proved bounds on the distance between impulses and a solution of a contact problem with friction cones.
 
 In scaled variables r^ = r / s, u^ = s u, s_i^2 = rho_i = 3 / tr W_ii, the cones are unchanged and W becomes W^ = S W S.
 
@@ -86,7 +86,7 @@ def modes_of(own: ConeComplementarity, x: Vector) -> Vector:
 
 
 class ModeSystem:
-    """F and its Jacobian J at x, with scaled rows, the Lipschitz constant `kappa` of J, and the rounding error of F."""
+    """F at x, its Jacobian J, a Lipschitz constant `kappa` of J and the rounding error of F, all with scaled rows."""
 
     def __init__(self, own: ConeComplementarity, x: Vector, modes: Vector) -> None:
         k, n = own.k, own.n
@@ -141,7 +141,7 @@ def local_bound(problem: ConeComplementarity, r: Vector) -> Bound | None:
         hidden = np.abs(A) @ (system.hidden + EPS * np.abs(system.F))
         beta = matrix_norm(A) / (1.0 - off)
         eta = (float(np.linalg.norm(A @ system.F)) + float(np.linalg.norm(hidden))) / (1.0 - off)
-    eta += 4.0 * EPS * float(np.linalg.norm(x))  # for the rounding error of x = r / s
+    eta += 4.0 * EPS * float(np.linalg.norm(x))  # add the rounding error of x = r / s
     if not beta * system.kappa * eta <= 0.5:
         return None
     distance = 2.0 * eta

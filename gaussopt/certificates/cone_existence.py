@@ -19,7 +19,7 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.linalg.cones import DENSE_ROWS, dense, scaled
 
 RAY = 1e-9
-"""Largest entry of W^T y for a ray, relative to those of |W|^T y; -q . y / |q| must exceed the square root of RAY."""
+"""Largest entry of W^T y for a Farkas ray y, relative to its terms |W|^T y; -q . y / |q| must exceed sqrt(RAY)."""
 
 SECONDS = 10.0
 """Time limit, s, of the conic program for t* and of the linear program for a ray."""
@@ -63,7 +63,7 @@ def existence_margin(problem: ConeComplementarity) -> float | None:
 
 
 def farkas_ray(problem: ConeComplementarity) -> Vector | None:
-    """Return normal impulses y >= 0, (k,), that form a Farkas ray, with a scaled sum of at most 1; None without one."""
+    """Return normal impulses y >= 0, (k,), with scaled sum <= 1, that form a Farkas ray; None if none is found."""
     from scipy.optimize import linprog
 
     if not problem.k or (problem.sparse and problem.n > DENSE_ROWS):

@@ -1,4 +1,4 @@
-"""Residual, distance and uniqueness of contact laws over friction cones.
+"""Contact laws with friction cones: their residual, the distance to a solution, and whether it is unique.
 
 The distance of a candidate is measured to the solution in the modes (open, stick or slip) that its forces indicate.
 This solution is found by Newton's method on the equations of the modes, with steps of least norm if redundant contacts
@@ -29,7 +29,7 @@ STEPS = 8
 """Maximum number of Newton steps to the solution in given modes; from a nearby point two are enough."""
 
 CLOSED = 1e-9
-"""Gap acceleration, relative to those of all gaps, up to which a contact may have a force."""
+"""Gap acceleration, relative to the norm over all contacts, up to which a contact may have a force."""
 
 DEPENDENT = 1e-10
 """Singular value, relative to the largest, up to which the equations of the modes count as dependent."""
@@ -91,7 +91,7 @@ class ConeLaws:
         return norm(np.concatenate((missed.ravel(), sliding)))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Return forces that explain a: the solution in the modes of the least-squares forces, or else the latter."""
+        """Fit forces to a by least squares; return the solution in their contact modes if it exists, else the fit."""
         op, problem = self.cones.op, self.cones.problem
         w = op.step.J_N @ a + op.step.zeta_N
         closed = w <= CLOSED * (norm(op.bias) + norm(w))
@@ -106,7 +106,7 @@ class ConeLaws:
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Return the distance to the solution in the modes of x, or a bound, in mass norm and 2-norm, and rounding."""
+        """Return the distance to the solution in the modes of x, or a bound: mass norm, 2-norm, and rounding error."""
         op, scale = self.cones.op, float(self.cones.op.scale.max())
         true, floor = self._complete(x)
         if true is not None:
@@ -149,7 +149,7 @@ class ConeLaws:
 
     @staticmethod
     def _lawful(own: ConeComplementarity, y: Vector, modes: Vector, tiny: Vector) -> bool:
-        """Return whether impulses satisfy the equations and inequalities of their modes to `tiny`, (k,)."""
+        """Return whether impulses satisfy the laws of their modes within the tolerances `tiny`, (k,)."""
         r, u = rows_of(y), rows_of(own.u(y))
         lengths = np.hypot(r[:, 1], r[:, 2]), np.hypot(u[:, 1], u[:, 2])
         equal = (np.abs(rows_of(ModeSystem(own, y, modes).F)) <= tiny[:, None]).all(axis=1)

@@ -45,7 +45,7 @@ class ContactCertificate(Certificate):
     contact: Uniqueness = NO_CONTACTS
 
     def own_tolerance(self, tolerance: float) -> float:
-        """Return the smaller of the tolerance and its square root, so that errors must be small in any units."""
+        """Return the smaller of `tolerance` and its root: errors must be small also relative to the step's scale."""
         return min(tolerance, math.sqrt(tolerance))
 
     @property
@@ -79,7 +79,7 @@ def certify_contact(
     step : StepData
     a : (n,) or None; if None, the step is only classified
     lam, lam_N, lam_T : (m,), (k,), (k, d) or None
-        Reported forces; if absent, those of the true solution nearest to a are used.
+        Reported forces; if absent, the forces of the true solution nearest to a are used.
     operator : ContactOperator of the step, if it has already been computed
     thorough : bool
         Whether all contact modes may be enumerated with linear programs to decide uniqueness. Otherwise only quick

@@ -96,7 +96,7 @@ def classify_step(step: StepData) -> ContactClass:
 
 
 def _prediction(op: ContactOperator, matrix: MatrixClass) -> bool | None:
-    """Return what criterion eta predicts at the solution of the LCP; None unless the operator is positive definite."""
+    """Return whether `printed_is_lcp` holds by criterion eta; None unless the operator is positive definite."""
     if op.resting.any() or not matrix.positive_definite or not op.complementarity.enumerable:
         return None
     found = op.complementarity.enumerated.solutions

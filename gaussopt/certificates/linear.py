@@ -79,7 +79,7 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
     rank = int((s > 8 * n * EPS * s[0]).sum()) if n else 0
     inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     size, reach = _sizes(K, b, Vt[:rank].T @ (Vt[:rank] @ x), inverse)
-    if not b.any():  # nothing gives x a size, so errors are judged relative to the units of the coordinates
+    if not b.any():  # b = 0 gives x no size, so errors are judged relative to the units of the coordinates
         size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), np.maximum(reach, largest(1.0 / d))
     noise = (n + 2) * EPS * (np.abs(K) @ np.abs(x))
     contradictory = rank < n and feasibility(K, b, b).possible is False
@@ -90,7 +90,7 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
 
 
 def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector, Vector]:
-    """Return the sizes of rows and coordinates, (n,) each: of their own terms, or of rounding in terms they depend on.
+    """Return the sizes, (n,) each, by which errors of rows and coordinates are judged, at least at rounding level.
 
     A coordinate that is zero at the solution has the size of the rounding error of the largest coordinate.
     """
@@ -121,7 +121,7 @@ def _unseen(program: LinearSystem, r: Vector) -> bool:
 
     Then K x = b has no solution, because y^T K x is zero for every x, and y^T b is not.
     """
-    from scipy.sparse.linalg import lsqr  # slow to import, and only needed if x does not pass
+    from scipy.sparse.linalg import lsqr  # imported here because it is slow and rarely needed
 
     y = r - program.K @ lsqr(program.K, r, atol=0.0, btol=0.0, iter_lim=4 * program.n)[0]
     if not norm(y) > UNSEEN * norm(program.b):
@@ -140,7 +140,7 @@ def certify_least_squares(program: LeastSquares, x: Vector) -> LinearCertificate
     r = program.b - program.A @ x
     residual = largest(program.A.T @ r)
     d, unit = np.ones(program.n), float(np.abs(program.A).max(initial=0.0)) or 1.0
-    if not program.minimum_norm:  # scaling the columns would change the minimum-norm solution
+    if not program.minimum_norm:  # otherwise scaling the columns would change the solution
         d = np.ldexp(1.0, -np.frexp(np.abs(program.A).max(axis=0, initial=0.0))[1])
         unit = 1.0
     A, b, x, r = program.A / unit * d, program.b, x / d, r / unit

@@ -9,10 +9,10 @@ so ||x - x*||_P <= ||x - x_f||_P + sqrt(2 gap). If P is singular, P x* is still 
 
 Every residual is judged in its own unit, so that neither units nor a single large coefficient influence the verdict:
 
-- a row: relative to its bound and its terms |A| |x|; if the bound is zero, relative to |A| X, where
-  X_j = (|P| |x| + |q|)_j / P_jj is how far forces could move coordinate j; a tiny bound also to rounding errors of X;
+- a row: relative to its bound plus its terms |A| |x|, but at least to the rounding errors of |A| X, where
+  X_j = (|P| |x| + |q|)_j / P_jj is how far forces could move coordinate j; relative to |A| X if the bound is zero;
 - a coordinate: its stationarity residual relative to its forces |P| |x| + |q| + |A^T| |y|;
-- a dual times the distance to the bound of its sign: relative to the row's size times max(|dual|, `Sizes.pull`);
+- a dual y_i times the slack of its bound: relative to max(|y_i|, `Sizes.pull`) times the size of the row;
 - the distance in the norm of P: relative to ||x||_P, or to X coordinate by coordinate;
 - the gap: relative to the terms of the objective at the point, without those that are equal at all feasible points,
   and with weight `CANCELLED` relative to the value of the objective, where these terms cancel.
@@ -190,7 +190,7 @@ def _judge(point: JudgedPoint, y: Vector) -> QPCertificate:
     slack = np.abs(point.z - named)
     beyond = np.maximum(qp.l - point.z, point.z - qp.u)
     violation = np.maximum(beyond, 0.0)
-    # Rounding errors may hide a violation: far along a flat direction they are larger than the data.
+    # Rounding errors of A x may hide a violation: far along a flat direction these errors are larger than the data.
     possible = np.maximum(beyond + point.noise_z, 0.0)
     nearest = np.where(qp.l - point.z > point.z - qp.u, qp.l, qp.u)
     sizes, noise = point.sizes(y, force), point.noise(y)

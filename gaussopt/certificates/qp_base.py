@@ -13,7 +13,7 @@ from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 
 CANCELLED = 1e-4
-"""Weight of the loss relative to the value of the objective; relative to its terms, which may cancel, it is 1."""
+"""Weight of the loss relative to the objective's value; the loss relative to its terms, which may cancel, has 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Sizes:
     x, y : (n,), (m,), point and duals without components that have no effect
     force, reach : (n,), sums of the absolute terms of stationarity, and how far these could move each coordinate
     blur : rounding error of P x, in the norm of P^+
-    share : smallest size of a row relative to |A| `reach`; the tolerance times `share` is rounding
+    share : relative rounding error / default tolerance; the size of a row is at least `share` times |A| `reach`
     """
 
     absolute_A: Matrix
@@ -42,12 +42,12 @@ class Sizes:
         return np.where(size > 0, np.maximum(size + self.absolute_A @ np.abs(self.x), self.share * wide), wide)
 
     def rounding(self, row: int) -> float:
-        """Return the size of a row below which its terms are rounding errors of moves by `reach`."""
+        """Return the threshold below which the terms of a row count as rounding errors of moves by `reach`."""
         return self.share * float(self.absolute_A[row] @ self.reach)
 
     @property
     def pull(self) -> Vector:
-        """For each row, the smallest dual whose force on some coordinate equals the other forces there, (m,)."""
+        """The smallest dual of each row, (m,), whose force on some coordinate equals the other forces on it."""
         felt = np.where(self.absolute_A > 0, self.force / np.where(self.absolute_A > 0, self.absolute_A, 1.0), np.inf)
         least = felt.min(axis=1, initial=np.inf)
         return np.where(np.isfinite(least), least, 0.0)
@@ -80,7 +80,7 @@ class JudgedPoint(ABC):
         return math.sqrt(max(float(self.x @ (self.qp.P @ self.x)), 0.0))
 
     def admitted(self, y: Vector) -> Vector:
-        """Return the duals, (m,), set to zero at infinite bounds, so that they show in the stationarity residual."""
+        """Return the duals, (m,), with zeros at infinite bounds; stationarity then fails if such a dual was needed."""
         return towards_bounds(self.qp, y)
 
     @abstractmethod
@@ -88,7 +88,7 @@ class JudgedPoint(ABC):
         """Return the sizes relative to which residuals are measured, for duals y and their forces A^T y."""
 
     def noise(self, y: Vector) -> Vector:
-        """Return the rounding error of P x + q - A^T y, (n,); zero if the sizes contain it."""
+        """Return the rounding error of P x + q - A^T y, (n,); zero if `sizes` already contains it."""
         return np.zeros(self.qp.n)
 
     def row_sizes(self, y: Vector, sizes: Sizes, nearest: Vector, possible: Vector) -> Vector:
@@ -97,18 +97,18 @@ class JudgedPoint(ABC):
 
     @abstractmethod
     def lengths(self, r: Vector, noise: Vector, sizes: Sizes) -> tuple[float, float]:
-        """Return the norm of the stationarity residual in P^+, and its possible gain along flat directions."""
+        """Return sqrt(r^T P^+ r) of the stationarity residual r, and the gap that r causes along flat directions."""
 
     @abstractmethod
     def losses(self, gap: float, sloped: float, y: Vector, slack: Vector, sizes: Sizes) -> tuple[float, ...] | None:
-        """Return the losses of the objective that the gap allows, relative to its terms and to its value.
+        """Return bounds on f(x) - f* that follow from the gap, relative to the terms of the objective and to its value.
 
         Return None if squares overflow, or if the loss exceeds the value.
         """
 
     @abstractmethod
     def distance(self, y: Vector, sizes: Sizes, noise: Vector, slack: Vector) -> tuple[float, float]:
-        """Return a bound on ||x - x*||_P and the size to which it is relative; `slack` is relative to rows."""
+        """Return a bound on ||x - x*||_P and its scale; `slack`, (m,), is relative to the sizes of the rows."""
 
     @abstractmethod
     def verdict(self, y: Vector, sizes: Sizes, violation: Vector, nearest: Vector) -> Status:

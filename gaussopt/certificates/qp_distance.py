@@ -3,7 +3,7 @@
 A feasible point x_f near x and duals y give ||x_f - x*||_P^2 <= 2 (f(x_f) - f*) <= 2 gap. If each row has either no
 force or no slack, the gap is quadratic in the residuals, so that the bound is linear in them. If P is singular, ||.||_P
 is zero in directions without curvature; P x* is the same for all minimisers, and the bound holds if the duals balance
-q in those directions to rounding.
+q in the directions without curvature to rounding.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Curvature:
     L : (n, n), Cholesky factor of P, or None if P is singular
     Z : (n, k), directions without curvature, as columns
     root : (n, n - k), with sqrt(r^T P^+ r) = ||root^T r||
-    room : (n,), square root of the diagonal of P^+: the largest error of a coordinate per unit error in the norm of P
+    room : (n,), square root of the diagonal of P^+: the largest error of each coordinate for an error of P-norm 1
     """
 
     def __init__(self, P: Matrix) -> None:
@@ -40,7 +40,7 @@ class Curvature:
         self.L = gram_factor(P) if np.isfinite(P).all() else None
         self.Z = np.zeros((len(P), 0))
         self.root: Matrix = np.zeros((len(P), 0)) if self.L is None else invert_lower(self.L).T
-        # All pivots may exceed rounding although an eigenvalue does not; the sum bounds 1 / (smallest eigenvalue).
+        # The pivots may all exceed rounding although an eigenvalue does not. The sum is tr P^-1 > 1 / eigenvalue.
         if self.L is None or not zero * float(np.square(self.root).sum()) < 1.0:
             self.L = None
             self.Z = flat_directions(P)
@@ -50,7 +50,7 @@ class Curvature:
         self.room = np.linalg.norm(self.root, axis=1)
 
     def lengths(self, r: Vector, noise: Vector, reach: Vector) -> tuple[float, float]:
-        """Return the norm of r in P^+, including rounding, and the gain of r along flat directions within `reach`."""
+        """Return sqrt(r^T P^+ r), rounding included, and the gap that r causes by moves within `reach` along Z."""
         steep = float(np.linalg.norm(self.root.T @ r)) + float(noise @ self.room) * (1.0 if r.any() else 0.0)
         flat = float((np.abs(self.Z) @ np.abs(self.Z.T @ r)) @ reach)
         return steep, flat
@@ -118,10 +118,10 @@ def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, no
 
 
 def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Vector) -> float:
-    """Return the effect, in the norm of P^+, of balancing the remaining slope along flat directions by the rows.
+    """Bound how much the forces along curved directions, in the norm of P^+, change if duals are corrected.
 
-    Duals that balance the slope exactly have forces along curved directions that differ by at most this value from
-    those of y. A component that no row with a force can balance is assigned to the worst of the rows without force.
+    The corrected duals balance the remaining slope along the flat directions exactly. Components of the slope that no
+    row with a force can balance are assigned to the row without force for which the change is largest.
     """
     Z, push = curvature.Z, y != 0
     if not Z.shape[1]:
@@ -129,7 +129,7 @@ def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Ve
     left = np.abs(Z.T @ residual) + np.abs(Z).T @ noise * bool(residual.any())
     flat, curved = (qp.A @ Z).T, curvature.root.T @ qp.A.T
     U, s, Vt = np.linalg.svd(flat[:, push], full_matrices=False)
-    # Flat directions are known up to rounding relative to the smallest curvature; smaller entries of rows are zero.
+    # Flat directions are known up to rounding relative to the smallest curvature; smaller entries count as zero.
     zero = 64 * qp.n * EPS * max(1.0, float(np.square(curvature.root).sum(axis=0).max()))
     seen = s > zero
     U = U[:, seen]

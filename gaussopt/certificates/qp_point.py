@@ -37,14 +37,14 @@ class CandidatePoint(JudgedPoint):
         self.curvature = Curvature(qp.P)
         self.definite = self.curvature.L is not None
         self.level = rounding(qp.n + qp.m)
-        # Smallest scale of a coordinate, relative to the largest: smaller differences are rounding.
+        # The smallest scale of a coordinate relative to the largest scale; smaller differences are rounding errors.
         self.share = self.level / DEFAULT_TOLERANCE
         self.z = qp.A @ x
         self.absolute_A, self.absolute_P = np.abs(qp.A), np.abs(qp.P)
         self.noise_z = (qp.n + 2) * EPS * (self.absolute_A @ np.abs(x))
         self.lower, self.upper = (np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u))
         self.fixed, self.losing = _fixed(qp, self.level)
-        # If nothing in the program gives x a size, it is 1 in the unit of each coordinate.
+        # If neither q nor a bound gives x a size, the size is 1 in the unit of each coordinate.
         sized = qp.q[qp.P.diagonal() > 0].any() or self.lower.any() or self.upper.any()
         self.least = np.zeros(qp.n) if sized else 1.0 / scaled.d
         self._polished = math.inf
@@ -57,9 +57,9 @@ class CandidatePoint(JudgedPoint):
         return math.sqrt(max(float(x @ self.qp.P @ x), 0.0))
 
     def _curved(self, place: Vector) -> float:
-        """Return p^T P p for a point p, (n,), with zeros at fixed coordinates, at most the value of the candidate.
+        """Return p^T P p, but at most x^T P x of the candidate x; both points have zeros at fixed coordinates.
 
-        The result of `_placed` mixes coordinates of two points with equal P x, and the mixture may have a larger value.
+        `_placed` computes p by mixing coordinates of two points with equal P x; p^T P p may exceed both their values.
         """
         own = np.where(self.fixed, 0.0, self.x)
         return max(min(float(place @ self.qp.P @ place), float(own @ self.qp.P @ own)), 0.0)
@@ -97,7 +97,7 @@ class CandidatePoint(JudgedPoint):
         qp, curvature = self.qp, self.curvature
         if curvature.L is not None:
             held = pushing(qp, curvature, self.x, y)
-        else:  # the norm of P gives no unit to rows that constrain flat directions
+        else:  # rows that constrain flat directions have no unit in the norm of P, so compare forces instead
             held = qp.equality | (np.abs(y) > np.nan_to_num(slack, nan=0.0) * sizes.pull)
         bound = error_bound(qp, curvature, self.x, y, noise, held)
         if curvature.L is None:  # add the rounding error that `error_bound` ignores, in the norm of P
@@ -115,7 +115,7 @@ class CandidatePoint(JudgedPoint):
     def _doubtful(self, y: Vector, sizes: Sizes, violation: Vector) -> bool:
         qp = self.qp
         bound = np.abs(violation_bound(qp, self.z))
-        # At most rounding of the bounds is allowed, because contradictions are judged relative to the bounds alone.
+        # Allow no more than rounding errors of the bounds, because contradictions are judged relative to the bounds.
         noise = np.minimum(self.noise_z, self.level * largest_bound(qp.l, qp.u))
         if (violation > self.level * bound + noise).any() and meeting(qp.A, qp.l, qp.u, self.x) is None:
             return True
@@ -124,7 +124,7 @@ class CandidatePoint(JudgedPoint):
         return bool((slope > self.level * (np.abs(Z).T @ (np.abs(qp.q) + self.absolute_A.T @ np.abs(sizes.y)))).any())
 
     def duals(self, tolerance: float) -> Iterator[Vector]:
-        """Yield duals of the rows whose bounds are near x, for an increasing limit of the distance."""
+        """Yield duals of the rows whose bounds are near x, for increasing limits on the distance."""
         qp, lower, upper = self.qp, self.lower, self.upper
         gradient = qp.P @ self.x + qp.q
         weight = self.absolute_P @ np.abs(self.x) + np.abs(qp.q)
@@ -142,7 +142,7 @@ class CandidatePoint(JudgedPoint):
                 yield self._refined(_fit(qp.A / weight, gradient / weight, at_lower, at_upper), gradient, weight)
 
     def _refined(self, y: Vector, gradient: Vector, weight: Vector) -> Vector:
-        """Return duals of the same rows that minimise the residuals relative to the forces on each coordinate."""
+        """Correct the nonzero duals by least squares, with each stationarity residual relative to the forces there."""
         push, scale = y != 0, weight + self.absolute_A.T @ np.abs(y)
         r = (gradient - self.qp.A.T @ y) / scale
         if not push.any() or not np.isfinite(r).all():
@@ -154,7 +154,7 @@ class CandidatePoint(JudgedPoint):
     def sizes(self, y: Vector, force: Vector) -> Sizes:
         qp = self.qp
         x, forces = self._placed(y), np.zeros(qp.m)
-        if (pushing := y != 0).any() and np.isfinite(force).all():  # in duals of least norm no forces cancel
+        if (pushing := y != 0).any() and np.isfinite(force).all():  # least-norm duals have no forces that cancel
             forces[pushing] = least_norm(qp.A[pushing].T, force)
         diagonal = qp.P.diagonal()
         total = self.absolute_P @ np.abs(x) + np.abs(qp.q)
@@ -167,7 +167,7 @@ class CandidatePoint(JudgedPoint):
         rounded = 2.0 * (qp.n + qp.m + 3) * EPS * (self.absolute_P @ self._near(x))
         total = np.maximum(total + self.absolute_A.T @ np.abs(forces), diagonal * reach) + rounded / DEFAULT_TOLERANCE
         total = np.maximum(total, self.share * total.max(initial=0.0))
-        if not qp.q.any() and not (qp.P @ x).any():  # the gradient is zero, so only the units give forces a size
+        if not qp.q.any() and not (qp.P @ x).any():  # for zero gradient only the units give forces a size
             total = np.maximum(total, self.scaled.d)
         return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room), self.share)
 
@@ -187,7 +187,7 @@ class CandidatePoint(JudgedPoint):
         """
         x = self.x
         if self.curvature.L is not None:
-            return x  # if P is definite, the error of a diverging point grows with its size
+            return x  # for definite P a diverging point has an error as large as the point, so it cannot pass
         seen, goal = self.ties(y)
         if not np.isfinite(goal).all():
             return x
@@ -195,9 +195,9 @@ class CandidatePoint(JudgedPoint):
         return np.where(np.abs(place) < np.abs(x), place, x)
 
     def pushes(self, y: Vector) -> Any:
-        """Return a mask, (m,), of rows whose force, relative to others, exceeds their slack, relative to their terms.
+        """Return a mask, (m,), of the rows with (force / other forces) > (slack / terms of the row).
 
-        A force below rounding of the other forces does not count, unless it balances the cost along a flat direction.
+        A force below rounding of the other forces does not count, unless it balances q along a flat direction.
         """
         qp, size = self.qp, self.absolute_A
         named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
@@ -211,9 +211,9 @@ class CandidatePoint(JudgedPoint):
         return known & (share * terms > np.abs(self.z - named))
 
     def _near(self, x: Vector) -> Vector:
-        """Return |x| of the candidate, (n,), limited to the larger of the given |x| and `_least`.
+        """Return |x| of the candidate, (n,), but at most the larger of the given |x| and `_least`.
 
-        Rounding errors of this size are allowed; without the limit a candidate could enlarge its own tolerance.
+        Rounding errors of this size are tolerated; without the limit, large entries would enlarge the tolerance.
         """
         return np.asarray(np.minimum(np.abs(self.x), np.maximum(np.abs(x), self._least)))
 
@@ -221,7 +221,7 @@ class CandidatePoint(JudgedPoint):
     def _least(self) -> Vector:
         """|z|, (n,), for a small feasible point z with P z = P x; |x| if none is found.
 
-        In a linear program, where z may be zero, the smallest |bound| / |entry| of a row for each coordinate.
+        For P = 0, where z may be zero, it is the smallest |bound| / |entry| of the rows that contain a coordinate.
         """
         qp, root = self.qp, self.curvature.root
         if not root.shape[1]:
@@ -236,7 +236,7 @@ class CandidatePoint(JudgedPoint):
         return np.abs(self.x if near is None else near)
 
     def least_size(self, row: int, bound: float, seen: Matrix, goal: Vector) -> float:
-        """Return the size of a row and its bound at the point that minimises its terms among those with these `ties`.
+        """Return |bound| plus the least sum of the terms of a row over all points that satisfy the given `ties`.
 
         If curvature does not determine the point, the terms of the candidate may have diverged and hide an error.
         """
@@ -257,10 +257,10 @@ class CandidatePoint(JudgedPoint):
         return np.vstack((self.qp.P, self.qp.A[held])), np.concatenate((self.qp.P @ self.x, named))
 
     def _room(self, x: Vector, y: Vector) -> Vector:
-        """Return how far each coordinate, (n,), could move before it changes a row by more than its other terms.
+        """Return how far each coordinate, (n,), could move before its term in some row exceeds the other terms.
 
-        If a coordinate is the only one in a row, the limit is the bound of the row if it is active, and otherwise the
-        larger bound if the row has two.
+        In a row with this coordinate only, the term is limited by the bound if the row is active, and otherwise by
+        the larger bound if the row has two.
         """
         size = self.absolute_A
         own = size * np.abs(x)
@@ -274,7 +274,7 @@ class CandidatePoint(JudgedPoint):
         bound = np.where((y != 0) & (held > 0), held, boxed)
         alone = (size > 0) & ((np.count_nonzero(size, axis=1) == 1) & (bound > 0))[:, None]
         room = np.minimum(room, np.where(alone, bound[:, None] / entry, np.inf).min(axis=0, initial=np.inf))
-        # Without such a row, the limit is the rounding error of the bounds.
+        # Without a row that limits a coordinate, the limit is the rounding error of the bounds.
         known = (size > 0) & (ends > 0)[:, None]
         least = self.share * np.where(known, ends[:, None] / entry, np.inf).min(axis=0, initial=np.inf)
         return np.where(np.isfinite(room), room, np.where(np.isfinite(least), least, 0.0))
@@ -283,8 +283,8 @@ class CandidatePoint(JudgedPoint):
         """Return three sizes of the objective: of its terms, of its terms for moves by `reach`, and of its value.
 
         Terms that are equal at all feasible points are left out; a coordinate that rows hold at zero counts with its
-        `reach`. The value is that of the dual objective, forces times bounds, in which cancelling terms of the cost do
-        not occur. The rounding error of the gap is added to the sizes, since it is not a loss.
+        `reach`. The value is computed from the dual objective, forces times bounds, where the cancelling terms of the
+        primal do not occur. The rounding error of the gap is added to the sizes, since it is not a loss.
         """
         qp, fixed = self.qp, self.fixed
         size = np.where(self._vanishing(y), sizes.reach, np.abs(sizes.x))
@@ -295,33 +295,33 @@ class CandidatePoint(JudgedPoint):
         unit = float(qp.P.diagonal() @ self.least**2)
         value = 0.5 * float(moving @ qp.P @ moving) + float(slope @ free) + unit
         wide = 0.5 * float(sizes.x @ qp.P @ sizes.x) + float(np.abs(qp.q) @ sizes.reach) + unit
-        wide = wide if wide > 0 else 1.0  # the objective is constant
+        wide = wide if wide > 0 else 1.0  # if the objective is constant, its size is 1
         value = value if value > 0 else wide
         blur = float(sizes.blur) / DEFAULT_TOLERANCE
         noise = self._loss_by_rounding(sizes) / DEFAULT_TOLERANCE + 0.5 * blur * blur
         if not math.isfinite(noise):
-            noise = 0.0  # squares that overflow must not enlarge the tolerance
+            noise = 0.0  # a square that overflows must not enlarge the tolerance
         bound = np.where(y > 0, qp.l, np.where(y < 0, qp.u, 0.0))
         least = 0.5 * self._curved(moving) + float(np.abs(sizes.y) @ np.abs(bound))
         least = max(least, self.share * value) + noise if self._told(sizes) else 0.0
         return value + noise, max(value, wide) + noise, least
 
     def _noise(self, sizes: Sizes) -> Vector:
-        """Return the rounding error of the gradient and the forces, (n,), for these sizes and not for the candidate."""
+        """Return the rounding error of P x + q - A^T y, (n,), for x and y of these sizes, whatever the candidate is."""
         terms = self.absolute_P @ self._near(sizes.x) + np.abs(self.qp.q) + self.absolute_A.T @ np.abs(sizes.y)
         return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
 
     def _told(self, sizes: Sizes) -> bool:
         """Return whether the slopes of q along directions without curvature exceed rounding errors of the gradient.
 
-        Far along such a direction they do not, and the sign of the slope is unknown.
+        At a point far along such a direction the rounding errors are larger, and the sign of the slope is unknown.
         """
         Z = np.abs(self.curvature.Z)
         slopes = Z.T @ np.where(self.fixed, 0.0, np.abs(self.qp.q))
         return bool(((Z.T @ self._noise(sizes) <= slopes) | (slopes == 0.0)).all())
 
     def _loss_by_rounding(self, sizes: Sizes) -> float:
-        """Return the gap that rounding errors of rows and forces cause, for these sizes and not for the candidate."""
+        """Return the gap that rounding errors of rows and forces cause, at a point with these sizes."""
         x, y, Z, noise = self._near(sizes.x), np.abs(sizes.y), self.curvature.Z, self._noise(sizes)
         pulled = (self.qp.n + 2) * EPS * float((y * self.losing) @ (self.absolute_A @ x))
         way = float(noise @ self.curvature.room)
@@ -340,7 +340,7 @@ class CandidatePoint(JudgedPoint):
 
 
 def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
-    """Return a mask, (n,), of coordinates that equalities fix, and a mask, (m,), of all rows but these equalities."""
+    """Return masks of the coordinates that equalities fix, (n,), and of all rows other than these equalities, (m,)."""
     equal = qp.equality
     fixed = np.zeros(qp.n, dtype=bool)
     if equal.any() and np.isfinite(qp.A).all():
@@ -351,7 +351,7 @@ def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
 
 
 def _fit(A: Matrix, gradient: Vector, at_lower: Any, at_upper: Any) -> Vector:
-    """Return the duals, (m,), of the signs that the bounds allow, for which A^T y is nearest to the gradient."""
+    """Return the duals y, (m,), with signs that the bounds allow, for which A^T y is nearest to the gradient."""
     from scipy.optimize import lsq_linear, nnls
 
     y = np.zeros(len(A))
@@ -361,7 +361,7 @@ def _fit(A: Matrix, gradient: Vector, at_lower: Any, at_upper: Any) -> Vector:
     columns = np.hstack((A[low].T, -A[high].T))
     try:
         forces = nnls(columns, gradient)[0]
-    except RuntimeError:  # nnls cycled
+    except RuntimeError:  # nnls raises this if it cycles
         forces = lsq_linear(columns, gradient, bounds=(0.0, np.inf), tol=1e-14).x
     np.add.at(y, low, forces[: len(low)])
     np.add.at(y, high, -forces[len(low) :])

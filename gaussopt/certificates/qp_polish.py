@@ -1,4 +1,4 @@
-"""A bound on the distance to the minimiser, linear in rounding errors, if P is definite on the feasible directions.
+"""A bound on the distance to the minimiser, linear in rounding errors, for P definite on the feasible directions.
 
 The active rows are guessed from a point and its duals, and corrected until the minimiser on them satisfies all other
 rows and all forces have the right signs. This point z is proved to be near the minimiser, however it was found: if the
@@ -20,13 +20,13 @@ from gaussopt.core.programs import QP
 from gaussopt.linalg.dense import EPS, gram_factor, invert_lower
 
 ROUNDS = 30
-"""Half the maximum number of changes of the active set: of all wrong rows or, after a cycle, of the worst row."""
+"""Half the maximum number of changes of the active set; a change takes all wrong rows or, after a cycle, the worst."""
 
 
 def definite_root(qp: QP, L: Matrix | None) -> Matrix | None:
-    """Return U, (n, n), with U U^T = P^-1, or = (P + E^T E)^-1 with the equalities E if P is not definite.
+    """Return U, (n, n), with U U^T = P^-1, or U U^T = (P + E^T E)^-1 with the equalities E if P is not definite.
 
-    Both have the same effect on the feasible directions. Return None if neither matrix is definite.
+    P and P + E^T E have the same effect on the feasible directions. Return None if neither is definite.
     """
     if L is None:
         E = qp.A[qp.equality]
@@ -76,7 +76,7 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
         z, y = _on_rows(qp, root, held, bound)
         if not (np.isfinite(z).all() and np.isfinite(y).all()):
             return None
-        force = np.where(qp.equality, 0.0, np.where(upper, y, -y))  # positive if it has the wrong sign
+        force = np.where(qp.equality, 0.0, np.where(upper, y, -y))  # positive: the wrong sign
         pulls = held & (force * unit > level * (float(np.abs(y) @ unit) + pull))
         s = qp.A @ z
         beyond = np.maximum(qp.l - s, s - qp.u)
@@ -86,11 +86,11 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
         broken = ~held & (beyond > blur + level * np.abs(np.where(s < qp.l, qp.l, qp.u)))
         if not pulls.any() and not broken.any():
             if (held & (np.abs(s - bound) > blur + level * np.abs(bound))).any():
-                return None  # the active rows cannot hold at once
+                return None  # the active rows cannot all hold at the same time
             y = np.where((force > 0) & held, 0.0, y)
             return z, y, held, bound
         key = held.tobytes() + upper.tobytes()
-        if key in seen:  # changing all wrong rows at once cycled: change the worst row only
+        if key in seen:  # a cycle: from now on change the worst row only
             wrong = np.where(broken, beyond / np.where(unit > 0, unit, 1.0), np.where(pulls, force * unit, 0.0))
             worst = np.arange(qp.m) == int(np.argmax(wrong))
             pulls, broken = pulls & worst, broken & worst
@@ -103,7 +103,7 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
 def _least_distance(qp: QP, root: Matrix) -> tuple[Any, Any]:
     """Return masks of active rows, and of those at their upper bounds, by non-negative least squares.
 
-    In the norm of P the minimiser is the feasible point nearest to the free one (Lawson and Hanson 1974, ch. 23).
+    In the norm of P the minimiser is the feasible point nearest to the unconstrained one (Lawson, Hanson 1974, ch. 23).
     """
     from scipy.optimize import nnls
 
@@ -117,7 +117,7 @@ def _least_distance(qp: QP, root: Matrix) -> tuple[Any, Any]:
     held, sides = np.zeros(len(size)), np.concatenate((lower, upper))
     furthest = float(np.abs(h).max(initial=0.0))
     if furthest > 0 and math.isfinite(furthest):
-        with contextlib.suppress(RuntimeError):  # nnls cycled
+        with contextlib.suppress(RuntimeError):  # nnls raises this if it cycles
             held[size > 0] = nnls(np.vstack((G.T, h / furthest)), np.append(np.zeros(qp.n), 1.0))[0]
     pushes, above = np.zeros(qp.m, dtype=bool), np.zeros(qp.m, dtype=bool)
     pushes[sides[held > 0]] = True

@@ -1,4 +1,4 @@
-"""Scaling of a quadratic program by powers of two, which is free of rounding errors, before it is judged.
+"""Scale a quadratic program by powers of two, which causes no rounding errors, before its answer is judged.
 
 With x = D x', y = R y' the program in the scaled unknowns has P' = D P D, q' = D q, A' = R A D, l' = R l, u' = R u.
 If the unit of a coordinate or a row changes by a power of two, the scaled program stays the same, bit for bit.
@@ -74,9 +74,9 @@ def _massless(A: Matrix, exponent: NDArray[np.int64], massed: NDArray[np.bool_])
 
 
 def _least_norm(normal: Matrix, right: Vector, rows: int) -> Vector:
-    """Return the solution of least norm without singular values, which would take too long.
+    """Return the least-norm solution without singular values, whose computation would take too long.
 
-    The null vectors are known: 1 for the rows and -1 for the columns of each connected component.
+    The null vectors are known: for each connected component, 1 at its rows and -1 at its columns.
     """
     from scipy.linalg import solve
     from scipy.sparse import csr_array

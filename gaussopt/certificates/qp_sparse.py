@@ -1,9 +1,9 @@
 """The certificate of a sparse convex quadratic program, in time and memory proportional to its number of entries.
 
-If the active rows are known, the program has the same minimiser as a program with equalities only, for which the
-certificate of a step of the same form (M = P, h = q) bounds the distance. This is the minimiser of the whole program if
-its multipliers have the signs that the bounds allow and every other row holds. The active rows are guessed from the
-duals and corrected, as in `qp_polish`. If they are not found, no distance is proved, and residuals alone are judged.
+With the active rows as equalities and no other rows, the program has the form of a step (M = P, h = q), whose
+certificate bounds the distance to the minimiser on these rows. It is the minimiser of the whole program if its
+multipliers have the signs that the bounds allow and every other row holds. The active rows are guessed from the duals
+and corrected, as in `qp_polish`. If they are not found, no distance is proved, and residuals alone are judged.
 Contradictions below FEASIBLE times the largest bound are only detected by the certificate of dense programs.
 """
 
@@ -37,7 +37,7 @@ ACCURACY = 1e-14
 """Relative correction at which the refinement of a minimiser on given rows ends."""
 
 FEASIBLE = 1e-9
-"""A contradiction is proved only if the least violation exceeds this, with rows and bounds scaled to size 1."""
+"""A contradiction counts as proved only if the least violation of rows and bounds scaled to size 1 exceeds this."""
 
 LARGEST_SEARCH = 1000
 """Maximum number of iterations for the point from which sizes are computed."""
@@ -49,7 +49,7 @@ SHARE = rounding(8) / DEFAULT_TOLERANCE
 """Smallest scale of a coordinate, relative to the largest; smaller differences are rounding."""
 
 MOST_CHECKED = 4_000_000
-"""Maximum number of entries of the rows of a contradiction that is checked, because this takes singular values."""
+"""Maximum number of entries of the rows of a contradiction that is checked; the check computes singular values."""
 
 
 def dense_if_small(qp: QP) -> QP:
@@ -92,17 +92,17 @@ def nearest_minimiser(qp: QP, x: Vector, y: Vector | None) -> Nearest:
 
 
 def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
-    """Certify a program with equalities only as a step; return the verdict, the error in the norm of P, and duals."""
+    """Certify, as a step, a program that has only equalities; return the verdict, the error in P-norm, and duals."""
     step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
     c = certify_sparse(step, x, None)
-    # If the minimiser is not unique, the program still has one.
+    # A program with several minimisers counts as solved.
     verdict = Status.SOLVED if c.verdict is Status.ACCELERATION_NOT_UNIQUE else c.verdict
     return verdict, c.error_bound if math.isfinite(c.rounding_floor) else math.inf, np.nan_to_num(c.lam)
 
 
 @dataclass(frozen=True, slots=True)
 class SparseSizes(Sizes):
-    """Sizes of a sparse program; unlike in `Sizes`, a tiny nonzero bound is not compared with rounding of `reach`."""
+    """Sizes of a sparse program; unlike in `Sizes`, rounding errors of `reach` do not enlarge the size of a row."""
 
     def row(self, bound: Vector) -> Vector:
         wide = self.absolute_A @ self.reach
@@ -155,7 +155,7 @@ class SparsePoint(JudgedPoint):
         qp, place = self.qp, self._place
         named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, self.z))
         energy = 0.5 * float(place @ (qp.P @ place))
-        whole = energy + float(np.abs(qp.q) @ sizes.reach)  # zero if the objective is constant
+        whole = energy + float(np.abs(qp.q) @ sizes.reach)  # zero if q and P x vanish
         stake = max(energy + float(np.abs(qp.q) @ np.abs(place)), SHARE * (whole or 1.0))
         least = max(energy + float(np.abs(y) @ np.abs(named)), SHARE * stake)
         return ratio(gap, stake), CANCELLED * ratio(gap, least)
@@ -170,9 +170,9 @@ class SparsePoint(JudgedPoint):
 
 
 def _placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
-    """Return the point of least norm, (n,), with this P x and active rows at their bounds, or x where it is smaller.
+    """Return the least-norm point, (n,), with this P x and active rows at their bounds.
 
-    The norm is that in the units d, (n,), of the coordinates.
+    Entries of x that are smaller are used instead. The norm is measured in the units d, (n,), of the coordinates.
     """
     held = qp.equality | (y != 0)
     goal = np.concatenate((qp.P @ x, np.where(y < 0, qp.u, qp.l)[held]))
@@ -188,7 +188,7 @@ def _placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
 
 
 def classify_sparse(qp: QP) -> Status:
-    """Return whether a minimiser exists; the verdict is solved, too, if the linear programs prove nothing.
+    """Return the verdict on a program: solved unless linear programs prove it infeasible or unbounded.
 
     A program is infeasible if rows contradict each other. It is unbounded if P w + q = A^T y has no solution (w, y) in
     which y has the signs that the bounds allow (Farkas).
@@ -232,7 +232,7 @@ def _contradictory(A: Any, l: Vector, u: Vector) -> bool:
 
 
 def _felt(A: Any, force: Vector) -> Vector:
-    """For each row, return the smallest dual whose force on some coordinate equals the other forces there, (m,)."""
+    """Return the smallest dual of each row, (m,), whose force on some coordinate equals the other forces on it."""
     A = scipy.sparse.csr_array(A)
     least, filled = np.zeros(A.shape[0]), np.diff(A.indptr) > 0
     duals = np.where(A.data != 0, force[A.indices] / np.where(A.data != 0, np.abs(A.data), 1.0), np.inf)
@@ -242,7 +242,7 @@ def _felt(A: Any, force: Vector) -> Vector:
 
 
 def _room(qp: QP) -> Vector:
-    """Return how far each coordinate, (n,), could move before a row changes by its bound; 0 without such a row."""
+    """Return how far each coordinate, (n,), could move before some row changes by its bound; 0 if there is no bound."""
     A: Any = scipy.sparse.coo_array(qp.A)
     ends = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u)))[A.row]
     counts, way = (A.data != 0) & (ends > 0), np.full(qp.n, np.inf)

@@ -1,4 +1,4 @@
-"""Existence of a minimiser of a convex quadratic program, decided from the program alone.
+"""Decide whether a convex quadratic program has a minimiser, from the program alone.
 
 Rows contradict each other if some y with A^T y = 0 has y^T b > 0, where b_i is the bound selected by the sign of y_i
 (Farkas). The objective of a feasible program is unbounded if no multipliers mu balance q along the directions Z without
@@ -47,7 +47,7 @@ def rounding(n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
-    """Whether l <= A x <= u has a solution, with a proof; None if the linear programs did not decide.
+    """Whether l <= A x <= u has a solution (None if the linear programs did not decide), and the proof.
 
     x, (n,), satisfies every row to rounding of its bound; y, (m,), are multipliers that prove a contradiction.
     """
@@ -68,10 +68,10 @@ def classify(qp: QP) -> Status:
 
 
 def flat_directions(P: Matrix) -> Matrix:
-    """Return an orthonormal basis of the directions without curvature, (n, k); P has a diagonal near 1 or 0."""
+    """Return an orthonormal basis, (n, k), of the directions without curvature; entries of diag P are near 1 or 0."""
     massed = P.diagonal() > 0
     values, V = np.linalg.eigh(P[np.ix_(massed, massed)])
-    # Entries at rounding level become zero, because a large force on their coordinate would cause a spurious slope.
+    # Entries at rounding level become zero, because a large force times such an entry would be a spurious slope.
     V, flat = np.where(np.abs(V) > rounding(len(V)), V, 0.0), values <= 64 * len(P) * EPS
     if massed.all():
         return V[:, flat]
@@ -126,15 +126,15 @@ def largest_bound(l: Vector, u: Vector) -> float:
 
 
 def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
-    """Return a point near x, (n,), in extended precision, that satisfies every row to rounding of its bound, or None.
+    """Return a point near x, (n,), that satisfies every row to rounding of its bound, computed in extended precision.
 
-    The point proves that the rows do not contradict each other, because for multipliers with A^T y = 0 the number y^T b
-    is at most the sum of |y_i| times the violations at any point. Rounding of the terms A x must not be allowed
-    instead, because these may be large relative to the bounds.
+    Return None if none is found. The point proves that the rows do not contradict each other, because for multipliers
+    with A^T y = 0, y^T b is at most the sum of |y_i| times the violation of row i at any point. An allowance for
+    rounding of A x would be too wide, because terms of A x may be large relative to the bounds.
     """
     wide, x = A.astype(np.longdouble), x.astype(np.longdouble)
     size, level, blur = np.abs(wide), rounding(A.shape[1]), (A.shape[1] + 2) * WIDE_EPS
-    # The allowance for rounding of terms is limited to rounding of the largest bound.
+    # Rounding errors of the terms are allowed up to the rounding error of the largest bound.
     most = level * largest_bound(l, u)
     if not most:
         return np.zeros_like(x)
@@ -175,7 +175,7 @@ def _search(A: Matrix, l: Vector, u: Vector) -> Feasibility:
             excess = contradiction(A, l, u, y)
             if excess is not None:
                 return Feasibility(excess[0] <= level, y=excess[1] if excess[0] > level else None)
-        if t > 0.5:  # no progress, and no proof
+        if t > 0.5:  # the last program made no progress
             break
         x = x + unit * step
     return Feasibility(None)
@@ -202,7 +202,7 @@ def least_violation(A: Any, low: Vector, high: Vector) -> tuple[Vector | None, f
             np.append(np.zeros(n), 1.0), matrix, limits, bounds=[(None, None)] * n + [(0, None)], method="highs",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )  # fmt: skip
-    except ValueError:  # numbers that linprog rejects
+    except ValueError:  # linprog rejects some numbers, such as huge ones
         return None, 0.0, None
     if found.status != 0 or found.x is None:
         return None, 0.0, None
@@ -214,9 +214,9 @@ def least_violation(A: Any, low: Vector, high: Vector) -> tuple[Vector | None, f
 
 
 def contradiction(A: Matrix, l: Vector, u: Vector, y: Vector) -> tuple[float, Vector] | None:
-    """Return the size y^T b / sum |y_i b_i| of the contradiction that multipliers y prove, and these multipliers.
+    """Return the size y^T b / sum |y_i b_i| of the contradiction that the multipliers y prove, and corrected y, (m,).
 
-    The multipliers, (m,), are first corrected such that A^T y = 0 holds exactly. Return None if they prove nothing.
+    They are first corrected such that A^T y = 0, exactly if few rows take part. Return None if they prove nothing.
     """
     y = np.where(np.abs(y) > SUPPORT * np.abs(y).max(initial=0.0), y, 0.0)
     part = np.flatnonzero(y)
@@ -256,7 +256,7 @@ def _excess_exact(exact: list[Fraction], l: Vector, u: Vector, part: Any, m: int
 def _exact_dependency(rows: Matrix) -> list[Fraction] | None:
     """Return the coefficients of the combination of rows that vanishes, if it is unique up to a factor, or None."""
     table = [[Fraction(value) for value in line] for line in rows.T.tolist()]
-    lines: dict[int, list[Fraction]] = {}  # lines of the reduced echelon form, by the columns of their leading ones
+    lines: dict[int, list[Fraction]] = {}  # rows of the reduced echelon form, keyed by pivot column
     for column in range(len(rows)):
         found = next((line for line in table if line[column]), None)
         if found is None:
@@ -272,6 +272,6 @@ def _exact_dependency(rows: Matrix) -> list[Fraction] | None:
 
 
 def _without(column: int, line: list[Fraction], leading: list[Fraction]) -> list[Fraction]:
-    """Return a line minus the multiple of the leading line that makes its entry in a column zero."""
+    """Return `line` minus the multiple of `leading` that makes the entry of `line` in a column zero."""
     factor = line[column]
     return [a - factor * b for a, b in zip(line, leading, strict=True)] if factor else line

@@ -134,7 +134,7 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
     if skew.max(initial=0.0) > SYMMETRY_TOLERANCE * scale:
         i, j = (int(k) for k in np.unravel_index(int(skew.argmax()), skew.shape))
         raise BadInput(f"{what} is not symmetric: entry [{i}, {j}] is {M[i, j]:.6g} but [{j}, {i}] is {M[j, i]:.6g}.")
-    M = 0.5 * M + 0.5 * M.T  # the sum itself might overflow
+    M = 0.5 * M + 0.5 * M.T  # halve first, because M + M.T might overflow
     if len(M):
         # Scaling by the diagonal makes the test independent of the units of the coordinates.
         size = np.abs(np.diag(M))
@@ -174,14 +174,14 @@ def is_absent(value: Any) -> bool:
 
 
 def require(what: str, data: Mapping[str, Any], *keys: str) -> None:
-    """Check that entries of a file are given; raises BadInput, with `what` such as "A step"."""
+    """Check that a file gives these entries; raises BadInput, where `what`, such as "A step", begins the message."""
     for key in keys:
         if data.get(key) is None:
             raise BadInput(f"{what} needs {key!r}; it is missing.")
 
 
 def with_axis(value: Any, flat: int) -> Any:
-    """Return an array of `flat` axes with the tangent axis d = 1 inserted after the first, anything else unchanged."""
+    """Insert the tangent axis d = 1 after the first axis of an array with `flat` axes; return others unchanged."""
     try:
         raw = real_array(value)
     except (TypeError, ValueError, OverflowError):

@@ -50,7 +50,7 @@ def cache_folder() -> Path:
 
 
 def key_of(*parts: str) -> str:
-    """Return a short file name, a hash of the parts, which are everything that determines the contents of the file."""
+    """Return a short file name: the hash of `parts`, which together must determine the contents of the file."""
     import hashlib
 
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -118,7 +118,7 @@ def private_file(name: str, body: bytes) -> Path:
 
 @cache
 def _private(process: int) -> Path:
-    """Return the private folder of a process; a forked process makes its own and does not remove its parent's."""
+    """Return the private folder of a process; a forked process creates another one and leaves its parent's alone."""
     import shutil
     import tempfile
 
@@ -136,8 +136,8 @@ def _private(process: int) -> Path:
 def _opened(folder: Path) -> Iterator[int]:
     """Yield the descriptor of a folder that only the user and root can write to.
 
-    If others can write to it, raises BadInput where GAUSSOPT_CACHE names the folder, and OSError for the default
-    folder, as if that could not be opened.
+    If others can write to the folder, raise BadInput if GAUSSOPT_CACHE names it; if it is the default folder, raise
+    OSError, as for a folder that cannot be opened.
     """
     inside = os.open(folder, _FOLDER)
     try:
@@ -189,5 +189,5 @@ def _seal(name: str, body: bytes) -> bytes:
 
 @cache
 def _warn(sentence: str) -> None:
-    """Warn once per sentence."""
+    """Issue a warning, but only the first time that the same sentence is passed."""
     warnings.warn(sentence, UnsafeCache, stacklevel=2)

@@ -89,7 +89,7 @@ class ConeComplementarity(Program):
 
     @cached_property
     def asymmetry(self) -> float:
-        """Largest entry of W - W^T relative to that of W; for a `DelassusProduct` the same ratio of its factor A."""
+        """Largest entry of W - W^T relative to the largest of W; for a `DelassusProduct`, of A - A^T relative to A."""
         W: Any = self.W.A if isinstance(self.W, DelassusProduct) else self.W
         size = largest_entry(W)
         return largest_entry(W - W.T) / size if size else 0.0
@@ -103,7 +103,7 @@ class ConeComplementarity(Program):
 
     @property
     def local(self) -> ConeComplementarity:
-        """The local form of the problem, which is the problem itself."""
+        """The problem itself, since it is in local form; `GlobalContacts.local` computes the local form."""
         return self
 
     @property
@@ -130,7 +130,7 @@ class ConeComplementarity(Program):
         return cls(W, q, mu)
 
     def in_order(self, order: NDArray[np.intp]) -> ConeComplementarity:
-        """Return the problem with the rows in another order, (3 k,); raises BadInput."""
+        """Return the problem with its rows permuted: row i of the result is row order[i]; raises BadInput."""
         W: Any = formed(self.W)
         W = W[np.ix_(order, order)] if isinstance(W, np.ndarray) else W.tocsr()[order][:, order]
         return ConeComplementarity.from_mapping({"W": W, "q": self.q[order], "mu": self.mu})
@@ -252,7 +252,7 @@ class GlobalContacts:
         return self._split(self.inverse @ np.concatenate((self.f, -self.b)))
 
     def in_order(self, order: NDArray[np.intp]) -> GlobalContacts:
-        """Return the problem with the rows in another order, (3 k,); raises BadInput."""
+        """Return the problem with its rows permuted: row i of the result is row order[i]; raises BadInput."""
         names, H = ("M", "f", "mu", *(("G", "b") if len(self.b) else ())), self.H
         data = {name: getattr(self, name) for name in names}
         return GlobalContacts.from_mapping({**data, "H": H[:, order], "w": self.w[order]})
@@ -310,7 +310,7 @@ def _listed(A: Any) -> Any:
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> Any:
-    """Return a checked array whose first axis is the rows of contacts; without contacts any empty value will do."""
+    """Return a checked array whose first axis counts the rows of contacts, or, without contacts, any empty value."""
     if 0 in shape and np.size(value) == 0:
         return np.zeros(shape)
     if isinstance(value, list | np.ndarray) and len(value) != shape[0]:

@@ -21,7 +21,7 @@ class ConeProgram(Program):
     P : (3 k, 3 k), symmetric positive semidefinite, dense or sparse; rows as in `ConeComplementarity`
     q : (3 k,)
     mu : (k,)
-    radius : (k,) or None, bounds of |r_T| that replace mu r_N
+    radius : (k,) or None, bounds on |r_T| that replace mu r_N
     """
 
     shapes: ClassVar = {"P": "nn", "q": "n", "mu": "k", "radius": "k"}

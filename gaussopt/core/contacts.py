@@ -29,19 +29,19 @@ FEW = 2000
 class Contact:
     """One contact of a Lagrangian system, in SymPy expressions.
 
-    Give `position`, or `gap` with or without `slip`.
+    Specify either `position`, or `gap` with or without `slip`.
 
     Attributes
     ----------
     name : str
     position : expressions (x, y) or (x, y, z), optional
-        The material contact point: its last entry, the height, is the gap, and the rates of the others are the slip.
+        The material contact point: its last entry, the height, is the gap; the slip is the rates of the other entries.
     gap : expression in the coordinates and time, optional, m, positive where the contact is open
     slip : expressions linear in the velocities, optional
         Tangential velocity of the contact point relative to the ground, d entries, m/s.
     mu : expression in the parameters, friction coefficient
     e_N, e_T : expressions in the parameters, coefficients of restitution, normal and tangential
-    two_sided : whether it is a guide without clearance, which in a motion changes walls where a contact would open
+    two_sided : whether the contact is a guide without clearance, which does not open but presses on its other wall
         At impacts of other contacts the guide is an equality, without e_N; in single steps it is one-sided.
 
     Examples
@@ -151,7 +151,7 @@ def check_normals(
 def as_contact_data(value: Any) -> ContactData:
     """Return `ContactData` from the value that a user's function returned.
 
-    Raises BadInput, with a message to which the calling code adds the subject, if it has unknown or missing entries.
+    Raises BadInput if entries are unknown or missing; the calling code adds the subject to the message.
     """
     if isinstance(value, ContactData):
         return value

@@ -1,6 +1,6 @@
 """Delassus operators that are not dense: 3 x 3 blocks in compressed rows, or the factors of H^T M^-1 H.
 
-Small operators are always stored dense, because that is faster and more can be proved about them.
+Small operators are always stored dense, because dense operators are faster and allow more proofs.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class DelassusProduct:
 
 
 def is_blocks(W: Any) -> bool:
-    """Return whether an operator is stored as blocks or by its factors, so that it is not dense."""
+    """Return whether an operator is not dense, that is, stored as blocks or by its factors."""
     return not isinstance(W, np.ndarray)
 
 

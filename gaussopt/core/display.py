@@ -89,7 +89,7 @@ def short(value: Any, digits: int = 4) -> str:
 
 
 def listed(names: Iterable[Any], most: int = MOST_NAMES) -> str:
-    """Return names separated by commas; if there are more than `most`, only the first `most` and their number."""
+    """Return names separated by commas; if there are more than `most`, the first `most` and the total number."""
     found = [str(name) for name in names]
     return ", ".join(found[:most]) + (f", … ({len(found)})" if len(found) > most else "")
 

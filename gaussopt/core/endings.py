@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 CLOSE = 1e3
-"""Multiple of its goal below which a residual counts as reached if it no longer halves."""
+"""A residual that no longer halves has reached its goal if it is below this multiple of the goal."""
 
 SLIVER = 1e-9
-"""Remainder of the motion, relative to a time step, that counts as rounding error of the time, not as a step."""
+"""If less than this fraction of a time step remains to the end, the remainder is a rounding error of the time."""
 
 
 def settled(size: float, goal: float, best: float) -> bool:

@@ -65,7 +65,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         raise BadInput(missing_file(path)) from None
     except OSError as error:
         raise file_error(f"Cannot read {path}", error) from None
-    except ValueError as error:  # a zero byte in the name
+    except ValueError as error:  # the name holds a zero byte
         if isinstance(error, BadInput):
             raise
         raise BadInput(f"{str(path)!r} is no name of a file.") from None
@@ -82,7 +82,7 @@ def inside(folder: Path, name: Any) -> Path:
         place = (folder / name).resolve()
         if not place.is_relative_to(folder.resolve()):
             raise BadInput(f"{folder / name} leads out of the folder, to {place}; put the file itself there.")
-    except (OSError, RuntimeError):  # circular links
+    except (OSError, RuntimeError):  # `resolve` raises these for circular links
         raise BadInput(f"Cannot read {folder / name}: its links lead nowhere.") from None
     return place
 
@@ -128,7 +128,7 @@ def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
         raise BadInput(f"{path} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.") from None
     except RecursionError:
         raise BadInput(f"{path} is nested too deeply to be a problem file.") from None
-    except ValueError:  # more digits than Python turns into an integer
+    except ValueError:  # an integer has too many digits for Python
         raise BadInput(f"{path} holds a number that is too long.") from None
     if not isinstance(data, dict):
         raise BadInput(f"{path} holds a {type(data).__name__}; a problem file holds one JSON object.")
@@ -178,7 +178,7 @@ def _synchronise(path: Path) -> None:
 
 
 def check_target(path: Path) -> None:
-    """Check that a file can be written at a path, before its contents are computed.
+    """Check, before the contents of a file are computed, that it can be written at a path.
 
     Raises BadInput if the folder is missing or read-only, or if the path is that of anything but a regular file.
     """
@@ -191,7 +191,7 @@ def check_target(path: Path) -> None:
 
 
 def ending_of(path: Path, known: Sequence[str], what: str) -> str:
-    """Return the suffix of a path in lower case; raises BadInput, with `what` such as "a figure", if it is unknown."""
+    """Return the suffix of a path in lower case; raises BadInput if it is unknown; `what` is a noun for the message."""
     ending = path.suffix.lower()
     if ending not in known:
         raise BadInput(f"{path} ends in {path.suffix or 'nothing'!r}; {what} ends in {', '.join(known)}.")
@@ -205,9 +205,9 @@ def check_new(folder: Path) -> None:
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make a folder and check that it can be written to, before its contents are computed.
+    """Make a folder and check, before its contents are computed, that files can be written into it.
 
-    Raises BadInput if it cannot be written to.
+    Raises BadInput if that is not possible.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

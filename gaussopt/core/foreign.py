@@ -31,7 +31,7 @@ LONGEST_NOTE = 500
 """Maximum length of a solver's note; the rest is cut off."""
 
 MOST_ITERATIONS = 2**63
-"""Number of iterations from which the number that a solver reports is refused."""
+"""A solver's report of this number of iterations or more is refused as malformed."""
 
 WRITES = "writes into the q or v that it is given; let it work on copies, such as q.copy()"
 
@@ -99,13 +99,13 @@ def private(data: Data) -> Data:
         if isinstance(value, np.ndarray) or is_sparse(value):
             value = copies.setdefault(id(value), value.copy())
         elif x.name == "arithmetic":
-            value = None  # only the certificate of the original step needs it
+            value = None  # only the certificate needs this field, and it reads the original step
         values[x.name] = value
     return type(data)(**values)
 
 
 def well_formed(raw: Any, program: Program) -> RawSolution:
-    """Return a checked copy of a solver's answer; if it is malformed, an answer that claims a solver error."""
+    """Return a checked copy of a solver's answer; if it is malformed, return an answer that claims `solver_error`."""
     try:
         return _read(raw, program)
     except Malformed as error:

@@ -22,7 +22,7 @@ def load(name: str, key: str) -> ModuleType | None:
         return known
     body = cache.read(file)
     if body is None:
-        return None  # missing, damaged, edited, or perhaps another user's: the caller generates it again
+        return None  # the file is missing, damaged or unsafe: the caller generates it again
     try:
         text = body.decode()
     except UnicodeDecodeError:

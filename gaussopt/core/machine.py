@@ -24,7 +24,7 @@ def is_machine(error: BaseException) -> bool:
     """Return whether an error is a failure of the machine."""
     if isinstance(error, MachineFailure | MemoryError):
         return True
-    if isinstance(error, ImportError):  # the loader of shared objects gives no number, only the text of the error
+    if isinstance(error, ImportError):  # the loader of shared objects reports its error as a text, without a number
         return any(os.strerror(number) in str(error) for number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM))
     return isinstance(error, OSError) and error.errno in REMEDIES
 
@@ -40,9 +40,9 @@ def machine_failure(what: str, error: BaseException) -> MachineFailure:
 
 
 def pass_on(what: str, error: BaseException) -> None:
-    """Raise an error again if foreign code only passed it on; `what` states what could not be done.
+    """Raise an error again if foreign code did not cause it; `what` states what could not be done.
 
-    Such errors are KeyboardInterrupt itself (a subclass belongs to the foreign code) and failures of the machine.
+    Such errors are KeyboardInterrupt (but no subclass, which the foreign code defines) and failures of the machine.
     """
     if type(error) is KeyboardInterrupt:
         raise error

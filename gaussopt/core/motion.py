@@ -61,9 +61,9 @@ class RecordedMotion:
     def reaction(self, joint: str) -> Matrix:
         """Return the forces that a joint exerts, the multipliers of its rows, (N, number of rows), in N or N m.
 
-        For a contact, return its normal and tangential forces, (N, 1 + d), in N. For a joint with friction, the forces
-        of its contacts follow the multipliers. Raises UnknownName, or BadInput for a joint without rows, as in a model
-        in joint coordinates.
+        For a contact, return its normal and tangential forces, (N, 1 + d), in N. A joint with friction has contacts,
+        whose forces are appended after the multipliers. Raises UnknownName, or BadInput for a joint without rows, as
+        in a model in joint coordinates.
         """
         mine, touching = (
             [i for i, name in enumerate(names) if joint in (name, name.rpartition(".")[0])]

@@ -97,7 +97,7 @@ class QP(Program):
         return self.m
 
     def as_qp(self) -> QP:
-        """Return the program itself; the method of the same name of other kinds returns an equivalent QP."""
+        """Return this program, which is a QP already; `LeastSquares.as_qp` converts a program to an equivalent QP."""
         return self
 
     @property
@@ -111,7 +111,7 @@ class QP(Program):
 
     @property
     def equalities_only(self) -> bool:
-        """Whether every row is an equality; for the Gauss QP, where l and u are one array, no comparison is needed."""
+        """Whether every row is an equality; the Gauss QP passes the same array as l and u, so nothing is compared."""
         return self.l is self.u or bool(self.equality.all())
 
     @property
@@ -182,7 +182,7 @@ class QP(Program):
 @shown
 @dataclass(frozen=True)
 class LinearSystem(Program):
-    """A square system K x = b, (N, N) and (N,); if it has several solutions, that of least norm is wanted."""
+    """A square system K x = b, (N, N) and (N,); among several solutions the one of least norm is required."""
 
     shapes: ClassVar = {"K": "nn", "b": "n"}
     takers: ClassVar = "kkt"
@@ -213,7 +213,7 @@ class LinearSystem(Program):
 @shown
 @dataclass(frozen=True)
 class LeastSquares(Program):
-    """A least-squares problem, min ||A x - b||_2; if there are several minimisers, that of least norm is wanted.
+    """A least-squares problem, min ||A x - b||_2; among several minimisers the one of least norm is preferred.
 
     Attributes
     ----------

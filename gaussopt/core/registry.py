@@ -97,7 +97,7 @@ def load(kind: str, name: str) -> Any:
 
 
 def _perhaps_a_file(kind: str, name: str) -> str:
-    """Return the part of the message on an unknown name that is for a user who may have meant a file."""
+    """Return the part of an unknown-name message that helps a user who may have meant a file."""
     if kind == "problem":
         return "" if os.path.exists(name) else ", and no file or folder has that name"
     file = f"{name.replace('-', '_')}.py"
@@ -193,7 +193,7 @@ def is_file(word: str | os.PathLike[str]) -> bool:
 
 
 def holds_solver(path: str) -> bool:
-    """Return whether a file defines a solver; this is judged by its text, and the file is not imported."""
+    """Return whether a file defines a solver, judging by its text, without importing it."""
     file = Path(path)
     with contextlib.suppress(OSError):
         return file.suffix == ".py" and re.search(rb"(?m)^solver\s*[:=]", file.read_bytes()) is not None

@@ -1,8 +1,8 @@
-"""Removal of rounding errors from constraint rows: a small row must be told apart from a row whose terms cancel.
+"""Remove rounding errors from constraint rows: distinguish a small row from a row whose terms cancel.
 
 An entry of J is a sum of terms, such as the contributions of the two bodies of a joint. Where the terms cancel, only
-their rounding errors are left, which must not act as a constraint. An example is a planar loop in joint coordinates,
-in its rows normal to the plane. So code that forms rows also returns the sizes of the terms, and entries below
+their rounding errors are left, which must not act as a constraint. Examples are the rows normal to the plane of a
+planar loop in joint coordinates. So code that forms rows also returns the sizes of the terms, and entries below
 
     8 max(m, n) eps (sum of the sizes of the terms)
 
@@ -28,7 +28,7 @@ def rounding(n: int, m: int) -> float:
 
 
 def without_rounding(J: Matrix, terms: Matrix | None) -> Matrix:
-    """Return J, (m, n), with those entries set to zero that are only rounding errors of their terms.
+    """Return J, (m, n), with zeros in place of entries that are only rounding errors of their terms.
 
     `terms`, (m, n), holds the sum of the sizes of the terms of each entry, 0 where the entry is exact. None: return J.
     """
@@ -40,7 +40,7 @@ def without_rounding(J: Matrix, terms: Matrix | None) -> Matrix:
 
 
 def without_rounding_of_zeros(J: Matrix, gamma: Vector, terms: Vector | None) -> Vector:
-    """Return gamma, (m,), set to zero where its row of J is zero and it is only rounding error of its `terms`, (m,)."""
+    """Return gamma, (m,), with zeros where the row of J is zero and gamma_i is a rounding error of `terms`, (m,)."""
     if terms is None:
         return gamma
     m, n = J.shape

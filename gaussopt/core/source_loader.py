@@ -26,15 +26,15 @@ class SourceLoader(ExecutionLoader):
         return self._source if isinstance(self._source, str) else decode_source(self._source)
 
     def get_filename(self, fullname: str) -> str:
-        """Return the path given as that of the source; the file need not exist."""
+        """Return the path that was given with the source; there need not be a file at this path."""
         return self._path
 
 
 def imported(name: str, source: str | bytes, path: str) -> ModuleType:
-    """Import a source as a new module of a given name; if the source raises, `sys.modules` is left without it."""
+    """Import a source as a new module of a given name; if this raises, remove the module from `sys.modules`."""
     loader = SourceLoader(source, path)
     spec = importlib.util.spec_from_loader(name, loader)
-    assert spec is not None  # the loader is given
+    assert spec is not None  # it is None only without a loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -40,7 +40,7 @@ class Pattern:
 
     @classmethod
     def of(cls, A: Sparse) -> Pattern:
-        """Return the pattern of a canonical matrix, which shares the arrays of the matrix."""
+        """Return the pattern of a canonical matrix; the pattern shares the arrays of the matrix."""
         return cls((int(A.shape[0]), int(A.shape[1])), A.indptr, A.indices)
 
     def __eq__(self, other: object) -> bool:
@@ -74,7 +74,7 @@ def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
     if A.ndim != 2 or A.shape[1] != columns or (rows is not None and A.shape[0] != rows):
         raise BadInput(f"{name} has shape {A.shape}, expected {shape_in_words(shape)}.")
     if not A.has_canonical_format:
-        A = A.copy()  # the caller's matrix must not change
+        A = A.copy()  # copy, because the caller's matrix must not change
         A.sum_duplicates()
     if not np.isfinite(A.data).all():
         k = int(np.flatnonzero(~np.isfinite(A.data))[0])
@@ -133,7 +133,7 @@ def _has_positive_pivots(M: Sparse) -> bool:
             scipy.sparse.csc_matrix(shifted), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         )  # fmt: skip
-    except RuntimeError:  # a pivot is zero in spite of the shift
+    except RuntimeError:  # raised if a pivot is zero in spite of the shift
         return False
     # Sylvester's law of inertia applies if rows and columns were permuted alike.
     return bool((lu.U.diagonal() > 0).all() and np.array_equal(lu.perm_r, lu.perm_c))
@@ -151,7 +151,7 @@ def is_diagonal(pattern: Pattern) -> bool:
 
 
 class DiagonalBlocks(NamedTuple):
-    """The c diagonal blocks of size b: their coordinates, (c, b), their entries, and where `dense` puts these."""
+    """The c diagonal blocks of size b: coordinates, (c, b), numbers of their entries, and positions in `dense`."""
 
     members: Indices
     entries: Indices

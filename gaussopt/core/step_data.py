@@ -30,7 +30,7 @@ class StepCertifier(Protocol):
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int
     ) -> tuple[Sequence[float], Vector, Vector] | None:
-        """Return residuals, multipliers and row closeness for a flat step and a candidate; None if a pivot fails."""
+        """Return residuals, multipliers and row closeness for a flat step and a candidate; None if a pivot is tiny."""
 
 
 CONTACT_ARRAYS = ("J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu", "g_N", "gdot_N", "e_N", "e_T", "least_N")
@@ -120,7 +120,7 @@ class StepData:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> StepData:
-        """Return checked step data from named arrays, as in a `step` file; h is 0 if absent, other arrays are empty.
+        """Return checked step data from named arrays, as in a `step` file; absent arrays are empty, h is 0 if absent.
 
         Raises BadInput for a missing M or Q, wrong shapes, NaN, or an asymmetric or indefinite M.
         """
@@ -348,7 +348,7 @@ def _rows(data: Mapping[str, Any], matrix: str, vector: str, n: int) -> tuple[Ma
 
 
 def _gaps_and_restitution(data: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """Return those of g_N, gdot_N, e_N, e_T and least_N that are given."""
+    """Return the optional arrays g_N, gdot_N, e_N, e_T and least_N, as far as they are given."""
     names = ("g_N", "gdot_N", "e_N", "e_T", "least_N")
     found = {name: as_array(name, data[name], (k,)) for name in names if not is_absent(data.get(name))}
     for name in ("e_N", "e_T"):

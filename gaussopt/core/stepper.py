@@ -42,7 +42,7 @@ class CertifiedAnswer(Protocol):
 class Motion(Protocol):
     """The differential equation of a state (q, u), and the system that it comes from.
 
-    Most steppers evaluate velocities and rates only; those that preserve constraints also solve steps.
+    Most steppers evaluate velocities and rates only; steppers that preserve constraints also solve steps.
     """
 
     @property
@@ -104,7 +104,7 @@ class Control:
     instants: tuple[float, ...] = ()
 
     def grid_index(self, t: float) -> int:
-        """Return the number, from the origin, of the first multiple of dt after t, or of the next of `instants`."""
+        """Return the least k with origin + k dt > t, or, if there are `instants`, the number of the first after t."""
         if self.instants:
             return bisect_right(self.instants, t) + 1
         if self.dt is None or self.origin is None:
@@ -112,10 +112,10 @@ class Control:
         return math.floor((t - self.origin) / self.dt + SLIVER) + 1
 
     def instant(self, number: int) -> float:
-        """Return the instant of this number: origin + number * dt, or the end if less than SLIVER * dt would remain.
+        """Return origin + number * dt, or the end of the integration if less than SLIVER * dt would remain.
 
-        The product, unlike a running sum, does not accumulate rounding errors. If there are `instants`, return that of
-        this number.
+        The product, unlike a running sum, does not accumulate rounding errors. If there are `instants`, return the
+        entry with this number, counted from 1, or the end of the integration after the last entry.
         """
         if self.instants:
             return self.instants[number - 1] if number <= len(self.instants) else self.t_end
@@ -169,7 +169,7 @@ class Stepper(ABC):
     order, stages : order of accuracy, and number of accelerations evaluated in a step
     adaptive : bool
     implicit : bool, whether a step is so costly that states within it are interpolated, not computed by a shorter step
-    loop : name of the loop that drives it, "" for the default loop (see `gaussopt.integration.advance`)
+    loop : name of the loop that drives the method, "" for the default loop (see `gaussopt.integration.advance`)
     pair : (formulation, solver), optional, used if the user names neither
     tableau : Tableau, optional, for an explicit Runge-Kutta method
     """

@@ -36,7 +36,7 @@ class Energy:
 
 
 class Outline(NamedTuple):
-    """The parts of a planar system that are drawn if there is no sketch, at one configuration; points (x, y), m.
+    """The points (x, y), m, of a planar system at one configuration, which are drawn if the system has no sketch.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class AbstractSystem(ABC):
         return self
 
     def prepare(self, evaluations: float) -> None:
-        """Prepare for a number of evaluations that is known only approximately, such as by compiling the equations."""
+        """Prepare for about this number of evaluations, for example by compiling the equations."""
         return
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:

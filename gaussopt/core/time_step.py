@@ -77,7 +77,7 @@ class SteppedSystem(AbstractSystem):
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
         """Return the step that starts at a state; raises BadInput if a contact does not follow Coulomb's law."""
 
-    depends_on_time = False  # parts with a prescribed motion are refused or held fixed
+    depends_on_time = False  # time does not occur: prescribed motions are refused or held fixed
 
     def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
         """Raise BadInput if steps of length dt, s, from this state are unstable."""

@@ -39,7 +39,7 @@ def page_of(problem: object) -> Page[Any]:
 
 
 def checked(program: object) -> Any:
-    """Return a program made by hand after the checks of a program from a file; raises BadInput for other objects.
+    """Check a program made by hand as if it came from a file, and return it; raises BadInput for other objects.
 
     Steps, and contacts in global form, have a `Page`, too, but are not programs for a solver.
     """

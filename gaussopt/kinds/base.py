@@ -70,7 +70,7 @@ class Page(Generic[D]):
     answer : names of the entries of a file with an answer
     solver : an exact solver of its programs, if the same solver suits all of them
     formulations : which formulations make programs of its problems, "step" or "contact"; "" if it is a program itself
-    not_exported : why sequences of it are not exported, to follow "The formulation ... makes"; None if they are
+    not_exported : why its problems cannot be exported, as the end of "The formulation ... makes"; None if they can
     """
 
     kind: ClassVar[type]
@@ -89,7 +89,7 @@ class Page(Generic[D]):
         return found
 
     def check(self, problem: D) -> D:
-        """Return a problem made by hand, after the checks of a problem from a file, if any; raises BadInput."""
+        """Check a problem made by hand as if it came from a file, and return it; raises BadInput."""
         return problem
 
     def default_solver(self, program: D) -> str:
@@ -115,7 +115,7 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def truth(self, program: D, proof: Any, raw: RawSolution, tolerance: float) -> Verdict | None:
-        """Return the verdict on the program if it makes every answer wrong; None if an answer can be right."""
+        """Return the verdict on the program if no answer can be right, as for an infeasible program; otherwise None."""
         return None
 
     def solved(self, program: D, proof: Any) -> str:
@@ -127,11 +127,11 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def limit_proofs(self, proof: Any, solving: float) -> str:
-        """Limit the time of later proofs by that of the solve, `solving` s; return a sentence on what is left out."""
+        """Leave out proofs that take much longer than the solve (`solving` s); return a sentence that names them."""
         return ""
 
     def duals(self, proof: Any, raw: RawSolution, tolerance: float) -> Vector | None:
-        """Return the duals, (m,), to be returned with the point, or None."""
+        """Return the duals, (m,), that accompany the point in the verified answer, or None."""
         return raw.y
 
     def solutions(self, proof: Any) -> tuple[Vector, ...]:
@@ -157,7 +157,7 @@ class Page(Generic[D]):
         return {}, {}
 
     def least_cost(self, program: D) -> float | None:
-        """Return the cost of a search at the answer, if it is known without a solver; otherwise None."""
+        """Return the cost that a search would have at the right answer, or None if only a solver can find it."""
         return None
 
     # -- reading and verifying an answer from any source ---------------------------------------------
@@ -167,7 +167,7 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def arrays(self, given: Mapping[str, Any], problem: D) -> dict[str, Any]:
-        """Return the arrays of an answer, by name, None for those not given; raises BadInput."""
+        """Return the arrays of an answer by name, with None for a missing array; raises BadInput."""
         sizes = self.answer_sizes(problem)
         return {k: None if given.get(k) is None else as_array(k, given[k], (size,)) for k, size in sizes.items()}
 

@@ -45,7 +45,7 @@ class ContactPage(Page[ConeComplementarity]):
         W: Any = problem.W
         if isinstance(W, np.ndarray) or is_sparse(W):
             return replace(problem, W=c * W, q=c * s * problem.q)
-        return replace(problem, q=s * problem.q)  # a `DelassusProduct` keeps its unit of mass
+        return replace(problem, q=s * problem.q)  # a `DelassusProduct` is not scaled: its unit of mass stays
 
     def certify(self, program: ConeComplementarity, raw: RawSolution, tolerance: float) -> ConeCertificate:
         r = raw.x if raw.x is not None and raw.x.shape == (program.n,) else None
@@ -94,7 +94,7 @@ class ContactPage(Page[ConeComplementarity]):
         return proof.solutions
 
     def residuals(self, program: ConeComplementarity, x: Vector, y: Vector | None) -> Residuals:
-        """Return residuals: `primal` of r in K, `dual` of the shifted velocities in K*, `gap` of the law."""
+        """Return the distances of r from K (`primal`), of shifted velocities from K* (`dual`), from the law (`gap`)."""
         return Residuals(*violations(program, x))
 
     def answer_sizes(self, problem: ConeComplementarity) -> dict[str, int]:

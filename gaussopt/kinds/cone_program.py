@@ -55,7 +55,7 @@ class ConeProgramPage(Page[ConeProgram]):
 
 
 def natural_map(program: ConeProgram, r: Vector) -> float:
-    """Return |e| relative to |q| for e = (r - F(r - rho (P r + q))) / rho with F = `feasible`, rho by blocks of P."""
+    """Return |e| / |q| for e = (r - F(r - rho (P r + q))) / rho, where F is `feasible` and rho is `steps_of` P."""
     rho = np.repeat(steps_of(program.P), 3)
     e = (r - feasible(program, r - rho * (program.P @ r + program.q))) / rho
     return float(np.linalg.norm(e)) / (float(np.linalg.norm(program.q)) or 1.0)

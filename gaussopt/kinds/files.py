@@ -99,7 +99,7 @@ def _near(key: str, value: Any, names: Iterable[str], data: Mapping[str, Any]) -
     if _plain(key) in plain:
         return plain[_plain(key)]
     if len(key) == 1 and isinstance(value, list | dict):
-        # A letter in the wrong case is a misspelling only if the entry itself is missing: beside M, m may be masses.
+        # A letter in the wrong case is a misspelling only if the right entry is missing: a file with M may also hold m.
         return next((n for n in names if n.casefold() == key.casefold() and n not in STATE and n not in data), None)
     long = [name for name in plain if len(name) >= SHORT]
     close = get_close_matches(_plain(key), long, n=1, cutoff=ALIKE) if len(_plain(key)) >= SHORT else []

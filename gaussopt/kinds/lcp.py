@@ -21,7 +21,7 @@ from gaussopt.linalg.dense import EPS, largest
 class LCPPage(Page[LCP]):
     """The `Page` of `LCP`.
 
-    A problem with several w never has the status `solved`, and a problem without a solution has the status
+    If the solutions of a problem differ in w, its status is never `solved`; if there is no solution, its status is
     `no_solution`, whatever the solver returns.
     """
 

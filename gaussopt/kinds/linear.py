@@ -18,7 +18,7 @@ E = TypeVar("E", LinearSystem, LeastSquares)
 
 
 class EquationsPage(Page[E]):
-    """Base of the `Page` of linear systems and of that of least-squares problems."""
+    """Base class of `LinearPage` and `LeastSquaresPage`."""
 
     def default_solver(self, program: E) -> str:
         return "sparse-kkt" if program.sparse else "kkt"

@@ -1,4 +1,4 @@
-"""Quadratic programs: their files, their default solver, and how an answer to one is judged."""
+"""Quadratic programs: how their files are read, which solver is the default, and how an answer is judged."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class QPPage(Page[QP]):
 
     def in_units(self, problem: QP, c: float, s: float) -> QP:
         lower = s * problem.l
-        # A program of equalities may hold one array as l and u, by which it is recognised.
+        # If l and u are the same array, the program is recognised as having equalities only: preserve this.
         upper = lower if problem.l is problem.u else s * problem.u
         return replace(problem, P=c * problem.P, q=c * s * problem.q, l=lower, u=upper)
 

@@ -78,7 +78,7 @@ class LCPCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """Relative residual and error, and the residual of single rows, judged by the square root of the tolerance."""
+        """Relative residual and error; the residual of single rows need only be below the root of the tolerance."""
         error = self.relative_error if math.isfinite(self.error_bound) else 0.0
         return Measures(self.verdict in (Status.SOLVED, None), self.relative_residual, error, rough=self.own_residual)
 
@@ -195,8 +195,8 @@ def _verdict(
     if infeasible(lcp):
         return Status.NO_SOLUTION, False
     if kind.positive_semidefinite and kind.symmetric:
-        # w is the gradient of a convex function at its minimisers, and therefore unique. z is unique if the columns of
-        # those z_i that may be positive are independent.
+        # w is unique, because it is the gradient of a convex function at its minimisers.
+        # z is unique if the columns of M for all z_i that may be positive are independent.
         if z is None:
             return Status.SOLVED, None
         _, size, d = natural_residual(lcp, z)
@@ -220,7 +220,7 @@ def infeasible(lcp: LCP) -> bool:
 
 
 def _distance(found: LCPSolutions, z: Vector, d: Vector) -> float:
-    """Return an upper bound of the distance from z to the nearest solution, including rounding errors."""
+    """Return an upper bound on the distance from z to the nearest solution, including rounding errors."""
     best = math.inf
     for solution, rounding in zip(found.solutions, found.floors, strict=True):
         best = min(best, float(np.linalg.norm((np.abs(z - solution) + rounding) / d)))
@@ -246,7 +246,7 @@ def _distance(found: LCPSolutions, z: Vector, d: Vector) -> float:
 
 
 def polish(lcp: LCP, z: Vector) -> Vector:
-    """Solve w_i = 0 for the pairs with z_i > rho_i w_i, others with z_i = 0; return the better of that point and z."""
+    """Solve w_i = 0 where z_i > rho_i w_i, with z_i = 0 elsewhere; return the better of the solution and z."""
     r, _, d = natural_residual(lcp, z)
     push = z > d * d * lcp.w(z)
     candidate = np.zeros(lcp.n)

@@ -68,7 +68,7 @@ def _literature() -> Iterator[KnownLCP]:
     for n in (2, 4):
         half = np.diag(np.arange(1.0, n + 1)) + 1.0
         M = np.block([[np.zeros((n, n)), half], [half.T, np.zeros((n, n))]])
-        apart = np.concatenate((np.eye(n)[0], np.eye(n)[1]))  # an equilibrium in which the two strategies differ
+        apart = np.concatenate((np.eye(n)[0], np.eye(n)[1]))  # an equilibrium: the two strategies differ
         yield _known("bimatrix", M, -np.ones(2 * n), apart, "several")
 
 
@@ -79,7 +79,7 @@ def _drawn() -> Iterator[KnownLCP]:
         skew = np.triu(B, 1) - np.triu(B, 1).T
         gram = B @ B.T + np.eye(n)
         few = B[:, : max(1, n // 4)]
-        # Each diagonal entry exceeds the rest of its row, so that `rows` is a P-matrix; column 0 makes it indefinite.
+        # `rows` is diagonally dominant and therefore a P-matrix; the large entries of column 0 make it indefinite.
         rows = B.copy()
         rows[1:, 0] = -60 * np.sign(rows[1:, 0] + 0.5)
         np.fill_diagonal(rows, np.abs(rows).sum(axis=1) - np.abs(rows.diagonal()) + 1)
@@ -99,7 +99,7 @@ def _drawn() -> Iterator[KnownLCP]:
 
 
 def _posed(name: str, M: Matrix, rng: np.random.Generator, idle: float = 0.0, push: float = 0.5) -> KnownLCP:
-    """Return a problem with a random solution: z = w = 0 in a share `idle` of pairs, z > 0 in `push` of the rest."""
+    """Return a problem with a random solution; `push` is the probability of w_i = 0, `idle` that of z_i = w_i = 0."""
     n = len(M)
     size, pushing = rng.integers(1, 10, size=n) * (rng.random(n) >= idle), rng.random(n) < push
     pushing[rng.integers(n)] = True
@@ -114,7 +114,7 @@ def _scaled(known: KnownLCP, R: Vector, C: Vector) -> KnownLCP:
 
 
 def _special() -> Iterator[KnownLCP]:
-    """Yield problems with no, several or a continuum of solutions, copositive ones, and a tridiagonal one."""
+    """Yield problems with no, several or a continuum of solutions, and problems with copositive or tridiagonal M."""
     for n in (1, 2, 6):
         yield _known("both-ways", -np.eye(n), np.ones(n), np.zeros(n), "several")
         yield _known("no-way", -np.eye(n), -np.ones(n), None, "none")
@@ -123,7 +123,7 @@ def _special() -> Iterator[KnownLCP]:
     for n in (2, 10, 100):
         chain = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
         ends = np.diag(np.eye(n)[0] + np.eye(n)[-1])
-        # The columns of chain - ends sum to zero, so that the entries of w have the same negative sum as those of q.
+        # The columns of chain - ends sum to zero, so that sum(w) = sum(q) < 0 for every z: there is no solution.
         yield _known("pulled-apart", chain - ends, -np.ones(n), None, "none")
         yield _posed("obstacle", chain, np.random.default_rng(n))
         copositive, start = 2 - np.eye(n), np.eye(n)[0]

@@ -4,7 +4,7 @@ For every subset S of the pairs let z_i = 0 outside S and w_i = 0 in S. The rema
 
     B_S x = -q,   x >= 0,   column i of B_S is M e_i if i is in S, else -e_i.
 
-If B_S is regular, there is at most one such x; if it is singular, they form a polyhedron, perhaps empty, which
+If B_S is regular, there is at most one such x; if it is singular, all such x form a polyhedron, perhaps empty, which
 `gaussopt.lcp.polyhedra` describes. The solutions of the problem are the union over all S.
 
 Tolerances are relative and independent of the scaling of rows and columns:
@@ -178,7 +178,7 @@ def regular_bases(
     Returns
     -------
     x : (..., 2^n, n), z_i for i in the subset, w_i for the others
-    f : (..., 2^n, n), |B^-1| (|B| |x| + size), plus EPS times the largest f of an unknown that B couples to this one
+    f : (..., 2^n, n), |B^-1| (|B| |x| + size), plus EPS times the largest such value of unknowns coupled to i
     regular : (..., 2^n), mask of the bases that are regular, so that x is valid
     """
     n = M.shape[-1]
@@ -192,8 +192,8 @@ def regular_bases(
     absolute, absolute_inverse = np.abs(B), np.abs(inverse)
     gain = (absolute * absolute_inverse.swapaxes(-1, -2)).max(axis=(-2, -1), initial=0.0)
     regular &= gain < 1.0 / SINGULAR
-    # Elimination on a singular matrix may give a wrong inverse with moderate entries, which its products with B reveal.
-    # The diagonals of these products do not depend on the scaling of rows and columns.
+    # Elimination on a singular matrix may give a wrong inverse with moderate entries.
+    # The diagonals of B^-1 B and B B^-1 show this; they do not depend on the scaling of rows and columns.
     left, right = np.einsum("...ij,...ji->...i", inverse, B), np.einsum("...ij,...ji->...i", B, inverse)
     regular &= (np.maximum(np.abs(left - 1.0), np.abs(right - 1.0)) < INVERTED).all(axis=-1)
     rhs = q[..., None, :, None]
@@ -201,7 +201,7 @@ def regular_bases(
     x -= inverse @ (B @ x + rhs)  # one refinement makes the residual small row by row
     sizes = np.abs(rhs) if size is None else size[..., None, :, None]
     f = (absolute_inverse @ (absolute @ np.abs(x) + sizes))[..., 0]
-    # Where all exact terms of a row vanish, f is far below the rounding errors of coupled rows, which x may contain.
+    # If the terms of a row are exactly zero, f is too small: x may contain rounding errors of coupled rows.
     return x[..., 0], f + EPS * np.where(_tied(absolute), f[..., None, :], 0.0).max(axis=-1, initial=0.0), regular
 
 
@@ -220,7 +220,7 @@ def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> SolutionPart:
 
 
 def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPart | None:
-    """Return the part if it satisfies every row, if necessary after entries at rounding level are set to zero."""
+    """Return the part if it satisfies every row, perhaps after setting entries at rounding level to zero; else None."""
     if _holds(part, lcp, size):
         return part
     scaled = part.vertices / C
@@ -230,7 +230,7 @@ def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPa
 
 
 def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
-    """Return whether the vertices satisfy every row relative to its own terms; the null space does not ensure this."""
+    """Return whether the residual of every row is small relative to its terms, which the null space cannot ensure."""
     terms = part.vertices @ np.abs(lcp.M).T + size
     w = part.vertices @ lcp.M.T + lcp.q
     inside, outside = part.support, ~part.support
@@ -242,7 +242,7 @@ def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
 
 
 def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
-    """Return the supports of p parts, and masks of the z_i and w_i that are positive somewhere on them; (p, n) each."""
+    """Return masks, (p, n), for p sets of solutions: their supports, and which z_i and which w_i can be positive."""
     supports = np.array([p.support for p in parts]).reshape(len(parts), lcp.n)
     z_positive, w_positive = supports.copy(), supports.copy()
     for k, (support, vertices, rays, _) in enumerate(parts):
@@ -256,7 +256,7 @@ def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
 
 
 def _maximal(parts: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
-    """Return those continua that are not contained in another continuum."""
+    """Return the continua that are not contained in another continuum."""
     if len(parts) < 2:
         return parts
     supports, z, w = (p.astype(float) for p in _patterns(parts, lcp))

@@ -170,7 +170,7 @@ def unit_diagonal(M: Matrix) -> Vector:
 
 
 def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
-    """Return whether all principal minors are positive; None for n > `max_minors` unless those of order 2 decide."""
+    """Return whether all principal minors are positive; for n > `max_minors`, None unless one of order 2 is not."""
     from scipy.linalg import matrix_balance
 
     n = len(M)

@@ -54,7 +54,7 @@ TIE = 1e-13
 """Relative difference up to which two ratios count as equal."""
 
 PATIENCE = 3
-"""Number of exchanges of all offending pairs that may fail to reduce their number before pairs change one by one."""
+"""Number of exchanges of all offending pairs without a decrease of their number, before pairs change one by one."""
 
 
 def power_of_two(x: float) -> float:

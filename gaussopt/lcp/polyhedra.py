@@ -34,7 +34,7 @@ BALANCING = 30
 
 
 class SolutionPart(NamedTuple):
-    """Vertices and rays, in z, of the solutions of one basis; rounding errors of vertices are relative to `f`."""
+    """The solutions z of one basis: their vertices and rays; `f` is the scale of the rounding errors of vertices."""
 
     support: Mask
     vertices: Matrix
@@ -47,8 +47,8 @@ def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     B = np.where(support, M, -np.eye(len(q)))
     found = _described(B, q, q_size, support, C)
     if np.abs(B[B != 0]).min(initial=1.0) < UNEVEN and (found is None or not _lasting(found, M, C, q, q_size)):
-        # Scaling by the largest entries of rows and columns may hide rank and consistency if other entries are tiny:
-        # try again with all entries scaled as near to 1 as possible.
+        # Scaling by the largest entries of rows and columns may hide rank and consistency if other entries are tiny.
+        # Then try again with all entries scaled as near to 1 as possible.
         r, c = _geometric(B)
         again = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
         found = again if found is None or (again is not None and _lasting(again, M, C, q, q_size)) else found
@@ -56,7 +56,7 @@ def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
 
 
 def _lasting(part: SolutionPart, M: Matrix, C: Vector, q: Vector, size: Vector) -> bool:
-    """Return whether vertices and rays satisfy every row of M, whose columns are scaled by C, relative to its terms."""
+    """Return whether vertices and rays, divided by C, satisfy every row of M relative to the terms of the row."""
     for z, q_own, q_size in ((part.rays / C, 0.0, 0.0), (part.vertices / C, q, size)):
         w, noise = z @ M.T + q_own, OBSERVED * (z @ np.abs(M).T + q_size)
         if not (w >= -noise).all() or not (np.abs(w) <= noise)[:, part.support].all():
@@ -87,8 +87,8 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     size = np.abs(B) @ np.abs(x) + q_size
     if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
         return None
-    # The computed null space is accurate relative to its largest entries; after refinement every row holds relative to
-    # its own terms. F bounds the rounding errors that remain in entries that should vanish.
+    # The computed null space is accurate relative to its largest entries. It is refined until every row holds.
+    # F bounds the rounding errors that remain in entries that should vanish.
     N = Vt[rank:].T
     first = pinv @ (B @ N)
     second = pinv @ (B @ (N - first))
@@ -135,7 +135,7 @@ def _rays(N: Matrix, F: Matrix) -> Matrix:
         _, s, Vt = np.linalg.svd(scaled[_choices(n, k - 1)])
         t = Vt[s[:, -1] > SINGULAR][:, -1]
     rays, floors = np.vstack((t, -t)) @ N.T, FLAT * np.vstack((np.abs(t), np.abs(t))) @ F.T
-    floors = floors + 4 * EPS * np.abs(N).sum(axis=1)  # the unit vectors t have rounding errors
+    floors = floors + 4 * EPS * np.abs(N).sum(axis=1)  # the unit vectors t have rounding errors, too
     size = np.abs(rays).max(axis=1, keepdims=True)
     size = np.where(size > 0, size, 1.0)
     rays, floors = rays / size, floors / size

@@ -3,8 +3,8 @@
 Coordinates are scaled to unit mass and rows to unit length, so that ranks and verdicts do not depend on units, apart
 from rounding. Rows of J count as dependent if a singular value is at most 8 max(m, n) eps of the largest. Dependent
 rows, and forces along directions without mass and constraint, may contradict the other equations. They count as
-consistent if a change of the data within rounding makes them so: if the residual of a row is below 8 max(m, n) eps of
-its terms |J| |a| + |gamma| (of a coordinate: |M| |a| + |h - Q| + |J^T| |lam|) and those of the rows it depends on.
+consistent if a residual is below 8 max(m, n) eps of the terms of its equation and of the equations it depends on,
+so that rounding may have caused it. The terms are |J| |a| + |gamma| and |M| |a| + |h - Q| + |J^T| |lam|.
 
 A step that holds the velocity `v` at which it was evaluated contains rounding errors of that evaluation, which may be
 large relative to gamma if terms cancel. A contradiction must then also exceed 1e-9 of the size of the step's numbers.
@@ -52,7 +52,7 @@ class Balanced:
 
     @classmethod
     def of(cls, step: StepData, M: Matrix | None = None) -> Balanced:
-        """Return the equalities of a dense step in these units; M, if given, replaces its mass matrix."""
+        """Scale a dense step, without its contacts, to these units; M, if given, replaces the step's mass matrix."""
         M = step.M if M is None else M
         d, row = equilibrate(M, step.J)
         J = step.J * d * row[:, None]
@@ -64,7 +64,7 @@ class Balanced:
 
     @cached_property
     def space(self) -> RowSpace:
-        """Singular value decomposition of the rows J, split at their rank."""
+        """Singular value decomposition of J, divided by its rank into range and null space."""
         return row_space(self.J, noise=self.noise_J)
 
     @cached_property
@@ -78,7 +78,7 @@ class Balanced:
 
     @cached_property
     def free(self) -> NDArray[np.bool_]:
-        """Mask of those directions of `inertia` that have no mass, (n - rank,)."""
+        """Mask, (n - rank,), of the directions of `inertia` that have no mass."""
         return self.inertia[0] <= 64 * len(self.d) * EPS
 
     @cached_property
@@ -114,13 +114,13 @@ class Balanced:
         return self._limits(terms, self.inertia[1][:, self.free], float(np.abs(self.M).max()) * norm(a))
 
     def _limits(self, terms: Vector, null: Matrix, size: float) -> Vector:
-        """Return the residuals that rounding may cause in equations with these sizes of terms.
+        """Return the residuals that rounding may cause in equations whose terms have these sizes.
 
         The columns of `null` combine equations so that all unknowns cancel; `size` bounds terms missing in `terms`.
         """
-        # A contradiction is the projection of the residual onto these combinations. It transfers rounding errors
-        # between all rows of a combination, also to a row whose own terms are zero. Where all terms are zero, only the
-        # rounding errors of computed zeros are left.
+        # A contradiction is the projection of the residual onto the columns of `null`.
+        # The projection transfers rounding errors between all rows of a combination, also to a row with zero terms.
+        # If all terms are zero, the last summand covers the rounding errors of numbers that should be zero.
         relative = rounding(len(self.f), len(self.g))
         limits = relative * (terms + np.abs(null @ null.T) @ terms + relative * (norm(terms) + size))
         return np.maximum(limits, EVALUATED * self._whole) if self.evaluated else limits
@@ -131,7 +131,7 @@ class Balanced:
             return False
         known = 0.0 if self.noise_g is None else self.noise_g
         if not self.evaluated and (np.abs(self.g) > known)[~self.J.any(axis=1)].any():
-            return True  # in a zero row, 0 = gamma, only the terms of gamma have rounding errors
+            return True  # a row 0 = gamma is contradictory unless gamma is a rounding error of its terms
         return bool((np.abs(self._answer[3]) > self.limits_g()).any())
 
     def pulled(self) -> bool:

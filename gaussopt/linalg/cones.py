@@ -28,7 +28,7 @@ INSIDE = 1e-8
 
 
 def dense(problem: ConeComplementarity) -> ConeComplementarity:
-    """Return the same problem with a dense operator; raises BadInput if that would be too large."""
+    """Return the same problem with a dense operator; raises BadInput if the dense matrix would be too large."""
     if not problem.sparse:
         return problem
     if problem.n > MOST_ROWS:

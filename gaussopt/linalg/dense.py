@@ -30,7 +30,7 @@ ALONE = 1e3
 """Ratio of an entry to the sum of the others in its row beyond which its coordinate counts as alone in the row."""
 
 IDLE = 1e-3
-"""Entry of a null vector of M, in units of mass 1, beyond which the coordinate is said to have no mass of its own."""
+"""Entry of a null vector of M, in units of mass 1, beyond which the coordinate counts as without mass of its own."""
 
 
 @cache
@@ -43,7 +43,7 @@ def lapack() -> Any:
 
 @cache
 def _triangular() -> Any:
-    """Return the triangular solver of BLAS; that of LAPACK starts threads even for a few short columns."""
+    """Return the triangular solver of BLAS; the solver of LAPACK starts threads even for a few short columns."""
     from scipy.linalg.blas import dtrsm
 
     return dtrsm
@@ -63,8 +63,8 @@ def cholesky(M: Matrix) -> Matrix | None:
     L = gram_factor(M)
     if L is None or not len(L):
         return L
-    # After a small pivot, rounding may leave pivots that are not small, so the pivots alone do not decide. In units of
-    # mass 1 the product below is the determinant, which is at most e times the smallest eigenvalue.
+    # The pivots alone do not decide, because rounding may make the pivots after a small one too large.
+    # In units of mass 1, the product below is the determinant, which is at most e times the smallest eigenvalue.
     diagonal = L.diagonal()
     unsure = float(np.prod(diagonal * diagonal / M.diagonal())) < math.e * 64 * len(L) * EPS
     return None if unsure and _semidefinite(M) else L
@@ -139,7 +139,7 @@ def mass_norm(a: Vector, Ma: Vector) -> float:
 
 
 def cancelled(e: Vector, M: Matrix, length: float) -> float:
-    """Return the rounding error in `length`, the computed mass norm of e, which is large if its terms nearly cancel."""
+    """Return the rounding error of `length`, the computed mass norm of e; it is large if terms of e^T M e cancel."""
     size = float(np.abs(e).max(initial=0.0))
     if not 0.0 < size < math.inf:
         return 0.0
@@ -169,7 +169,7 @@ def largest(values: Vector) -> float:
 
 
 def mass_scale(M: Matrix | Sparse) -> Vector:
-    """Return the scales 1 / sqrt(M_ii), which give every coordinate with mass the mass 1; 1 for those without mass."""
+    """Return the scales 1 / sqrt(M_ii), which give coordinates the mass 1; the scale of massless coordinates is 1."""
     diagonal = M.diagonal()
     if not (positive := diagonal > 0).all():
         diagonal = np.where(positive, diagonal, 1.0)
@@ -177,7 +177,7 @@ def mass_scale(M: Matrix | Sparse) -> Vector:
 
 
 def coordinate_scale(M: Matrix, J: Matrix) -> Vector:
-    """Return `mass_scale`, made smaller for a coordinate without mass of its own, see `without_own_mass`."""
+    """Return `mass_scale`, reduced for coordinates that are nearly massless directions, see `without_own_mass`."""
     return without_own_mass(M, np.abs(J), mass_scale(M))
 
 
@@ -205,7 +205,7 @@ def scaled_by_rows(M: Matrix, J: Matrix, d: Vector) -> tuple[Vector, Vector]:
             return d, row
         held = (row[:, None] * size).max(axis=0, initial=0.0)
         fresh = ~measured & (held > 0)
-        if not fresh.any():  # the remaining rows contain no coordinate with mass: one coordinate sets the scale
+        if not fresh.any():  # the remaining rows have no scaled coordinate: choose one coordinate
             held = size.max(axis=0, initial=0.0)
             fresh = ~measured & (held > 0)
             fresh[np.flatnonzero(fresh)[1:]] = False
@@ -215,13 +215,13 @@ def scaled_by_rows(M: Matrix, J: Matrix, d: Vector) -> tuple[Vector, Vector]:
 
 
 def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -> Vector:
-    """Return the scales d, (n,), made smaller for coordinates without mass of their own; `size` is |J|, (m, n).
+    """Return the scales d, (n,), reduced for coordinates without mass of their own; `size` is |J|, (m, n).
 
     If M is singular and its null vector is nearly along a coordinate, as for a quaternion near (1, 0, 0, 0), the scale
     1 / sqrt(mass) of this coordinate is far too large: its entry in a row exceeds `share` times the sum of the others.
     It is replaced by the geometric mean of itself and the scale that makes the entry as large as the others together.
     """
-    if np.count_nonzero(M) == np.count_nonzero(M.diagonal()):  # null vectors contain only coordinates with zero mass
+    if np.count_nonzero(M) == np.count_nonzero(M.diagonal()):  # M is diagonal, so null vectors are massless coordinates
         return d
     scaled = size * d
     largest_entry = scaled.max(axis=1, initial=0.0, keepdims=True)
@@ -240,7 +240,7 @@ def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -
 
 
 def _without_rounding(size: Matrix) -> Matrix:
-    """Return sizes of entries, (m, n), with 0 for those at rounding level in both their row and their column."""
+    """Return sizes of entries, (m, n), with 0 where an entry is at rounding level in its row and in its column."""
     if not size.size:
         return size
     limit = 64 * EPS
@@ -265,7 +265,7 @@ def unit_scales(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class RowSpace:
-    """Singular value decomposition of J, (m, n), split at its rank.
+    """Singular value decomposition of J, (m, n), divided by its rank into range and null space.
 
     Attributes
     ----------
@@ -286,7 +286,7 @@ class RowSpace:
 
 
 def rounded(U: Matrix, s: Vector, least: float, noise: Vector | None) -> NDArray[np.bool_]:
-    """Return a mask of singular values s, with left vectors U, up to least * s[0] or up to the noise of their rows."""
+    """Return a mask of the singular values s, with left vectors U, that are at most least * s[0] or ||noise * U_i||."""
     found: NDArray[np.bool_] = ~(s > least * s[0])
     return (
         found if noise is None else np.logical_or(found, s <= np.linalg.norm(noise[:, None] * U[:, : len(s)], axis=0))
@@ -296,8 +296,8 @@ def rounded(U: Matrix, s: Vector, least: float, noise: Vector | None) -> NDArray
 def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None) -> RowSpace:
     """Return a rank-revealing decomposition of J, (m, n); rows are not rescaled.
 
-    Singular values up to `least`, relative to the largest, count as zero; the default is 8 max(m, n) eps. If `noise`,
-    (m,), states the rounding error of each row, so do singular values within the noise of their combination of rows.
+    Singular values up to `least`, relative to the largest, count as zero; the default is 8 max(m, n) eps. So do values
+    up to ||noise * U_i|| with the left vector U_i, if `noise`, (m,), the rounding error of each row, is given.
     """
     m, n = J.shape
     if m == 0:
@@ -306,7 +306,7 @@ def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None
     least = 8 * max(m, n) * EPS if least is None else least
     counts = ~rounded(U, s, least, noise)
     if noise is not None:
-        # Nonzero values are moved to the front: a row with large rounding errors may precede a small, exact row.
+        # Move the nonzero values to the front: a zero value, of a noisy row, may be larger than that of an exact row.
         order = np.argsort(~counts, kind="stable")
         s, counts = s[order], counts[order]
         U[:, : len(s)], Vt[: len(s)] = U[:, order], Vt[order]

@@ -1,4 +1,4 @@
-"""Exact linear algebra on fractions, for proofs on small problems."""
+"""Linear algebra in exact rational arithmetic, for proofs on small problems."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def principal_minors(A: Exact) -> list[Fraction]:
 
 
 def independent(A: Exact) -> list[int]:
-    """Return the indices of a maximal independent set of columns of A, (m, n): each is independent of those before."""
+    """Return the indices of the columns of A, (m, n), that are linearly independent of all columns before them."""
     table, chosen = A.copy(), list[int]()
     for j in range(A.shape[1]):
         rows = len(chosen) + np.flatnonzero(table[len(chosen) :, j])

@@ -28,10 +28,10 @@ LOOSE = 1e-6
 `gaussopt.contact.complementarity.ComplementarityLaws.quick`."""
 
 CONTRADICTION = 1e-12
-"""Contradiction, relative to the size of a step's numbers, up to which it is rounding error if v is not given."""
+"""Largest contradiction, relative to the size of a step's numbers, that counts as rounding error if v is not given."""
 
 TINY = 64 * EPS
-"""Largest entry of a row, relative to that of all rows, below which a message warns that it may be rounding error."""
+"""If the largest entry of a row, relative to that of all rows, is below this, a message warns of rounding errors."""
 
 MOST_NAMED = 6
 """Maximum number of rows named in a sentence."""
@@ -39,7 +39,7 @@ MOST_NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Row `row` of J is the sum of coefficients[k] * (row k); `contradiction` is its gamma minus the same sum."""
+    """Row i = `row` of J is sum c_k (row k), with c = `coefficients`; `contradiction` is gamma_i - sum c_k gamma_k."""
 
     row: int
     coefficients: dict[int, float]
@@ -130,7 +130,7 @@ def rank_report(step: StepData) -> RankReport:
 
 
 def _dependencies(data: Balanced) -> tuple[Dependency, ...]:
-    """Find each row that does not increase the rank of the rows before it, and express it in terms of them."""
+    """Find each row that depends on the rows before it, and return it as a linear combination of these rows."""
     J, gamma, unit, rank = data.J, data.g, 1.0 / data.row, data.space.rank
     limits = data.limits_g() if rank < len(J) else gamma
     kept: list[int] = []
@@ -165,7 +165,7 @@ def contradictions(step: StepData) -> list[Dependency]:
 
 
 def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
-    """Return the contradiction, in unit masses and unit rows, up to which it is rounding error in a sparse step."""
+    """Return the largest contradiction, in unit masses and unit rows, that counts as rounding in a sparse step."""
     return (CONTRADICTION if step.v is None else EVALUATED) * size_in_units(step, row, d)
 
 
@@ -221,8 +221,8 @@ def tiny_row(step: StepData) -> str:
 def near_dependency(step: StepData) -> str | None:
     """Return a sentence on rows of J that are nearly, but not quite, dependent; None if there are no such rows.
 
-    Nearly dependent means that a combination of rows, scaled to unit length in coordinates of unit mass, with weights
-    of norm 1, is shorter than NEAR.
+    Rows, scaled to unit length in coordinates of unit mass, are nearly dependent if a linear combination of them with
+    weights of norm 1 is shorter than NEAR.
     """
     if not step.m:
         return None
@@ -254,9 +254,9 @@ def near_dependency(step: StepData) -> str | None:
 def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Return the forces that are not unique: they may change together without any change of the acceleration.
 
-    They are the forces that occur in the null space of the columns of J^T, J_N^T and J_T^T; the column of a sliding
-    contact is that of its normal force with its friction. The bounds of the forces (unilateral contact, Coulomb's law)
-    are ignored, although they may make forces unique. All contacts must be closed; `v_T` shows which of them slide.
+    They occur in the null space of [J^T, J_N^T, J_T^T], where the column of a sliding contact is that of its normal
+    force together with its friction force. Bounds on the forces (unilateral contact, Coulomb's law) are ignored,
+    although they may make forces unique. All contacts must be closed; `v_T` shows which of them slide.
 
     Returns
     -------
@@ -278,7 +278,7 @@ def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple
 
 
 def named_forces(forces: Mapping[str, Sequence[Any]], rows: Sequence[str] = ()) -> str:
-    """Return forces in words: the rows of lam, indices from 0, by name or number from 1; contacts as they are given."""
+    """Return forces in words: rows of lam, given as indices from 0, by name or number from 1; contacts unchanged."""
     named = []
     for name, where in forces.items():
         listed = [str(x) if name != "lam" else rows[x] if rows else str(x + 1) for x in where[:MOST_NAMED]]

@@ -17,7 +17,7 @@ from gaussopt.linalg.saddle_point import DEPENDENT
 
 
 class Factor(Protocol):
-    """Factors of a symmetric matrix, (m, m); `fill` is the number of their entries."""
+    """Factors of a symmetric matrix, (m, m), with `fill` entries in total."""
 
     fill: int
 

@@ -187,7 +187,7 @@ class Structure:
             flat[self._place] = values
             return Band.of(flat.reshape(m, self.half_band + 1).T, self._order)
         lower = self._gram.pattern
-        upper = scipy.sparse.csc_matrix((values, lower.indices, lower.indptr), shape=(m, m))  # the transpose of lower
+        upper = scipy.sparse.csc_matrix((values, lower.indices, lower.indptr), shape=(m, m))  # lower transposed
         factor = factorise(upper, before)
         if factor is None or (factor.pivots < DEPENDENT * upper.diagonal()[factor.order]).any():
             return None
@@ -271,7 +271,7 @@ class Saddle:
         return self._root is not None
 
     def stored(self) -> tuple[int, int]:
-        """Return the bytes of the factors, and those of the lists that are kept between steps for a banded S."""
+        """Return two numbers of bytes: of the factors, and of the lists that are kept between steps for a banded S."""
         structure, gram = self.structure, self.structure._gram
         lists = (gram._left, gram._right, gram._starts, structure._order, structure._place)
         numbers = self.factor.fill + (0 if self._root is None else len(self._root.data))
@@ -307,8 +307,8 @@ class Saddle:
             Mx, force = times(M, x), times(J.T, y)
             rest_f, rest_g = f - Mx + force, g - times(J, x)
             if settled:
-                # Without mass, forces and accelerations are independent, so each residual must be at the rounding level
-                # of its own equation.
+                # For a massless coordinate the force does not determine the acceleration.
+                # So both residuals must reach the rounding level of their equations.
                 last, left = left, (norm(rest_f * self.scale), norm(rest_g * self.row))
                 sizes = norm(f * self.scale) + norm(Mx * self.scale) + norm(force * self.scale)
                 met = left[0] <= 4 * EPS * sizes and left[1] <= 4 * EPS * (norm(g * self.row) + norm(x / self.scale))
@@ -372,9 +372,9 @@ def equilibrate_sparse(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]
 
 
 def _regularised(M: Sparse, J: Sparse, d: Vector, row: Vector) -> Any:
-    """Return the upper triangle of the regularised system in compressed columns, with entries that happen to be zero.
+    """Return the upper triangle of the regularised system in compressed columns, including entries that are zero.
 
-    Products and sums of sparse matrices would drop these, but updates of factors need a fixed pattern.
+    Products and sums of sparse matrices would drop zeros, but updates of factors need a fixed pattern.
     """
     n, m = len(d), len(row)
     mass, rows = Pattern.of(M), Pattern.of(J)

@@ -1,4 +1,4 @@
-"""Cone programs with a fixed shift s = mu |u_T|, iterated to a fixed point of s, which satisfies Coulomb's law."""
+"""Solve cone programs with a given shift s, set s = mu |u_T| and repeat; a fixed point satisfies Coulomb's law."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
 
 class ACLM(ContactFormulation):
-    """Convex programs with the shift of the previous slip; convergence is usually linear, but not guaranteed."""
+    """Convex programs, each with the shift computed from the slip of the previous; convergence is not guaranteed."""
 
     name = "aclm"
     title = "Cone programs with frozen shift, iterated"

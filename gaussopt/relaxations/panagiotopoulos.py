@@ -13,7 +13,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
 
 class Panagiotopoulos(ContactFormulation):
-    """Two alternating cone programs; in each, decoupled quadratic terms fix the impulses that are given."""
+    """Two alternating cone programs, for normal and for friction impulses; each keeps the other impulses constant."""
 
     name = "panagiotopoulos"
     title = "Normal and friction impulses in turn"
@@ -31,7 +31,7 @@ class Panagiotopoulos(ContactFormulation):
             if x is None:
                 return None
             r = np.where(normal, x, 0.0)
-            # The normal impulses only occur in squares centred at their given values, so they keep these values.
+            # Each normal impulse only occurs in the square (r_N - given value)^2, so it keeps its given value.
             q = np.where(normal, -r, problem.q + problem.W @ r)
             x = ask(ConeProgram(_block(W, ~normal), q, problem.mu, problem.mu * np.maximum(r[::ROWS], 0.0)))
             if x is None:
@@ -43,5 +43,5 @@ class Panagiotopoulos(ContactFormulation):
 
 
 def _block(W: Matrix, free: NDArray[np.bool_]) -> Matrix:
-    """Return W with the rows and columns of impulses that are not free replaced by those of the identity."""
+    """Return W with the rows and columns of the fixed impulses replaced by rows and columns of the identity."""
     return np.asarray(np.where(np.logical_and.outer(free, free), W, np.diag(np.where(free, 0.0, 1.0))))

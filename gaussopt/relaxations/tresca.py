@@ -14,7 +14,7 @@ from gaussopt.relaxations.base import Ask, ContactFormulation, settled
 
 
 class Tresca(ContactFormulation):
-    """Convex programs with the friction thresholds of the previous normal impulses."""
+    """Convex programs, each with the friction thresholds that follow from the normal impulses of the previous."""
 
     name = "tresca"
     title = "Programs with given friction thresholds, iterated"

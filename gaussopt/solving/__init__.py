@@ -1,1 +1,1 @@
-"""Solution of steps and programs, up to a verified answer."""
+"""Solve steps and programs, and verify the answers."""

@@ -29,7 +29,7 @@ class Linearisation:
     B : (p + f, n), for generalised forces tau in addition to those of the system
     c : (p + f,), zero at an equilibrium
     Y : (n, p), orthonormal basis of the displacements that the constraints allow, as columns
-    W : (n, f), the same for velocities; equal to Y if there are no nonholonomic constraints
+    W : (n, f), such a basis of the allowed velocities; equal to Y if there are no nonholonomic constraints
     """
 
     A: Matrix
@@ -42,9 +42,9 @@ class Linearisation:
 def inverse_dynamics(system: AbstractSystem, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, t: float = 0.0) -> Vector:
     """Return the smallest additional generalised forces tau, (n,), that give a system the acceleration a.
 
-    tau = M (a - a0), where a0 is the acceleration without tau. Of all forces that cause a together with the constraints
-    it has the least tau^T M^-1 tau, since J (a - a0) = 0; the constraint forces are the same as for a0. Without
-    constraints tau = M a + h - Q.
+    The result is tau = M (a - a0), where a0 is the acceleration without tau; it has the least tau^T M^-1 tau of all
+    forces that, together with the constraint forces, cause a. Since J (a - a0) = 0, the constraint forces are the same
+    as for a0. Without constraints tau = M a + h - Q.
 
     Parameters
     ----------

@@ -60,11 +60,11 @@ class ContactSequence:
         return ", ".join(self._sequences)
 
     def solve(self, problem: ConeComplementarity) -> Solution:
-        """Solve and verify; x are the impulses r. Raises UnknownName, BadInput, MissingBackend or NotAccepted."""
+        """Solve and verify; the answer's x is r. Raises UnknownName, BadInput, MissingBackend or NotAccepted."""
         return self.ask(problem)()
 
     def ask(self, problem: ConeComplementarity) -> Callable[[], Solution]:
-        """Solve, and return a function that verifies the answer, so that a sequence of solves can be timed."""
+        """Solve, and return a function that verifies the answer, so that solves can be timed without verification."""
         self.programs, self.latest = 0, None
         spent: list[Timing] = []
         words: list[RawSolution] = []
@@ -89,7 +89,7 @@ class ContactSequence:
         raw = replace(last, x=r, y=None, iterations=sum(word.iterations for word in words), history=())
         if self.programs > 1 or not isinstance(self._entry, CoulombSOCCP):
             raw = replace(raw, solutions=())
-        if self.programs == self._entry.most_programs > 1:  # the iteration over programs has not converged
+        if self.programs == self._entry.most_programs > 1:  # it ended at its limit, without convergence
             raw = replace(raw, claim=Status.ITERATION_LIMIT)
         timing = timing._replace(build=max(0.0, whole - timing.total))
         return partial(verified, problem, raw, timing, self._tolerance)

@@ -1,7 +1,7 @@
 """Formulations from outside the package: their arguments are copied, their results are copied and checked.
 
 A formulation makes a program and recovers the acceleration from its solution; the certificate then judges the step.
-Foreign code must neither change that step in between, nor end a motion by a result of the wrong shape.
+Foreign code must neither change the step before it is judged, nor crash a motion by a result of the wrong shape.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def solve(
     tolerance : relative tolerance of the verification
     start : (x, y), optional, warm start
     options, solver_options
-        Options of the solver; those named like parameters of this function must be given in `solver_options`.
+        Options of the solver; an option named like a parameter of this function must be given in `solver_options`.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def solve_lcp(
     """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
 
     Solver options are given as in `solve`. The x of the solution is z. The returned dict names the solver and holds
-    what the formulation adds, such as the multipliers eta. Raises NotAccepted if the formulation needs a step, or is
+    entries that the formulation adds, such as the multipliers eta. Raises NotAccepted if it needs a step, or is
     not applicable.
     """
     entry: Formulation = registry.load("formulation", formulation)

@@ -84,7 +84,7 @@ class SolverSequence:
         done = perf_counter()
         self._pattern = pattern
         self.latest = program, raw
-        # The inner product is finite for any useful start, and faster to check than all entries.
+        # Check x . x instead of all entries, because that is faster; it is finite for any useful start.
         self._last = (raw.x, raw.y) if raw.x is not None and math.isfinite(raw.x.dot(raw.x)) else None
         handed = ready - start
         timing = Timing(0.0, 0.0 if update else handed, handed if update else 0.0, done - ready, 0.0, 0.0, raw.backend)

@@ -69,7 +69,7 @@ class StepSolver:
         return self.ask(step)()
 
     def ask(self, step: StepData) -> Callable[[], Answer]:
-        """Solve a step, and return a function that certifies the answer, so that a sequence of solves can be timed."""
+        """Solve a step, and return a function that certifies the answer, so that solves can be timed without it."""
         begin = perf_counter()
         step = self.formulation.prepare(step)
         self.formulation.check(step)
@@ -126,7 +126,7 @@ class StepSolver:
     def _refined(
         self, step: StepData, program: Program, raw: RawSolution, found: Candidate
     ) -> tuple[Candidate, Certificate] | None:
-        """Return the candidate after refinement if it passes, since recovery from an exact answer may lose digits."""
+        """Refine the candidate, as its recovery from an exact answer may have lost digits; return it if it passes."""
         if step.k or raw.x is None or raw.claim is not Status.SOLVED:
             return None
         better = self.formulation.refined(step, program, raw.x, found)
@@ -134,7 +134,7 @@ class StepSolver:
         return (better, certificate) if better and certificate and certificate.passed(self.tolerance) else None
 
     def _without_program(self, step: StepData, verdict: IllPosed) -> Answer:
-        """Return the answer if the formulation's program has no minimiser, although the step may have a solution."""
+        """Return an answer without acceleration, for a program without minimiser; the step may have a solution."""
         certificate = certify_step(step, None, thorough=self.thorough)
         nothing = np.full(step.k, np.nan), np.full(step.v_T.shape, np.nan)
         return Answer(None, None, *nothing, verdict.status, verdict.status, str(verdict), certificate, 0, Timing())
