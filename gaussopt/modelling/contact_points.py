@@ -111,7 +111,7 @@ class ContactPoints:
         return value
 
     def _accepts_complex(self, t: float, q: Vector, v: Vector) -> bool:
-        """Tell whether `position` is correct in complex arithmetic, which abs() or a branch may falsify silently."""
+        """Return whether `position` is correct for complex q; calls of abs() or branches may make it silently wrong."""
         direction = np.where(v == 0, 1.0, v)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
