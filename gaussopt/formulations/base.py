@@ -16,7 +16,7 @@ from gaussopt.core.step_data import StepData
 
 
 class Candidate(NamedTuple):
-    """Acceleration and forces that a formulation reads off the solution of its program.
+    """Acceleration and forces that a formulation computes from the solution of its program.
 
     a (n,), lam (m,), lam_N (k,), lam_T (k, d); None where the program gives none.
     """
@@ -81,11 +81,11 @@ class Formulation(ABC):
         """Return the candidate; the pair (a, lam) is enough if there are no contacts."""
 
     def again(self, data: Any, x: Vector, y: Vector | None) -> Program | None:
-        """Return the next program of an iteration whose steps are programs; None when the iteration has ended."""
+        """Return the next program if the formulation solves a sequence of programs; None after the last program."""
         return None
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """Refine `found`, which did not pass although the solver claims that x solves the program.
+        """Refine `found`, which its certificate rejected although the solver claims that x solves the program.
 
         None if the formulation recovers its answer without loss of digits, or if x does not solve the program up to
         rounding error, so that the error comes from the solver.
@@ -93,5 +93,5 @@ class Formulation(ABC):
         return None
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
-        """Return details for JSON, in addition to the answer."""
+        """Return further entries for JSON, in addition to the answer."""
         return {}

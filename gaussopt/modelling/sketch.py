@@ -343,7 +343,7 @@ def _checked(shape: Any, owner: str) -> Any:
 
 
 def _numbers(value: Any, pair: bool) -> Any:
-    """Return a value as a finite float or, if `pair`, a pair of floats, unchanged if it is already; None if impossible."""
+    """Return a value as a finite float or, if `pair`, a pair of finite floats; None if that is impossible."""
     if pair and isinstance(value, tuple) and len(value) == 2:
         found = tuple(_numbers(x, False) if isinstance(x, float) else None for x in value)
         if None not in found:

@@ -146,5 +146,5 @@ class Revolute(Joint):
         return 2 * (seen[2, 1] * cosine - seen[1, 1] * sine) / (1 + seen[1, 1] * cosine + seen[2, 1] * sine)
 
     def shapes(self) -> Sequence[Shape]:
-        """Return a bearing where one side is at rest, otherwise a pin."""
+        """Return a bearing if a body at an end has no coordinates, otherwise a pin."""
         return [(Bearing if held(self) else Pin)(tuple(self.a.r), self.name)]
