@@ -25,7 +25,7 @@ class Element:
 
     Attributes
     ----------
-    only : for an element that exists in one dimension only, 2 or 3: this dimension, and the element to use in the other
+    only : dimension, 2 or 3, of an element for the plane or for space alone, and the element to use in the other case
     positive, not_negative : names of attributes that are lengths, m, and must be positive, or not negative
     """
 
@@ -188,7 +188,7 @@ class Joint(Element):
         raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
 
     def driven(self, motion: Any) -> Any:
-        """Return a row that is zero where the displacement is `motion`, with derivative 1 there by the displacement."""
+        """Return a row that is zero at the displacement `motion`, where its derivative by the displacement is 1."""
         return self.displacement() - motion
 
 
@@ -229,7 +229,7 @@ def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def coinciding(name: str, distance: Any) -> tuple[Any, str]:
-    """Return the `distance` of an element's ends, by which the element divides, and the message if it is zero."""
+    """Return the `distance` of an element's ends, by which it divides, and the error message for distance zero."""
     return distance, (
         f"The two ends of {name!r} coincide at the start, so that it acts in no direction; guess other places of its "
         "bodies, or take other points of them."
@@ -243,7 +243,7 @@ def angle(a: Marker, b: Marker) -> Any:
 
 
 def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
-    """Return a row; from a row called `angle`, subtract the full turns that it has at the guesses `known`.
+    """Subtract from a row called `angle` the full turns that it has at the guesses `known`; return other rows as is.
 
     Directions of axes determine angles only up to full turns: without this, two parallel sliders between the same
     bodies could require angles that differ by a full turn, and no motion could satisfy both rows.

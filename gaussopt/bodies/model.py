@@ -270,7 +270,7 @@ class Model:
         try:
             q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
         except BadInput:
-            self._refuse_undefined(built, q, values)  # names an element that divides by zero
+            self._refuse_undefined(built, q, values)  # its message names the element that divides by zero
             raise
         self._refuse_undefined(built, q, values)
         self._refuse_turned_over(built, q, values)

@@ -180,7 +180,7 @@ class PileEquations:
         return gap, F, np.stack((arm_a, arm_b), axis=1), rates, np.stack((a, b), axis=1)
 
     def _to_balls(self, r: Matrix, A: Blocks) -> tuple[NDArray[Any], ...]:
-        """Return a, b, d = r_b - r_a; in the frame of a, which entries of d exceed box a, nearest point, n, distance.
+        """Return a, b, d = r_b - r_a and, in a's frame: which entries of d exceed box a, nearest point, n, distance.
 
         A ball a counts as a box of size zero. If several entries exceed the box, the nearest point is on an edge or
         corner; if none does, the nearest point is on the nearest face, and the distance is negative.

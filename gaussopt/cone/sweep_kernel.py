@@ -272,7 +272,7 @@ def factor_sweeps(
 
 @kernel
 def colours_of(begin: Index, column: Index, colour: Index, used: Index) -> int:
-    """Write into `colour`, (k,), for each contact the first colour that no earlier neighbour has; return their number.
+    """Write into `colour`, (k,), the first colour that no earlier neighbour of a contact has; return how many occur.
 
     `used`, (k + 1,), is working memory, in which all entries are -1.
     """

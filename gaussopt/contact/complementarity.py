@@ -56,7 +56,7 @@ class ComplementarityLaws(ContactLCP):
 
     @property
     def quick(self) -> bool:
-        """Whether modes are few and, because contact rows are independent, have regular linear systems."""
+        """Whether there are few modes, each with a regular linear system because the contact rows are independent."""
         if self.lcp.n > QUICK:
             return False
         root = self.op.rows @ self.op.joints.root
@@ -86,7 +86,7 @@ class ComplementarityLaws(ContactLCP):
         return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
 
     def _oriented(self) -> bool:
-        """Return whether `oriented` proves uniqueness; False if it does not apply, as to least normal forces."""
+        """Return whether `oriented` proves uniqueness; False if it does not apply, as with least normal forces."""
         op, g, p = self.op, self.op.weights, len(self.op.rows)
         # Every contact at least doubles the number of modes.
         if 2**op.k > MODES or op.step.least.any() or (g <= MOVED * op.bare).any():
@@ -256,7 +256,7 @@ class ComplementarityLaws(ContactLCP):
         return error[0] + missed, error[1] + missed * scale, apart + EPS * norm(terms)
 
     def _natural_bound(self, x: Vector) -> float:
-        """Bound the mass norm of the error of acceleration of x; infinite unless all slide and sym A is definite."""
+        """Bound the error of the acceleration by x in the mass norm; infinite unless all slide and sym A > 0."""
         op, A = self.op, self.op.delassus
         definite = None if op.resting.any() else _definite(A)
         if definite is None:

@@ -192,7 +192,7 @@ class ContactResponse:
         return np.asarray(self.joints.a_J + self.effect @ x)
 
     def rounding(self, between: Vector, own_error: float) -> float:
-        """Bound the rounding error of a_J, in the mass norm, which a distance to `acceleration` does not contain.
+        """Bound the rounding error of a_J, in the mass norm, which a distance to an `acceleration` does not reveal.
 
         Two bounds hold, and the smaller is returned: 8 n EPS times the size of a_J, the error of an elimination with n
         unknowns; and `own_error`, the distance of a candidate's acceleration from the acceleration that its forces

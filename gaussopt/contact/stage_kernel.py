@@ -34,7 +34,7 @@ def stage(
     data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, space: StageWorkspace,
     out: Vector, numbers: Vector,
 ) -> tuple[int, int]:  # fmt: skip
-    """Solve and certify one instant in the modes of a phase, with p contact rows: c normals, then resting tangents.
+    """Solve and certify one instant in the modes of a phase; its p rows are c normals, then tangents without slip.
 
     Parameters
     ----------

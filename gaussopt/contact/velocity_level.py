@@ -49,7 +49,7 @@ def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> S
 
 
 def restitution_step(step: StepData, compression: Vector, impulses: Vector) -> StepData:
-    """Return the restitution phase of Poisson's law, with normal impulses of at least e_N times those of compression.
+    """Return the step of Poisson's restitution phase, with normal impulses of at least e_N times those of compression.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Formulation(ABC):
     name, title
     source : publication of the equation
     exact : whether its solution is the Gauss minimiser; False for a formula reproduced although it is wrong
-    state : its natural state in addition to q, "velocity" or "quasi-velocity"
+    state : state that a motion integrates by default in addition to q, "velocity" or "quasi-velocity"
     level : level of its unknowns, "acceleration", or "velocity" for jumps
     sparse : whether it makes a sparse program of a sparse step; otherwise it refuses a sparse step
     """
@@ -57,11 +57,11 @@ class Formulation(ABC):
         return step
 
     def refuses(self, step: StepData) -> str | None:
-        """Return the reason why the step does not fit, apart from the form of its matrices, or None if it fits."""
+        """Return the reason why the step does not fit, whether dense or sparse; None if it fits."""
         return f"it takes steps without contacts, and this one has {step.k}" if step.k else None
 
     def misfit(self, step: StepData) -> str | None:
-        """Return the reason why the step does not fit, including the form of its matrices, or None if it fits."""
+        """Return the reason why the step does not fit, such as sparse matrices; None if it fits."""
         if step.sparse and not self.sparse:
             return f"it needs dense matrices, and this step of {step.n} coordinates is sparse; use gauss or lagrange"
         return self.refuses(step)

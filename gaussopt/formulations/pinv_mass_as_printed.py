@@ -22,7 +22,7 @@ from gaussopt.linalg.dense import mass_scale, row_space
 
 
 class PinvMassAsPrinted(Formulation):
-    """Equation (2) of the source with the sign corrected, otherwise reproduced with its error."""
+    """Equation (2) of Yang & Yao 2017 with the sign corrected, otherwise reproduced with its error."""
 
     name = "pinv-mass-as-printed"
     title = "Gauss function with M^+ as printed (wrong in general)"

@@ -1,4 +1,4 @@
-"""Mechanical systems given by plain callables, from whose values at a state (t, q, v) the step data are made."""
+"""Mechanical systems given by plain callables, from whose values at a state (t, q, v) step data are assembled."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Evaluate the generated functions of a model at a state, in CPython or as machine code.
 
-The choice depends only on the length of a motion, never on earlier runs; both agree up to rounding errors. CPython
+The choice depends only on the length of a motion, never on earlier runs; results agree up to rounding errors. CPython
 runs functions that cannot be compiled, and reports states at which the equations are undefined.
 """
 

@@ -209,7 +209,7 @@ class LagrangianSystem(AbstractSystem):
         )  # fmt: skip
 
     def _kinematics(self, flat: Vector, t: float, q: Vector, v: Vector) -> Kinematics:
-        """Return the contact kinematics stored in the contact part of the output of `step`."""
+        """Return the contact kinematics, which are stored in `flat`, the contact part of the output of `step`."""
         n, k, d = self.n, self._layout.k, self._layout.d
         c = self._contact_cuts
         found = Kinematics(

@@ -161,7 +161,7 @@ class Problem:
         return problem if not problem.name else problem.named(problem.name)
 
     def named(self, name: str) -> Problem:
-        """Return the same problem under a name, which is also its title if it has none, and names a given system."""
+        """Return the problem under this name, which also becomes its title, if it has none, and its system's name."""
         build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
         return replace(self, name=name, title=self.title or name, build=build)
 
@@ -233,7 +233,7 @@ class Problem:
 
     @property
     def fixed_start(self) -> bool:
-        """Whether the start was given as numbers, and no events, so that parameters change only the equations."""
+        """Whether the start was given as numbers, without events, so that parameters change only the equations."""
         return isinstance(self.build, _Given) and self.build.fixed
 
     @property

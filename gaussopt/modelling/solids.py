@@ -76,7 +76,7 @@ class Line:
 
 @dataclass(frozen=True)
 class FaceContact:
-    """A contact of a ball with centre b, or of the point b, with a face of body a; `frame` has rows n, t1, t2 in a."""
+    """A contact between a ball with centre b, or the point b, and a face of a; `frame`: rows n, t1, t2 in a's frame."""
 
     name: str
     a: str
@@ -104,7 +104,7 @@ class SpacePicture:
     ----------
     solids : pairs of a body's name and a solid
     lines : lines between points of bodies
-    joints : body and point on which a joint acts, by its name; the multipliers of its rows x, y, z are the force there
+    joints : by the name of a joint, the body and point on which it acts with the multipliers of its rows x, y, z
     contacts : where contact forces act, and their directions
     up : upward direction of the picture, (3,)
     moving : for each frame or body without coordinates, by name, a function that takes the instants (F,) and a mapping

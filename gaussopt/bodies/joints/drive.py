@@ -1,6 +1,6 @@
 """Prescribed motion of a joint: s - f(t) = 0, with s the angle or displacement that the joint leaves free.
 
-In space the row of an angle is 2 tan((s - f) / 2): where it is zero, it has the same first and second derivatives.
+In space the row of an angle is 2 tan((s - f) / 2), whose first and second derivatives at zero are those of s - f.
 """
 
 from __future__ import annotations
