@@ -132,7 +132,7 @@ class ComplementarityLaws(ContactLCP):
             unique = False
         status = found.status
         if status is Status.NO_SOLUTION and not step.mu.any():
-            status = Status.INFEASIBLE  # without friction the rows contradict each other
+            status = Status.INFEASIBLE  # without friction, only contradictory rows have no solution
         return Uniqueness(status, UniquenessProof.ENUMERATION, unique, solutions, ranges)
 
     def _friction_rows(self) -> tuple[Matrix, Vector]:

@@ -1,4 +1,4 @@
-"""Impact laws: the jump of the velocity when a contact closes with a gap rate.
+"""Impact laws: the jump of the velocity when a contact closes with a negative gap rate.
 
 By either law, no contact approaches after an impact, and Coulomb's law holds between impulses and slip (by Poisson's
 law, after each phase). Newton: the gap rate after an impact is at least -e_N times the gap rate before. Poisson: the

@@ -158,5 +158,5 @@ class ContactLaws(Protocol):
         Returns
         -------
         bound, norm, floor : float
-            In the mass norm, infinite if nothing is proved; in the 2-norm; rounding error of this computation.
+            The bound in the mass norm, infinite if nothing is proved, and in the 2-norm; the rounding error of both.
         """

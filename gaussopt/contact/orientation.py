@@ -10,7 +10,7 @@ exactly one solution for every A_0, and its forces are unique:
 - A determinant is affine in mu of every slipping contact, and positive for slip to both sides, so that it stays
   positive if mu is replaced by tau mu, 0 <= tau <= 1. The maps for 0 < tau <= 1 are proper and have the same degree.
 - At tau = 0 the determinants of modes without stick are the principal minors of a matrix, which is thus a P-matrix, so
-  that one solution exists. If none of its slips is zero, a small tau keeps its mode and adds no other: the degree is 1.
+  that one solution exists. If none of its slips is zero, it remains the only solution for small tau: the degree is 1.
 - All modes have the same orientation, so that all solutions count with the same sign, and almost every A_0 has one
   solution. The map is open, so that no A_0 has two.
 

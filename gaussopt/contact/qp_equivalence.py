@@ -41,7 +41,7 @@ def criterion(lcp: LCP, z: Vector, ell: Vector | None = None) -> Criterion:
     Parameters
     ----------
     lcp : LCP
-    z : (k,), its solution
+    z : (k,), the solution of `lcp`
     ell : (k,), optional
         sigma mu J_T (a_J - a0) for the program over all ideal forces (eq. 24); absent for eq. (29).
     """

@@ -1,12 +1,12 @@
 """Contacts with the joints eliminated: how contact forces cause accelerations, for any law of the forces.
 
-With K = M^-1 restricted to the directions that the joints leave free (papers: H) and a_J the acceleration without
+With K = M^-1 restricted to the directions that the joints leave free (H in the papers) and a_J the acceleration without
 contact forces,
 
     a = a_J + K f,   f = J_N^T lam_N + J_T^T lam_T,   w = J_N a + zeta_N,   s = J_T a + zeta_T.
 
-A sliding contact has lam_T = mu lam_N sigma, sigma = -v_T / |v_T|, so that w = delassus lam_N + bias. Friction
-of a contact without slip is an unknown.
+A sliding contact has lam_T = mu lam_N sigma, sigma = -v_T / |v_T|, so that w = delassus lam_N + bias. The
+friction of a contact without slip is an unknown.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     phi_q = C J for some C,   phi'' = 0 for every a with J a = gamma;   J_N = dg_N/dq,   zeta_N = g_N'' at a = 0
 
 Rows may be scaled, permuted, redundant or more numerous than the functions, provided J a = gamma keeps phi zero.
-An error estimate of each derivative widens its tolerance, so that functions that are hard to differentiate pass.
+The estimated error of a derivative is added to its tolerance, so that functions that are hard to differentiate pass.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _check_position(system: AbstractSystem, t: float, q: Vector, v: Vector, rows
 def _check_gaps(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:
     step = system.evaluate(t, q, v)
     gradient, error = _gradient(lambda q: system.gaps(t, q), q)
-    moving = np.abs(gradient).max(axis=1) > 0  # a constant gap belongs to a contact that is always closed
+    moving = np.abs(gradient).max(axis=1) > 0  # constant gaps, of contacts that are always closed, are not compared
     off = np.where(moving, np.abs(gradient - step.J_N).max(axis=1), 0.0)
     i = _worst(off, AGREE * np.abs(gradient).max(axis=1) + SAFETY * error)
     if i is not None:

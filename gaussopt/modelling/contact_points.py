@@ -115,7 +115,7 @@ class ContactPoints:
         direction = np.where(v == 0, 1.0, v)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("error", ComplexWarning)  # math.sin takes the real part and only warns
+                warnings.simplefilter("error", ComplexWarning)  # math.sin drops imaginary parts with a mere warning
                 mine = (self._complex_jacobian(t, q), *self._complex_along(t, q, direction))
         except Exception:  # a user's function may raise any exception on complex numbers
             return False
