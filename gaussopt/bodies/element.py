@@ -243,7 +243,7 @@ def angle(a: Marker, b: Marker) -> Any:
 
 
 def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
-    """Subtract from a row called `angle` the full turns that it has at the guesses `known`; return other rows as is.
+    """Subtract from a row called `angle` the full turns that it has at the guesses `known`; keep any other row.
 
     Directions of axes determine angles only up to full turns: without this, two parallel sliders between the same
     bodies could require angles that differ by a full turn, and no motion could satisfy both rows.

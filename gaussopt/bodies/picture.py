@@ -65,7 +65,7 @@ def drawn_in_space(
     parts: list[Any] = [(b.name, s) for b in bodies for s in _solids(b, elements, number)]
     parts += [part for element in elements for part in element.in_space()]
     found = [_checked(part, number) for part in parts]
-    solids = list(dict.fromkeys(part for part in found if isinstance(part, tuple)))  # draws a shared floor once
+    solids = list(dict.fromkeys(part for part in found if isinstance(part, tuple)))  # a shared floor is drawn once
     joints = {e.name: _filled(spot(e.b), number) for e in elements if {"x", "y", "z"} <= set(e.holonomic())}
     down = np.array([number(x) for x in gravity])
     return SpacePicture(
@@ -129,7 +129,7 @@ def _filled(part: Any, number: Callable[[Any], float]) -> Any:
 
 
 def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any], float]) -> Iterator[Solid]:
-    """Yield a body's shape; without a shape, unless an element draws the body, a box and links to its joints."""
+    """Yield a body's shape; without a shape, unless an element draws the body, a box or a point, and links to its joints."""
     if body.shape:
         yield from body.shape
         return

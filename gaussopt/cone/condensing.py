@@ -187,7 +187,7 @@ def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: V
 
 @kernel
 def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) -> bool:
-    """Write pushes, (3 k,): impulses on positions that remove penetration after a step; return whether they exist.
+    """Write pushes, (3 k,): impulses on positions that remove penetration after a step; return whether found.
 
     The gaps at the end are dt u_N plus the penetration at the beginning. Pushes act along normals and never pull; they
     act only at contacts that they leave closed, and whose gaps they can change. Newton's method on min(push, gap) = 0

@@ -54,7 +54,7 @@ def block_rows(W: Any, k: int) -> BlockRows:
 
 
 class ContactFactors(NamedTuple):
-    """An operator by its factors: indices in v and entries of H and G = A H, by contacts; and diagonal blocks."""
+    """An operator H^T A H: for each contact the indices in v and the entries of H and G = A H; its diagonal blocks."""
 
     begin: Index
     place: Index

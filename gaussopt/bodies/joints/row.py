@@ -40,9 +40,9 @@ class Row(Joint):
         return found
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the row of positions."""
+        """Return the row if it contains no velocities."""
         return {} if self.velocity else {"row": self.expression}
 
     def nonholonomic(self) -> Mapping[str, Any]:
-        """Return the row of velocities."""
+        """Return the row if it contains velocities."""
         return {"row": self.expression} if self.velocity else {}
