@@ -52,7 +52,7 @@ class RigidBody(ABC):
     spin, own_spin : angular velocity in space, (3, 1), in the frame of the ground and in the body's frame, rad/s
     R : (dim, dim), rotation matrix from the frame of the body to the frame of the ground
     guess, guess_rate : expressions of parameters for q and v, from which the assembly starts
-    made : elements that end on the body, whether or not they were added to a model
+    made : elements with an end on the body, whether or not they were added to a model
     points : positions of named points in the frame of the body, m
     shape : width and height of a block, or radius of a disk, for its picture, m; if None, bars join its points
     """
@@ -99,7 +99,7 @@ class RigidBody(ABC):
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
         """Raise BadInput if a mass or moment of inertia is negative, or a value is no number, for these parameters.
 
-        The mass matrix alone does not reveal a negative moment of inertia, to which m r^2 is added about a hinge.
+        A negative moment of inertia I may leave the mass matrix positive, such as the entry I + m r^2 of a pendulum.
         """
         known = {symbols[name]: values[name] for name in symbols}
         guess, rate = self.guesses
@@ -238,11 +238,11 @@ def scalar(label: str, value: Any) -> Any:
 
 
 def _expression(value: Any) -> Any:
-    """Return an expression if SymPy cannot rule out that it is real and finite; None for anything else."""
+    """Return a value as a SymPy expression; None if it is no expression, or known not to be real and finite."""
     if isinstance(value, bool | np.bool_):
         return None
     try:
-        found = sp.sympify(value, strict=True)  # strict: strings are refused
+        found = sp.sympify(value, strict=True)  # strict=True refuses strings
     except (sp.SympifyError, TypeError, AttributeError):
         return None
     lawful = isinstance(found, sp.Expr) and not found.is_Matrix and not found.has(sp.nan, sp.zoo, sp.oo, -sp.oo)
@@ -250,7 +250,7 @@ def _expression(value: Any) -> Any:
 
 
 def frame(owner: str, axis: Vec, normal: Sequence[Any] | None) -> Any:
-    """Return unit axes as columns: the first along `axis`; in space the second along the part of `normal` across it."""
+    """Return unit axes as columns: the first along `axis`; in space, the second in the plane of `axis` and `normal`."""
     size = sp.sqrt(axis.dot(axis))
     if size == 0:
         raise BadInput(f"An axis of {owner!r} has no direction; give one that is not zero.")

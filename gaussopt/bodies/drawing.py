@@ -24,7 +24,7 @@ def drawn(bodies: Sequence[RigidBody], elements: Sequence[Element], parameters: 
                 ends[marker.body].append(marker.s)
     shapes: list[Any] = [shape for body, used in ends.items() for shape in _body(body, used)]
     shapes += [shape for element in elements for shape in element.shapes()]
-    unique = dict.fromkeys(shapes)  # one floor, even if several bodies touch it
+    unique = dict.fromkeys(shapes)  # a floor that several bodies touch is drawn once
     flat = [sp.sympify(x).subs(TIME, 0) for shape in unique for x in _numbers(shape)]
     symbols = [sp.Symbol(name, real=True) for name in parameters]
     numbers = sp.lambdify([[q for body in bodies for q in body.new_q], symbols], flat, "math", cse=True)

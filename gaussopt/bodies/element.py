@@ -18,14 +18,14 @@ from gaussopt.modelling.solids import BallContact, FaceContact, Line, Plane, Sol
 
 
 class Element:
-    """An element between points a and b, for the motion of b relative to a; by default its methods have no effect.
+    """An element that acts on the motion of point b relative to point a; by default it has no rows, forces or contacts.
 
     A row is named after the quantity that it fixes, such as x; messages and files put the element's name first: A.x.
     The multipliers of the rows of a joint are the forces and torques that a exerts on b.
 
     Attributes
     ----------
-    only : for an element of the plane or of space only, its dimension, 2 or 3, and the element to use in the other case
+    only : dimension, 2 or 3, of an element for the plane or for space alone, and the element to use in the other case
     positive, not_negative : names of attributes that are lengths, m, and must be positive, or not negative
     """
 
@@ -90,7 +90,7 @@ class Element:
         return self.a.body, self.b.body
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return expressions by which the element divides, each with a sentence for the case that it is zero."""
+        """Return expressions by which the element divides, each with the error message for the case that it is zero."""
         return ()
 
     def holonomic(self) -> Mapping[str, Any]:
@@ -188,7 +188,7 @@ class Joint(Element):
         raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
 
     def driven(self, motion: Any) -> Any:
-        """Return a row that is zero at the prescribed `motion`, where its derivative by the displacement is 1."""
+        """Return a row that is zero at the displacement `motion`, where its derivative by the displacement is 1."""
         return self.displacement() - motion
 
 
@@ -229,7 +229,7 @@ def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def coinciding(name: str, distance: Any) -> tuple[Any, str]:
-    """Return `distance`, the divisor of the direction between an element's ends, and a message in case it is zero."""
+    """Return the `distance` of an element's ends, by which it divides, and the error message for distance zero."""
     return distance, (
         f"The two ends of {name!r} coincide at the start, so that it acts in no direction; guess other places of its "
         "bodies, or take other points of them."
@@ -243,7 +243,7 @@ def angle(a: Marker, b: Marker) -> Any:
 
 
 def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
-    """Return a row, from which the full turns at the guesses `known` are subtracted if it is the row `angle`.
+    """Subtract from a row called `angle` the full turns that it has at the guesses `known`; keep any other row.
 
     Directions of axes determine angles only up to full turns: without this, two parallel sliders between the same
     bodies could require angles that differ by a full turn, and no motion could satisfy both rows.
@@ -260,7 +260,7 @@ def tilt(dim: int, x: Any) -> Any:
 
 
 def turn(a: Marker, b: Marker) -> Any:
-    """Return the axes of b in the axes of a, (dim, dim): A_a^T R_a^T R_b A_b."""
+    """Return the axes of b in components along the axes of a, (dim, dim): A_a^T R_a^T R_b A_b."""
     return (a.body.R * a.A).T * b.body.R * b.A
 
 
@@ -270,11 +270,11 @@ def spot(marker: Marker) -> tuple[str, tuple[Any, ...]]:
 
 
 def plane(marker: Marker) -> list[tuple[str, Solid]]:
-    """Return the plane normal to a point's axis for the picture, or nothing if the point's body has coordinates."""
+    """Return, for the picture, the plane normal to a point's axis; nothing if the point's body has coordinates."""
     body, place = spot(marker)
     return [] if marker.body.q else [(body, Plane(place, tuple(marker.A[:, 0])))]
 
 
 def held(joint: Element) -> bool:
-    """Tell whether an end of the joint is at rest in the frame of the ground."""
+    """Return whether the body at an end of the joint has no coordinates, like the ground."""
     return not (joint.a.body.q and joint.b.body.q)

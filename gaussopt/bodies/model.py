@@ -207,7 +207,7 @@ class Model:
         """Return the equations of motion, with names of coordinates, rows and contacts; raises BadInput.
 
         For more than `MANY` bodies in the plane, rows of equal form are derived once; see `gaussopt.bodies.tables`. If
-        `closed`, gaps of two-sided contacts become rows without friction, from which a start is assembled.
+        `closed`, gaps of two-sided contacts become rows without friction, so that a start can be assembled.
         """
         self._check({p.name: p.value for p in self.parameters.values()})
         bodies, elements, tree = self.built()
@@ -270,7 +270,7 @@ class Model:
         try:
             q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
         except BadInput:
-            self._refuse_undefined(built, q, values)  # gives a better message than undefined equations would
+            self._refuse_undefined(built, q, values)  # its message names the element that divides by zero
             raise
         self._refuse_undefined(built, q, values)
         self._refuse_turned_over(built, q, values)
@@ -285,7 +285,7 @@ class Model:
     def _numbers(
         self, found: Sequence[tuple[str, Any]], bodies: Sequence[RigidBody], q: Vector, values: Mapping[str, float]
     ) -> list[Any]:
-        """Return the values of named expressions of the coordinates at the start, each with its name."""
+        """Return pairs (name, value) of the named expressions `found` at coordinates q, t = 0 and parameter values."""
         known = [*(x for body in bodies for x in body.new_q), self.t, *self.symbols.values()]
         numbers = sp.lambdify(known, [x for _, x in found])(*q, 0.0, *(values[name] for name in self.symbols))
         return [(name, x) for (name, _), x in zip(found, numbers, strict=True)]
@@ -350,7 +350,7 @@ class Model:
 
 
 class Assembly:
-    """Build, start and sketch functions of a problem whose model is made when first needed.
+    """The functions `build`, `start`, `sketch` and `in_space` of a problem whose model is made when first needed.
 
     Parameters
     ----------

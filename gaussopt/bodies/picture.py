@@ -56,7 +56,7 @@ def drawn_in_space(
 ) -> SpacePicture:  # fmt: skip
     """Return the picture of a model at values of its symbols; a body without a shape is drawn from inertia and joints.
 
-    `built`, the same bodies in the coordinates of the motion, gives their positions.
+    `built` holds the same bodies in the coordinates of the motion, from which their positions are computed.
     """
 
     def number(x: Any) -> float:
@@ -65,7 +65,7 @@ def drawn_in_space(
     parts: list[Any] = [(b.name, s) for b in bodies for s in _solids(b, elements, number)]
     parts += [part for element in elements for part in element.in_space()]
     found = [_checked(part, number) for part in parts]
-    solids = list(dict.fromkeys(part for part in found if isinstance(part, tuple)))  # one floor for all that touch it
+    solids = list(dict.fromkeys(part for part in found if isinstance(part, tuple)))  # a shared floor is drawn once
     joints = {e.name: _filled(spot(e.b), number) for e in elements if {"x", "y", "z"} <= set(e.holonomic())}
     down = np.array([number(x) for x in gravity])
     return SpacePicture(
@@ -129,7 +129,7 @@ def _filled(part: Any, number: Callable[[Any], float]) -> Any:
 
 
 def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any], float]) -> Iterator[Solid]:
-    """Yield a body's shape; if it has none, links to its joints and, unless a contact draws it, the box of `_frame`."""
+    """Yield a body's shape; without one, unless an element draws the body, a box or a point and links to its joints."""
     if body.shape:
         yield from body.shape
         return
@@ -144,7 +144,7 @@ def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any]
 
 
 def _frame(body: SpaceBody, number: Callable[[Any], float]) -> list[Solid]:
-    """Return the edges of the homogeneous box with a body's mass and inertia; no edges if there is no such box."""
+    """Return the edges of the homogeneous box with a body's mass and inertia; none if no box has this inertia."""
     inertia, mass = np.array(body.inertia.applyfunc(number).tolist(), dtype=float), number(body.mass)
     moments, axes = np.linalg.eigh(inertia)
     squares = 6 * (moments.sum() / 2 - moments) * 2 / max(mass, 1e-300)

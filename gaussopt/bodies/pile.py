@@ -126,7 +126,7 @@ def piles(
 
     Parameters
     ----------
-    make : returns the pile of a size
+    make : function that returns the pile of a size
     usual : size of the pile in the regular model
     sizes : sizes of the variants, by name
     unit : what the size counts, such as "balls"
@@ -247,5 +247,5 @@ class PileSystem(AbstractSystem):
         return self.equations.turning
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
-        """Return a warning on bodies without a contact that overlap; None if there are none."""
+        """Return a warning on overlapping bodies that have no contact; None if there are none."""
         return self.equations.overlap(q)

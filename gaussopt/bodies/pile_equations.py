@@ -75,7 +75,7 @@ class PileEquations:
         self.turning = tuple(sorted(j for part in of for j in part))
 
     def overlap(self, q: Matrix) -> str | None:
-        """Return a sentence on the deepest overlap, in a motion (F, n), of boxes without a contact; None if none."""
+        """Return a sentence on the deepest overlap of boxes that have no contact, in a motion (F, n); None if none."""
         boxes, known = np.flatnonzero(self.radii == 0.0), set(zip(self.a.tolist(), self.b.tolist(), strict=True))
         at = q[np.isfinite(q).all(axis=1)].reshape(-1, self.N, SEVEN)[:, boxes]
         found = deepest(at[:, :, :3], at[:, :, 3:], self.half[boxes])
@@ -92,7 +92,7 @@ class PileEquations:
         )
 
     def _face(self, faces: list[tuple[Any, ...]], name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
-        """Add a contact between a point or ball of b and the face of a through a given point."""
+        """Add a contact; a is (body, point of its face, normal), b is (body, point, radius or 0)."""
         self.names.append(name)
         faces.append((a[0], a[1], _frames(a[2][None])[0], *b))
 
@@ -140,7 +140,7 @@ class PileEquations:
         J, each = np.zeros((k, 3, self.N + 1, SEVEN)), np.arange(k)
         for side, sign in ((0, -1.0), (1, 1.0)):
             i = bodies[:, side]
-            J[each, :, i, :3] = sign * frame  # nothing is overwritten, because the two bodies differ
+            J[each, :, i, :3] = sign * frame  # the two bodies differ, so the second pass keeps the first one's entries
             J[each, :, i, 3:] = 2.0 * sign * _cross(arms[:, side, None], frame) @ E[i]
         rows = J[:, :, : self.N].reshape(3 * k, -1)
         speed, each_rows = (rows @ v).reshape(k, 3), rows.reshape(k, 3, -1)
@@ -164,7 +164,7 @@ class PileEquations:
         return r, u, np.concatenate((turn, np.eye(3)[None])), w, np.concatenate((E, np.zeros((1, 3, 4))))
 
     def _on_faces(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Return gaps, frames (n, t1, t2) as rows, arms from a and b, biases of all three rows, bodies a and b."""
+        """Return gaps, rows (n, t1, t2), arms from the centres of a and b, the rows' biases, and indices of a and b."""
         a, b, R = self.a, self.b, self.R[:, None]
         F = self.F @ A[a].transpose(0, 2, 1)
         s_a, s_b = (np.einsum("kij,kj->ki", A[i], s) for i, s in ((a, self.s_a), (b, self.s_b)))
@@ -180,10 +180,10 @@ class PileEquations:
         return gap, F, np.stack((arm_a, arm_b), axis=1), rates, np.stack((a, b), axis=1)
 
     def _to_balls(self, r: Matrix, A: Blocks) -> tuple[NDArray[Any], ...]:
-        """Return a, b, d and, in the frame of a: which coordinates of b are outside, nearest point, n, and distance.
+        """Return a, b, d = r_b - r_a and, in a's frame: which entries of d exceed box a, nearest point, n, distance.
 
-        A ball a counts as the point at its centre. If several coordinates are outside a box, the nearest point is on an
-        edge or corner; if none is, it is on the nearest face, and the distance is negative.
+        A ball a counts as a box of size zero. If several entries exceed the box, the nearest point is on an edge or
+        corner; if none does, the nearest point is on the nearest face, and the distance is negative.
         """
         a, b = self.pairs.T
         d, half = r[b] - r[a], self.half[a]
@@ -200,12 +200,12 @@ class PileEquations:
         return a, b, d, out, at, n, distance
 
     def _of_balls(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Return the same for balls, without the rate of t, which matters only during slip, when zeta_T is unused."""
+        """Return for balls what `_on_faces` returns; zeta_T, unused during slip, omits t' . v, which is 0 in stick."""
         a, b, d, out, at, own, distance = self._to_balls(r, A)
         R_a, R_b, turn = self.radii[a][:, None], self.radii[b][:, None], A[a]
         n, at = np.einsum("kij,kj->ki", turn, own), np.einsum("kij,kj->ki", turn, at)
         v = u[b] - u[a]
-        seen = np.einsum("kji,kj->ki", turn, v - _cross(w[a], d))  # velocity of b in the frame of a
+        seen = np.einsum("kji,kj->ki", turn, v - _cross(w[a], d))  # velocity of b relative to a, in the frame of a
         beside = out.sum(axis=1) > 1
         aside = np.where(out, seen, 0.0) - (own * seen).sum(axis=1)[:, None] * own
         bent = np.divide(aside, distance[:, None], out=np.zeros_like(aside), where=beside[:, None])
@@ -232,9 +232,9 @@ def _frames(n: Matrix) -> Blocks:
 
 
 def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
-    """Return the corners of rectangles that two boxes share; half edges a and b, d from the centre of a to that of b.
+    """Return the corners at which faces of two boxes touch; half edges a and b, d from the centre of a to that of b.
 
-    A corner is its point and face normal in the frame of a, and its point in the frame of b. Boxes apart share none.
+    Each corner is given by a point and the normal of the face of a, in the frame of a, and its point in the frame of b.
     """
     low, high = np.maximum(-a, d - b), np.minimum(a, d + b)
     found = []

@@ -22,7 +22,7 @@ def _moved(bodies: Mapping[str, RigidBody], guess: Vector, q: Any) -> Iterator[s
     """Yield a sentence on the body that was assembled furthest from its guess, if the distance is above `FAR`."""
     names = [str(x) for body in bodies.values() for x in body.new_q]
     if q is None or names != [str(x) for body in bodies.values() for x in body.q] or len(names) != len(guess):
-        return  # joint coordinates have no guesses of their own
+        return  # guesses are given for bodies, not for joint coordinates
     found = dict(zip(names, zip(guess, q, strict=True), strict=True))
     places = {b.name: np.array([found[str(x)] for x in b.q[: b.dim]]).T for b in bodies.values() if b.q}
     size = max((float(np.linalg.norm(at)) for pair in places.values() for at in pair), default=0.0)

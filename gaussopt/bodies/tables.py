@@ -61,7 +61,7 @@ class Form:
 
 
 def formed(expressions: Iterable[tuple[int, Any]], q: Sequence[Any], v: Sequence[Any], kind: str) -> list[Form]:
-    """Return the forms of numbered expressions; `kind` is row, potential or force."""
+    """Return the different forms of numbered expressions, with their members; `kind` is row, potential or force."""
     place = {x: i for i, x in enumerate(q)} | {x: i for i, x in enumerate(v)}
     forms: dict[Any, Form] = {}
     for number, expression in expressions:
@@ -173,7 +173,7 @@ class TableSystem(System):
         return other
 
     def _scatter(self, kind: str, name: str, size: int, t: float, q: Vector, v: Vector) -> Vector:
-        """Return the sum of a quantity over all members, added at row indices; at coordinates for a potential's Q."""
+        """Return a function's values added up over all members: at their rows or, for -V_q, at their coordinates."""
         found = np.zeros(size)
         for form in self._forms[kind]:
             values = form.values(name, t, q, v, self._data[form])

@@ -52,7 +52,7 @@ class TreeBody(RigidBody):
 
     Attributes
     ----------
-    own_velocity, own_spin : velocity of its centre, m/s, and angular velocity, rad/s, in its own frame
+    own_velocity, own_spin : velocity of its centre, m/s, and angular velocity, rad/s, as components in its frame
     new_q, new_v : the coordinates of the joint and their rates
     q, v : the coordinates and rates of all joints between the ground and this body
     """
@@ -208,7 +208,7 @@ def rows_of_loops(
 
 
 def moving(rows: Mapping[str, Any], unknowns: Sequence[Any]) -> dict[str, Any]:
-    """Return the velocity rows without the rows between bodies that cannot move, which hold identically.
+    """Return the velocity rows, except rows between bodies that cannot move, which hold identically.
 
     Raises BadInput for a row between immovable bodies that is not zero.
     """
@@ -276,7 +276,7 @@ def _direction(marker: Marker) -> Any:
 
 
 def _guessed(joint: Joint) -> Iterator[tuple[Any, Any]]:
-    """Yield the coordinates of a joint and their rates that follow from the guesses of its bodies."""
+    """Yield the guess of each slide and turn of a joint, and of its rate, from the guesses of the joint's bodies."""
     a, b, moves = joint.a, joint.b, joint.moves or ()
     guesses = {
         x: sp.sympify(y)
@@ -297,7 +297,7 @@ def _guessed(joint: Joint) -> Iterator[tuple[Any, Any]]:
         elif move is TURN and a.body.dim == 2:
             yield known(angle(a, b)), known(rate(angle(a, b), joint.bodies))
         elif move is TURN:
-            between = len(moves) > i + 1  # another axis follows, at a right angle
+            between = len(moves) > i + 1  # another axis follows, at a right angle to this one
             x = sp.atan2(C[2, 0], C[1, 0]) if between else sp.atan2(C[2, 1], C[1, 1])
             yield x, spin[0]
             C, spin = tilt(3, x).T * C, tilt(3, x).T * spin

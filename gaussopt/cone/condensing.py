@@ -94,7 +94,7 @@ def eliminate_rows(A: Matrix, p: int, m: int, local: Vector) -> int:
                     A[a, b] -= factor * A[j, b]
                 terms[a] += abs(factor * A[j, p])
     size = p - m
-    # Set rows to zero that equalities hold entirely; they would move by rounding errors only.
+    # Set rows to zero that the equalities fix entirely; only rounding errors are left in them.
     for a in range(size):
         keep = 1.0 if A[m + a, m + a] > HELD * whole[m + a] else 0.0
         q = A[m + a, p]
@@ -187,12 +187,12 @@ def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: V
 
 @kernel
 def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) -> bool:
-    """Write the pushes, (3 k,), that remove penetration at the end of a step; return whether they were found.
+    """Write pushes, (3 k,): impulses on positions that remove penetration after a step; return whether found.
 
     The gaps at the end are dt u_N plus the penetration at the beginning. Pushes act along normals and never pull; they
     act only at contacts that they leave closed, and whose gaps they can change. Newton's method on min(push, gap) = 0
-    counts contacts whose push exceeds the gap as closed, until the closed contacts stay the same. If contacts are
-    incompatible, pushes grow until `SHIFT` bounds them, and penetration remains.
+    takes contacts whose push exceeds the gap as closed, until the set of closed contacts no longer changes. If contacts
+    are incompatible, pushes grow until `SHIFT` bounds them, and penetration remains.
     """
     n, k, deepest = len(r), len(gaps), 0.0
     ahead, closed, N, x = np.zeros(k), np.zeros(k), np.zeros(k * k), np.zeros(k)
@@ -232,7 +232,7 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
 
 @kernel
 def way_back(S: Matrix, p: int, m: int, phi: Vector, push: Vector, way: Vector) -> None:
-    """Add to a displacement, (n,), the least correction in the mass norm that, with pushes, gives E way = -phi."""
+    """Add M^-1 (C^T push + E^T lam) to the displacement `way`, (n,), with lam such that E maps this sum to -phi."""
     n = len(way)
     A = S[2 * n : 2 * n + p]
     lam, x = np.zeros(m), np.zeros(n)
@@ -251,10 +251,10 @@ def finish(
     S: Matrix, R: Matrix, w: Vector, m: int, dt: float, local: Vector, r: Vector, gaps: Vector, phi: Vector,
     project: int, lam: Vector, end: Vector, way: Vector,
 ) -> float:  # fmt: skip
-    """Write the end of a step with impulses r, (3 k,); return the largest entry of E w'.
+    """Write velocities and displacement at the end of a step with impulses r, (3 k,); return the largest |E w'|.
 
-    `lam`, (m,), are the impulses of equality rows, `end` the velocities w', `way` the displacement, (n,),
-    which `project` = 1 corrects towards the constraints. If no pushes are found for this, return -1 with way = dt w'.
+    `lam`, (m,), are the impulses of equality rows, `end` the velocities w', `way` the displacement, (n,), which is
+    corrected towards the constraints if `project` is 1. If `ways_apart` finds no pushes, return -1 with way = dt w'.
     """
     n, p, missed = len(w), R.shape[0], 0.0
     for j in range(m):
@@ -277,7 +277,7 @@ def finish(
 
 
 def least_pushes(local: Vector, gaps: Vector, r: Vector, dt: float) -> Vector:
-    """Return pushes, (3 k,), that open the gaps at the end of a step as far as possible, by least squares."""
+    """Return nonnegative pushes, (3 k,), that open the gaps at the end of a step as far as possible (least squares)."""
     n, push = len(r), np.zeros(len(r))
     W, q = local[: n * n].reshape(n, n), local[n * n :]
     ahead = np.minimum(gaps, 0.0) + dt * (W @ r + q)[::3]

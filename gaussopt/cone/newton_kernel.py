@@ -1,7 +1,7 @@
 """Newton's method on Alart and Curnier's function of a few contacts, as a compiled kernel.
 
-With x = r - rho u, Phi_N = r_N - max(0, x_N) and Phi_T = r_T - P(x_T), where P projects onto the disc of radius
-mu max(0, x_N). Steps are never shortened, so that the method converges near a solution or not at all. If redundant
+The function is Phi_N = r_N - max(0, x_N), Phi_T = r_T - P(x_T), where x = r - rho u and P projects onto the disc of
+radius mu max(0, x_N). Steps are never shortened: the method converges near a solution or not at all. If redundant
 contacts leave forces undetermined, a shift of the Jacobian keeps the undetermined part of a step small.
 """
 
@@ -29,7 +29,7 @@ SMALL = 1e-14
 
 @kernel
 def steps_into(w: Vector, rho: Vector) -> None:
-    """Write rho_i = 3 / tr W_ii, as `gaussopt.linalg.cones.steps_of` returns."""
+    """Write rho_i = 3 / tr W_ii, the numbers that `gaussopt.linalg.cones.steps_of` returns."""
     k, mean = len(rho), 0.0
     for i in range(k):
         trace = 0.0
@@ -161,9 +161,9 @@ def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough
 def continued(
     problem: ConeComplementarity, start: Vector, tolerance: float, enough: float
 ) -> tuple[Vector, int | None]:
-    """Return impulses, iterated from `start`, and the number of steps, which is None if they did not converge.
+    """Return the impulses that Newton's method reaches from `start`, and its number of steps; None without convergence.
 
-    `start` are impulses of a similar problem; `tolerance` and `enough` of `newton_steps` are relative to |q| here.
+    `start` holds impulses of a similar problem. Here `tolerance` and `enough` of `newton_steps` are relative to |q|.
     """
     r, size = start.copy(), velocity_size(problem)
     W, q = np.ascontiguousarray(problem.W).ravel(), np.ascontiguousarray(problem.q)

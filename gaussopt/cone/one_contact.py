@@ -38,7 +38,7 @@ class OneContact:
     Attributes
     ----------
     solutions : impulses with different velocities, (3,) each
-    complete : whether no other velocity can exist; False if a candidate is too near the limit to tell
+    complete : whether no other velocity can exist; False if a rejected candidate nearly satisfies the law
     impulses_unique : whether each of these velocities has one impulse; None if that is undecided
     """
 
@@ -48,7 +48,7 @@ class OneContact:
 
 
 def solve_contact(problem: ConeComplementarity) -> OneContact:
-    """Return all solutions of one contact; not complete if W_NN is not positive or sym W is indefinite."""
+    """Return all solutions of one contact; marked as incomplete if W_NN is not positive or sym W is indefinite."""
     W, q, mu = problem.W, problem.q, float(problem.mu[0])
     values = np.linalg.eigvalsh(0.5 * (W + W.T))
     size = float(np.abs(values).max())
@@ -88,7 +88,7 @@ def _differ(problem: ConeComplementarity, r: Vector, other: Vector) -> bool:
 
 
 def _stick(W: Matrix, q: Vector, regular: bool) -> tuple[list[Vector], bool, bool | None]:
-    """Return impulses with u = 0, whether others may exist, and whether each velocity has a unique impulse."""
+    """Return impulses with u = 0, whether there may be further ones, and whether each velocity has a unique impulse."""
     if regular:
         return [np.asarray(-np.linalg.solve(W, q))], False, True
     r: Vector = np.asarray(-np.linalg.lstsq(W, q, rcond=1e-10)[0])
@@ -105,7 +105,7 @@ def _slips(W: Matrix, q: Vector, mu: float) -> tuple[list[Vector], bool]:
     if not b.any():
         return [], False
     adjugate = np.array([[A[1, 1], -A[0, 1]], [-A[1, 0], A[0, 0]]])
-    # Polynomials by falling powers; alpha is measured in units of the trace of W.
+    # Coefficients of polynomials are in falling powers of alpha / unit.
     unit = float(np.trace(W)) / 3.0
     N = np.array([unit * b, adjugate @ b])
     D = np.array([unit**2, unit * np.trace(A), np.linalg.det(A)])

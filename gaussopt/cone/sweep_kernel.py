@@ -7,8 +7,8 @@ slips with u_T = -alpha r_T, alpha > 0. When u_N = 0 eliminates r_N, u_T = A r_T
     adj(A + alpha) = adj(A) + alpha,    det(A + alpha) = alpha^2 + alpha tr A + det A
 
 and alpha is a root of f(alpha) = mu W_NN r_N det(A + alpha) - W_NN |adj(A + alpha) b|. If neither open nor stick is
-possible, f rises from a negative value to infinity, so that a root exists; the impulse is unique if W_NN, A
-and the coupling of normal and tangents are moderate, otherwise there may be several impulses.
+possible, f rises from a negative value to infinity, so that a root exists; the impulse is unique if mu is
+small enough (see `gaussopt.cone.monotonicity`), otherwise there may be several impulses.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def slip(a: Vector, b1: float, b2: float, c: float, w1: float, w2: float, wn: fl
 def solve_one(w: Vector, c: Vector, mu: float, r: Vector, space: Vector, start: float) -> float:
     """Write the impulse r, (3,), of one contact with u = W r + c, W by rows in w, (9,).
 
-    Return alpha of the slip, 0 if the contact opens or sticks, -1 if there is no impulse, which leaves r unchanged.
+    Return alpha of the slip; 0 if the contact opens or sticks; -1 if there is no impulse, and r is unchanged.
     """
     if c[0] >= 0.0:
         r[0] = r[1] = r[2] = 0.0
@@ -272,7 +272,7 @@ def factor_sweeps(
 
 @kernel
 def colours_of(begin: Index, column: Index, colour: Index, used: Index) -> int:
-    """Give each contact in turn the first colour of no earlier neighbour, in `colour`, (k,); return how many there are.
+    """Write into `colour`, (k,), the first colour that no earlier neighbour of a contact has; return how many occur.
 
     `used`, (k + 1,), is working memory, in which all entries are -1.
     """

@@ -54,7 +54,7 @@ def block_rows(W: Any, k: int) -> BlockRows:
 
 
 class ContactFactors(NamedTuple):
-    """An operator by its factors: indices in v and entries of H and G = A H, by contacts; and diagonal blocks."""
+    """An operator H^T A H: for each contact the indices in v and the entries of H and G = A H; its diagonal blocks."""
 
     begin: Index
     place: Index
@@ -82,7 +82,7 @@ class ContactFactors(NamedTuple):
 
 
 class Sweeps:
-    """The data of a problem in the order of the kernels; `r`, (3 k,), are the impulses, which sweeps change.
+    """The data of a problem in the form that the kernels take; `r`, (3 k,), holds the impulses, which sweeps change.
 
     `threads` is 0 to solve contacts in their given order, otherwise the number of threads that solve them by colours.
     """

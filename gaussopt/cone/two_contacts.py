@@ -1,8 +1,8 @@
-"""The solutions of two contacts with friction cones: every pair of modes; if both slide, by a scan over a direction.
+"""The solutions of two contacts with friction cones: all pairs of modes, with a scan over directions if both slide.
 
 If contact b is open, sticks or slides in a given direction, its impulse is linear in the impulse of contact a,
 r_b = B r_a + c, and a is a single contact with W_aa + W_ab B and q_a + W_ab c, whose modes are all known
-(`one_contact`). If both slide, the scan looks for a slip direction of b that its resulting velocity has.
+(`one_contact`). If both slide, the scan looks for a slip direction of b that agrees with the resulting slip.
 For wedged contacts, whose impulses no mode determines, large normal impulses are tried. A solution may be
 missed if two solutions are within a step of the scan, and only some solutions of a continuum are found.
 """
@@ -61,7 +61,7 @@ def _others(problem: ConeComplementarity, a: slice, b: slice, B: Matrix, c: Vect
 
 
 def _both_slide(problem: ConeComplementarity, a: slice, b: slice) -> Iterator[Vector]:
-    """Yield impulses at directions of contact b that are locally nearest to the direction of its velocity."""
+    """Yield impulses at the directions of the scan that agree best, locally, with the resulting slip of contact b."""
     mu_a, mu_b = problem.mu
     if mu_a == 0.0 or mu_b == 0.0:
         return

@@ -1,1 +1,1 @@
-"""Contact and friction: the operator of a step, closed contacts, impacts, the papers' quadratic programs."""
+"""Contact and friction: the contact laws of a step and their solutions, closed contacts, and impacts."""

@@ -1,4 +1,4 @@
-"""Activity of the contacts of a state: closed, open, or about to impact."""
+"""Decide which contacts are closed at a state, and refuse contacts that penetrate or touch and approach."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESTING = 1e-8
 
 
 def tolerances(step: StepData) -> tuple[float, float]:
-    """Return the largest gap and the largest rate that count as zero at this state."""
+    """Return the largest gap and the largest gap rate that count as zero at this state."""
     q = 0.0 if step.q is None else float(np.abs(step.q).max(initial=0.0))
     v = 0.0 if step.v is None else float(np.abs(step.v).max(initial=0.0))
     return TOUCHING * (1.0 + q), RESTING * (1.0 + v)
@@ -45,7 +45,7 @@ def closed_contacts(step: StepData) -> NDArray[np.intp]:
 
 
 def refuse_penetration(system: AbstractSystem, step: StepData, allowed: float | None = None) -> None:
-    """Raise BadInput if a contact penetrates at the start of a motion; two-sided contacts, without a gap, pass.
+    """Raise BadInput if a contact penetrates at the start of a motion; two-sided contacts are not checked.
 
     Gaps down to -`allowed`, relative to 1 + max |q|, pass; None means `TOUCHING`. The message states gap and gap rate.
     """

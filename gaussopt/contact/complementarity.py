@@ -1,13 +1,13 @@
 """Residual, distance and uniqueness of contact laws that are a linear complementarity problem.
 
-The distance of a candidate to a true solution is measured to the solution of the mode (open, stick or slip) that its
-forces indicate, or to the nearest enumerated solution; otherwise it is bounded by
+The distance of a candidate to a true solution is computed from the solution of the mode (open, stick or slip) that the
+candidate's forces indicate, or from the nearest enumerated solution. If there is neither, the distance is bounded by
 
     ||E^-1 (lam_N - lam_N*)|| <= (1 + ||A^||) / c ||E^-1 r||,   A^ = E A E,  E = diag(A_ii)^(-1/2),  c = min eig sym A^,
 
-where sym A^ is positive definite. Scales are taken from the data of the step, never from the candidate: relative to
-its own huge forces any candidate would satisfy the laws, even if it diverges along a direction in which the contact
-operator has no response.
+with the natural map r, if sym A^ is positive definite. Scales are taken from the data of the step, never from the
+candidate: its forces may be huge along a direction in which the contact operator has no response, and relative to such
+forces every residual is small.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class ComplementarityLaws(ContactLCP):
 
     @property
     def enumerable(self) -> bool:
-        """Tell whether all contact modes may be enumerated."""
+        """Whether all contact modes may be enumerated."""
         return self.lcp.n <= MAX_ENUMERATED
 
     @property
     def quick(self) -> bool:
-        """Tell whether the modes are few and their linear systems regular, because the contact rows are independent."""
+        """Whether there are few modes, each with a regular linear system because the contact rows are independent."""
         if self.lcp.n > QUICK:
             return False
         root = self.op.rows @ self.op.joints.root
@@ -86,7 +86,7 @@ class ComplementarityLaws(ContactLCP):
         return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
 
     def _oriented(self) -> bool:
-        """Evaluate `oriented` if some contacts have no slip; it does not cover normal forces with a least value."""
+        """Return whether `oriented` proves uniqueness; False if it does not apply, as with least normal forces."""
         op, g, p = self.op, self.op.weights, len(self.op.rows)
         # Every contact at least doubles the number of modes.
         if 2**op.k > MODES or op.step.least.any() or (g <= MOVED * op.bare).any():
@@ -98,7 +98,7 @@ class ComplementarityLaws(ContactLCP):
         return oriented(B, op.k, mu, g, partner, *np.zeros((2, p, p)), *np.zeros((2, p), dtype=np.int64))
 
     def _monotone(self) -> bool:
-        """Evaluate `monotone` for the matrices of the operator, with each contact scaled by its own response."""
+        """Return `monotone` of the operator, with each contact scaled by sqrt(J K J^T), where J is its row of J_N."""
         op, A = self.op, self.op.delassus
         scale = np.sqrt(np.maximum(np.einsum("kn,nm,km->k", op.step.J_N, op.joints.K, op.step.J_N), 1e-300))
         motion = op.motion[:, : op.k] / scale
@@ -122,7 +122,7 @@ class ComplementarityLaws(ContactLCP):
             if found.status is Status.SOLVED:
                 del ranges["a"]
                 if joints_unique and found.decided and all(_is_point(ends) for ends in ranges.values()):
-                    # Only the split of an open contact's slip acceleration is not unique.
+                    # All forces are unique; only kappa_R and kappa_L of open contacts are not.
                     unique, ranges = True, None
                 elif not found.decided:
                     ranges = None
@@ -132,7 +132,7 @@ class ComplementarityLaws(ContactLCP):
             unique = False
         status = found.status
         if status is Status.NO_SOLUTION and not step.mu.any():
-            status = Status.INFEASIBLE  # without friction the rows contradict each other
+            status = Status.INFEASIBLE  # without friction, only contradictory rows have no solution
         return Uniqueness(status, UniquenessProof.ENUMERATION, unique, solutions, ranges)
 
     def _friction_rows(self) -> tuple[Matrix, Vector]:
@@ -149,7 +149,7 @@ class ComplementarityLaws(ContactLCP):
         return ContactSolution(a, op.multipliers(x), lam_N, lam_T, op.step.J_N @ a + op.step.zeta_N)
 
     def residual(self, a: Vector, lam_N: Vector, lam_T: Matrix) -> float:
-        """Return the natural map of all laws at the reported point, in the unit of the mass norm."""
+        """Return the norm of the natural map of all laws at the reported point, in the unit of the mass norm."""
         op, step, k, weight = self.op, self.op.step, self.op.k, self.op.weights
         w = step.J_N @ a + step.zeta_N
         normal = np.minimum((lam_N - step.least) * weight[:k], w / weight[:k])
@@ -165,7 +165,7 @@ class ComplementarityLaws(ContactLCP):
         return norm(np.concatenate(parts))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Return lawful forces that best fit an acceleration given without forces; an estimate if none are found."""
+        """Return the lawful forces that fit an acceleration best; an estimate if no lawful forces are found."""
         op, x = self.op, self._estimate(a)
         true, _ = self._complete(x)
         if true is not None:
@@ -179,12 +179,12 @@ class ComplementarityLaws(ContactLCP):
         return x
 
     def _estimate(self, a: Vector) -> Vector:
-        """Return contact forces that explain an acceleration given without forces, each within its friction cone."""
+        """Return the forces within the friction cones whose acceleration is nearest to `a` in the mass norm."""
         from scipy.optimize import lsq_linear
 
         op, k, least = self.op, self.op.k, self.op.step.least
         index = np.flatnonzero(op.resting)
-        # Coefficients of the columns (lam_N of sliding contacts, the two edges of the cone of contacts without slip).
+        # Columns: lam_N of each sliding contact, and the two edges of the cone of each contact without slip.
         edges = np.zeros((k + len(index), k + len(index)))
         edges[:k, :k] = np.eye(k)
         for place, i in enumerate(index):
@@ -205,7 +205,7 @@ class ComplementarityLaws(ContactLCP):
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Return the distance to the solution of the mode of x or an enumerated one, or a bound by the natural map."""
+        """Return the distance to the solution in the mode of x or to an enumerated solution, or a bound on it."""
         op, step = self.op, self.op.step
         true, floor = self._complete(x)
         floor += 0.0 if true is None else op.rounding(x - true, own_error)
@@ -214,7 +214,7 @@ class ComplementarityLaws(ContactLCP):
         if true is not None:
             return *_lengths(step, a - op.acceleration(true)), floor
         scale = float(op.scale.max())
-        # The scale comes from the step, because relative to its own huge accelerations any candidate would pass.
+        # The scale comes from the step: relative to huge accelerations of the candidate, every residual is small.
         if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):
             # All laws hold up to rounding errors: this is a solution, even if its mode is degenerate.
             size = own_error + residual
@@ -225,14 +225,14 @@ class ComplementarityLaws(ContactLCP):
         return bound, bound * scale, 0.0
 
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
-        """Call `complete` with the sizes of this LCP."""
+        """Return `complete` for x, with the sizes of the terms of this LCP."""
         return complete(self.op, x, self.start_size)
 
     def _to_enumerated(self, a: Vector, true: Vector | None, floor: float) -> tuple[float, float, float]:
         """Return the error to the nearest enumerated solution, and its rounding floor.
 
-        If the solution of the candidate's own mode is also an enumerated solution, it is used instead, because it is
-        free of the rounding errors of ill-determined forces. Without enumeration, lawful forces would be no proof.
+        If `true`, the solution in the candidate's mode, agrees with the enumerated solution, it is used instead: it has
+        no rounding errors of ill-determined forces. Alone it proves nothing, as it is lawful only up to tolerances.
         """
         op, found, step = self.op, self.enumerated, self.op.step
         scale = float(op.scale.max())
@@ -256,7 +256,7 @@ class ComplementarityLaws(ContactLCP):
         return error[0] + missed, error[1] + missed * scale, apart + EPS * norm(terms)
 
     def _natural_bound(self, x: Vector) -> float:
-        """Return a bound on || root^T F (x - x*) || for sliding contacts with positive definite sym A, or infinity."""
+        """Bound the error of the acceleration by x in the mass norm; infinite unless all slide and sym A > 0."""
         op, A = self.op, self.op.delassus
         definite = None if op.resting.any() else _definite(A)
         if definite is None:
@@ -268,7 +268,7 @@ class ComplementarityLaws(ContactLCP):
 
 
 def monotone(sym: Matrix, motion: Matrix) -> bool:
-    """Tell whether sym A is positive semidefinite and its null vectors cause no acceleration; then a is unique.
+    """Return whether sym A is positive semidefinite and its null vectors cause no acceleration; then a is unique.
 
     `sym`, (k, k), is the scaled sym(delassus); `motion`, (r, k), is the acceleration caused by each contact, scaled
     alike, in coordinates in which the mass norm is the 2-norm.
@@ -282,7 +282,7 @@ def monotone(sym: Matrix, motion: Matrix) -> bool:
 
 
 def _is_point(ends: Matrix) -> bool:
-    """Tell whether every component has a single value."""
+    """Return whether the two ends of every range agree."""
     size = np.abs(ends).max(initial=0.0)
     return bool((ends[:, 1] - ends[:, 0] <= 1e-9 * size).all()) if np.isfinite(size) else False
 

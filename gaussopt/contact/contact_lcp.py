@@ -41,7 +41,7 @@ class ContactLCP:
     def lcp(self) -> LCP:
         """The contact laws in z = (lam_N - least_N, lam_R, m kappa_L), of size k + 2 r.
 
-        The factor m, `slip_mass`, makes all unknowns forces, and rows of similar size for masses of any size.
+        The factor m, `slip_mass`, turns kappa_L into a force, so that rows have similar sizes whatever the masses are.
         """
         op, k, index = self.op, self.op.k, np.flatnonzero(self.op.resting)
         mu, least, r = op.step.mu[index], op.step.least, len(index)
@@ -60,8 +60,8 @@ class ContactLCP:
         """Complementary bases of the LCP that correspond to contact modes, (s, k + 2 r).
 
         A contact without slip is open with slip to either side, sticks, or slips to either side: five of eight bases.
-        The other three, mostly singular, contain no further points. With a least normal force, friction acts on an
-        open contact too, so that it may stick.
+        The other three, mostly singular, contain no further solutions. With a least normal force, friction acts on an
+        open contact too: the basis in which it is open and sticks is kept as well.
         """
         k, r = self.op.k, int(self.op.resting.sum())
         masks = subsets(k + 2 * r)
@@ -75,18 +75,18 @@ class ContactLCP:
 
     @cached_property
     def slip_mass(self) -> Vector:
-        """Mass that the friction of each contact without slip would move without joints, a power of two, (r,), kg.
+        """Mass that the friction of each contact without slip would move without joints, as a power of two, (r,), kg.
 
-        Joints may make this mass infinite (a dead centre), so that they are left out.
+        Joints are left out, because they make this mass infinite at a dead centre.
         """
         return power_of_two(((self.op.rows[self.op.k :] * self.op.scale) ** 2).sum(axis=1))
 
     @cached_property
     def start_size(self) -> Vector:
-        """Magnitude of the terms whose sum is `start` with the least forces, (k + r,).
+        """Sum of the magnitudes of the terms of (w, s) at x = x_0, (k + r,).
 
-        Terms that cancel within a_J count only with the rounding error that they leave: a larger contradiction is not a
-        rounding error, however large these terms are.
+        Terms that cancel within a_J count only with the rounding error that they leave, so that a larger contradiction
+        is not taken for a rounding error, however large these terms are.
         """
         op = self.op
         free = np.maximum(np.abs(op.joints.a_J), CANCELLED / FEASIBLE * op.free_size)
@@ -94,7 +94,7 @@ class ContactLCP:
 
     @cached_property
     def enumerated(self) -> LCPSolutions:
-        """All solutions of the LCP, distinguished by their accelerations in units of mass 1.
+        """All solutions of the LCP, distinguished by their accelerations in coordinates of mass 1.
 
         Raises NotAccepted if there are too many contacts.
         """
@@ -103,7 +103,7 @@ class ContactLCP:
         moved = np.linalg.norm(op.joints.root, axis=1) > INERT * d
         effect = without_rounding(op.effect @ self.to_x, op.effect_size @ np.abs(self.to_x))
         observe, offset = effect * (moved / d)[:, None], op.acceleration(self.x_0) / d
-        size = np.concatenate((self.start_size, np.zeros(int(op.resting.sum()))))  # of the terms of the LCP's q
+        size = np.concatenate((self.start_size, np.zeros(int(op.resting.sum()))))  # sizes of the terms of q
         return enumerate_lcp(self.lcp, observe, offset, size=size, supports=self.supports)
 
     @cached_property

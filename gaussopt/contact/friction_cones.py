@@ -2,7 +2,7 @@
 
 A contact without slip obeys Coulomb's law in the accelerations of gap and slip: it sticks with |lam_T| <= mu lam_N, or
 starts to slip against its friction in a direction that the law determines. The friction lam_T = mu lam_N sigma of a
-sliding contact is part of the column of its normal force, so that it has no friction and empty tangential rows here.
+sliding contact is part of the column of its normal force: here the contact has mu = 0 and u_T = 0.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class FrictionCones:
         return ConeComplementarity(W, q, np.where(op.resting, op.step.mu, 0.0))
 
     def x(self, r: Vector) -> Vector:
-        """Return the unknowns x of a solution r."""
+        """Return the unknowns x that belong to a solution r."""
         return np.asarray(r[self.places] + self.x_0)
 
     def r(self, x: Vector) -> Vector:
-        """Return the solution r with unknowns x."""
+        """Return the solution r that belongs to unknowns x."""
         found = np.zeros(ROWS * self.op.k)
         found[self.places] = x - self.x_0
         return found

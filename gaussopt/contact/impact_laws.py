@@ -1,6 +1,6 @@
-"""Impact laws: the jump of the velocity when a contact closes with a gap rate.
+"""Impact laws: the jump of the velocity when a contact closes with a negative gap rate.
 
-After an impact by either law contacts do not approach, and Coulomb's law holds between impulses and slip (by Poisson's
+By either law, no contact approaches after an impact, and Coulomb's law holds between impulses and slip (by Poisson's
 law, after each phase). Newton: the gap rate after an impact is at least -e_N times the gap rate before. Poisson: the
 impulse of the restitution phase is at least e_N times the impulse of the compression phase.
 References: C. Glocker, F. Pfeiffer, "Multiple impacts with friction in rigid multibody systems", Nonlinear Dynamics 7,
@@ -43,7 +43,7 @@ class VelocityJump:
     def energy_fed(self, step: StepData) -> float:
         """Return the work of the contact impulses relative to the touched obstacle, J; positive if contacts add energy.
 
-        It is the change of the kinetic energy if the obstacle is at rest.
+        This work equals the change of the kinetic energy if the obstacle is at rest.
         """
         assert step.gdot_N is not None
         normal = self.Lam_N @ (step.gdot_N + 0.5 * step.J_N @ self.dv)

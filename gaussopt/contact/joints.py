@@ -1,4 +1,4 @@
-"""The motion of a step without contact forces, and its response to an additional force."""
+"""Elimination of the joints of a step: its acceleration without contact forces, and the response to further forces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gaussopt.linalg.saddle_point import careful_posedness, factorise
 
 @dataclass(frozen=True)
 class Joints:
-    """The acceleration without contact forces, and its response to a force f.
+    """The acceleration of a step without contact forces, and the response to a force f, with the joints eliminated.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ def _regular(step: StepData) -> Joints | None:
     if not step.m:
         return Joints(inverse.T @ inverse, inverse.T @ (inverse @ force), np.zeros(0), np.zeros((0, step.n)), inverse.T)
     Y = solve_lower(C, B.T)
-    free = inverse - Y.T @ (Y @ inverse)  # (I - projector) L^-1
+    free = inverse - Y.T @ (Y @ inverse)  # L^-1 projected; the next line repeats it against rounding errors
     free -= Y.T @ (Y @ free)
     lift = -solve_lower_transposed(C, Y @ inverse)
     lam_J = lift @ force + solve_lower_transposed(C, solve_lower(C, step.gamma))
@@ -64,7 +64,7 @@ def _regular(step: StepData) -> Joints | None:
 
 
 def _careful(step: StepData) -> Joints:
-    """Eliminate the joints if M is singular or rows are dependent, in coordinates with ranks independent of units."""
+    """Eliminate the joints if M is singular or rows are dependent; scaling makes the ranks independent of units."""
     posed = careful_posedness(step)
     if posed.verdict is not Status.SOLVED or posed.space is None:
         raise NotAccepted(
@@ -76,6 +76,6 @@ def _careful(step: StepData) -> Joints:
     a_p, root = space.pinv @ data.g, ways / np.sqrt(values)
     K = root @ root.T
     a_J = a_p + K @ (data.f - M @ a_p)
-    up = space.pinv.T  # J^T lam = x has the solution of least norm up x
+    up = space.pinv.T  # `up @ x` is the least-norm solution of J^T lam = x
     lift = row[:, None] * (up @ (M @ K - np.eye(step.n))) * d
     return Joints(K * np.outer(d, d), d * a_J, row * (up @ (M @ a_J - data.f)), lift, d[:, None] * root)

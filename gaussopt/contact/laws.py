@@ -48,7 +48,7 @@ class Uniqueness:
     reason : UniquenessProof
     forces_unique : bool
     solutions : the different accelerations, if there are several isolated ones
-    ranges : smallest and largest value of a, lam, lam_N, lam_T, each (size, 2), where something is not unique
+    ranges : smallest and largest values of a, lam, lam_N, lam_T, each (size, 2), if any of them is not unique
     """
 
     status: Status
@@ -59,7 +59,7 @@ class Uniqueness:
 
     @property
     def decided(self) -> bool:
-        """Tell whether the number of accelerations is known."""
+        """Whether the number of accelerations is known."""
         return self.reason is not UniquenessProof.UNDECIDED
 
     def to_mapping(self) -> dict[str, Any]:
@@ -110,8 +110,8 @@ class ContactLaws(Protocol):
         Returns
         -------
         float
-            The natural map of all laws, zero where they hold, in the unit of the mass norm. Scales come from the step
-            and not from the candidate: relative to its own huge forces any candidate would be lawful.
+            Norm of the natural map of all laws, zero where they hold, in the unit of the mass norm. Scales come from
+            the step: relative to huge forces of a candidate, every violation would be small.
         """
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
@@ -158,5 +158,5 @@ class ContactLaws(Protocol):
         Returns
         -------
         bound, norm, floor : float
-            In the mass norm, infinite if nothing is proved; in the 2-norm; rounding error of this computation.
+            The bound in the mass norm, infinite if nothing is proved, and in the 2-norm; the rounding error of both.
         """

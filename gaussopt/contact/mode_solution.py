@@ -20,8 +20,8 @@ EXACT = 1e-11
 def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector | None, float]:
     """Return the true solution nearest to x in the contact mode that x indicates; None if that mode has no solution.
 
-    Rounding errors are judged by the forces of least norm that solve the mode's linear system, which the data
-    of the step determine; x decides only between the solutions of that system.
+    Rounding errors are judged by the least-norm solution of the mode's linear system, which depends on the data of
+    the step only. If the system has several solutions, the one nearest to x is returned.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector
     if not mode.lawful(op, g, full, R @ full + start, inverse, R, rounding, own):
         return None, math.inf
     motion = op.motion / g
-    # Entries in which friction and own mass nearly cancel have the rounding errors of both.
+    # Where the responses to normal force and friction nearly cancel, the rounding errors of both remain.
     rounding = (op.response_size / np.outer(g, g)) @ np.abs(full) + start_size / g
     amplified = np.abs(motion @ P @ (Vt[:rank].T / values[:rank])) @ (np.abs(U[:, :rank].T) @ rounding[held])
     summed = np.abs(motion) @ np.abs(full) + np.abs(op.joints.root.T @ (op.step.M @ op.joints.a_J))
@@ -84,7 +84,7 @@ class _Mode:
         self, op: ContactResponse, g: Vector, f: Vector, y: Vector, inverse: Matrix, R: Matrix, rounding: Vector,
         own: Vector,
     ) -> bool:  # fmt: skip
-        """Tell whether forces f with accelerations y obey all laws of the mode, every row relative to its terms."""
+        """Return whether forces f with accelerations y obey all laws of the mode up to rounding errors of each row."""
         k, index = op.k, np.flatnonzero(op.resting)
         mu, least = op.step.mu[index] * g[k:] / g[index], op.step.least * g[:k]
         loose = np.abs(self.P) @ (FEASIBLE * (np.abs(inverse) @ rounding[self.held])) + FEASIBLE * np.abs(own)
@@ -114,7 +114,7 @@ def _mode(op: ContactResponse, g: Vector, f: Vector, y: Vector) -> _Mode:
     P[np.flatnonzero(closed), np.arange(c)] = 1.0
     p[:k] = np.where(closed, 0.0, least)
     P[k + np.flatnonzero(stick), c + np.arange(t)] = 1.0
-    for i in np.flatnonzero(slip):  # friction at its bound
+    for i in np.flatnonzero(slip):  # their friction is at its bound
         P[k + i] = side[i] * mu[i] * P[index[i]]
         p[k + i] = side[i] * mu[i] * p[index[i]]
     return _Mode(closed, stick, slip, side, P, p)

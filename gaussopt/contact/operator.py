@@ -31,7 +31,7 @@ class ContactOperator(ContactResponse):
         Raises NotAccepted if the joints are ill-posed, or a number overflows or underflows.
         """
         global _latest
-        # The latest operator is kept, because formulation and certificate need the operator of the same step in turn.
+        # The latest operator is kept, because the certificate needs the operator that the formulation has computed.
         known = _latest
         if known is None or known.step is not step:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -75,7 +75,7 @@ class ContactOperator(ContactResponse):
     def definiteness(self) -> float:
         """Smallest eigenvalue of sym(delassus), scaled so that without friction its diagonal is 1.
 
-        For a single contact it is the share of the response to a normal force that remains with friction.
+        For a single contact, it is the response to a normal force with friction, relative to the response without.
         """
         own = np.linalg.norm(self.step.J_N @ self.joints.root, axis=1)
         if (own <= 0).any():
@@ -93,5 +93,5 @@ def smallest_eigenvalue(S: Matrix) -> float:
         value = 0.5 * (a + c) - math.hypot(0.5 * (a - c), b)
     else:
         value = float(S[0, 0]) if len(S) == 1 else float(np.linalg.eigvalsh(S)[0])
-    # For redundant contacts the eigenvalue is always zero, which must not count as an event.
+    # For redundant contacts the eigenvalue is zero up to rounding errors, whose sign must not count as an event.
     return 0.0 if abs(value) <= 1e-9 else value

@@ -1,21 +1,21 @@
 """Uniqueness for contacts that may stick, by the determinants of all contact modes.
 
-Solutions of the contact laws of the plane are the preimages of a piecewise linear map: contact i has the coordinates
-(w, s) where it is open, (N, T) where it sticks, (N, s) where it slips to either side, with T = -mu N or mu N; the map
-is (w, s) - A (N, T), and has the value A_0, the accelerations without contact forces. Let the determinants of its
-pieces, one for each mode of all contacts, be positive: det of the rows of N and T of the contacts that stick and the
-rows of N of those that slip, in the columns A_T, A_N and A_N +- mu A_T. Then there is exactly one solution for every
-A_0, and its forces are unique:
+The contact laws in the plane say that the map (w, s) - A (N, T) has the value A_0, the accelerations without contact
+forces. A contact has the unknowns (w, s) if it is open, (N, T) if it sticks, and (N, s) if it slips, with T = mu N or
+T = -mu N; so the map is linear for each mode of all contacts. The determinant of a mode is that of a submatrix of A:
+its rows belong to N and T of sticking contacts and to N of slipping contacts, its columns are A_N and A_T of sticking
+contacts, and A_N + mu A_T or A_N - mu A_T of slipping contacts. If the determinants of all modes are positive, there is
+exactly one solution for every A_0, and its forces are unique:
 
-- A determinant is affine in the coefficient of friction of every contact that slips, so that it is positive for all
-  coefficients tau mu, 0 < tau <= 1, of the contacts without slip. The maps for all tau are proper, of the same degree.
-- The determinants at tau = 0 are the principal minors without this friction. They form a P-matrix: one solution. If
-  its slips do not vanish, a small tau does not change the modes, and there is still one solution: the degree is 1.
-- All pieces have the same orientation, so that all preimages count with the same sign, and almost every value has one
-  preimage. The map is open, so that no value has two.
+- A determinant is affine in mu of every slipping contact, and positive for slip to both sides, so that it stays
+  positive if mu is replaced by tau mu, 0 <= tau <= 1. The maps for 0 < tau <= 1 are proper and have the same degree.
+- At tau = 0 the determinants of modes without stick are the principal minors of a matrix, which is thus a P-matrix, so
+  that one solution exists. If none of its slips is zero, it remains the only solution for small tau: the degree is 1.
+- All modes have the same orientation, so that all solutions count with the same sign, and almost every A_0 has one
+  solution. The map is open, so that no A_0 has two.
 
-(S. Scholtes, Introduction to Piecewise Differentiable Equations, 2012, treats such maps.) The condition is
-sufficient for every A_0, not necessary for a given A_0: if a determinant is not clearly positive, modes are enumerated.
+(S. Scholtes, Introduction to Piecewise Differentiable Equations, 2012, treats such maps.) The condition is sufficient,
+but not necessary for a given A_0: if a determinant is not clearly positive, modes are enumerated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNCERTAIN = 1e-7
 
 
 def positive_pivots(W: Matrix, D: Matrix, size: int) -> bool:
-    """Tell whether elimination without exchanges has positive pivots for all matrices in W +- D; changes W and D."""
+    """Return whether elimination without exchanges has positive pivots for all matrices in W +- D; overwrite W, D."""
     for p in range(size):
         pivot = W[p, p]
         least = pivot - D[p, p]
@@ -51,14 +51,14 @@ def positive_pivots(W: Matrix, D: Matrix, size: int) -> bool:
 def oriented(
     B: Matrix, c: int, mu: Vector, norm: Vector, partner: Index, W: Matrix, D: Matrix, row: Index, side: Index
 ) -> bool:
-    """Tell whether the determinants of all modes are positive; False also if there are too many modes.
+    """Return whether the determinants of all modes are positive; False also if there are too many modes.
 
     Parameters
     ----------
     B : at least (p, p)
-        Accelerations of c normals and then of the tangents without slip, caused by lam_N and lam_R = lam_T + mu lam_N,
-        in the unit of the mass norm.
-    mu, norm : (p,) at least; friction of the c contacts; effect of a unit force along a row, in the mass norm
+        Accelerations along c normals and then along the tangents of contacts without slip, caused by lam_N and
+        lam_R = lam_T + mu lam_N, in the unit of the mass norm.
+    mu, norm : (p,) at least; friction of the c contacts; mass norm of the acceleration by a unit force along a row
     partner : (p,) at least, row of the tangent if a contact has no slip, else 0
     W, D, row, side : (p, p) twice and (p,) twice at least; working memory
     """
@@ -73,7 +73,7 @@ def oriented(
             kinds = 4 if partner[i] else 2
             kind = rest % kinds
             rest = rest // kinds
-            if kind:  # closed: it slips to one side or to the other, or sticks
+            if kind:  # closed; kinds 1 and 2 slip to one side and to the other, kind 3 sticks
                 row[size], side[size] = i, 1 if kind == 2 else 0
                 size += 1
             if kind == 3:

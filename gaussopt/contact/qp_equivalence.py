@@ -1,8 +1,8 @@
-"""Conditions under which printed normal-force programs return the forces of mechanics, and weights that repair them.
+"""Conditions under which the papers' normal-force programs return the true forces, and weights that correct them.
 
-For positive definite A the printed program min 1/2 z^T A z - 1/2 ell^T z subject to A z + b >= 0 has the optimality
-conditions sym(A) z - 1/2 ell = A^T eta, 0 <= eta, w >= 0, eta . w = 0. The solution z of the LCP satisfies them exactly
-if eta = z + A^-T (K z - 1/2 ell), K = (A - A^T)/2, has eta >= 0 and eta . w = 0.
+For positive definite A the program min 1/2 z^T A z - 1/2 ell^T z subject to w = A z + b >= 0 has the optimality
+conditions sym(A) z - 1/2 ell = A^T eta, 0 <= eta, w >= 0, eta . w = 0. The solution z of the LCP satisfies them if and
+only if eta = z + A^-T (K z - 1/2 ell), K = (A - A^T)/2, has eta >= 0 and eta . w = 0.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def multipliers(A: Matrix, z: Vector, ell: Vector | None = None) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """The multipliers eta, (k,), and whether a program printed in the source returns the LCP's solution z."""
+    """The multipliers eta, (k,), and whether they predict that the paper's program returns the LCP's solution z."""
 
     eta: Vector
     predicts: bool
@@ -41,7 +41,7 @@ def criterion(lcp: LCP, z: Vector, ell: Vector | None = None) -> Criterion:
     Parameters
     ----------
     lcp : LCP
-    z : (k,), its solution
+    z : (k,), the solution of `lcp`
     ell : (k,), optional
         sigma mu J_T (a_J - a0) for the program over all ideal forces (eq. 24); absent for eq. (29).
     """
@@ -50,7 +50,7 @@ def criterion(lcp: LCP, z: Vector, ell: Vector | None = None) -> Criterion:
     unit = np.sqrt(lcp.M.diagonal())
     w, force, e = (lcp.M @ z + lcp.q) / unit, z * unit, eta * unit
     size = max(float(np.abs(force).max(initial=0.0)), float(np.abs(e).max(initial=0.0)), 1e-300)
-    open_ = w > force  # at a solution w or the force is zero
+    open_ = w > force  # open contacts, as at a solution either w or the force is zero
     predicts = bool((e[~open_] >= -DECIDED * size).all() and (np.abs(e[open_]) <= DECIDED * size).all())
     return Criterion(eta, predicts)
 
@@ -58,7 +58,7 @@ def criterion(lcp: LCP, z: Vector, ell: Vector | None = None) -> Criterion:
 def weights(A: Matrix) -> Vector | None:
     """Return positive d with diag(d) A symmetric, or None if there are none.
 
-    They exist exactly if A_ij and A_ji have the same sign or both vanish, and the products of A around every cycle
+    They exist if and only if A_ij and A_ji have the same sign or both vanish, and the products of A around every cycle
     agree in both directions (Kolmogorov's condition). They are found along a spanning tree and checked on all pairs.
     """
     k = len(A)

@@ -1,12 +1,12 @@
 """Contacts with the joints eliminated: how contact forces cause accelerations, for any law of the forces.
 
-With K = M^-1 restricted to the directions that the joints leave free (papers: H) and a_J the acceleration without
+With K = M^-1 restricted to the directions that the joints leave free (H in the papers) and a_J the acceleration without
 contact forces,
 
     a = a_J + K f,   f = J_N^T lam_N + J_T^T lam_T,   w = J_N a + zeta_N,   s = J_T a + zeta_T.
 
-A sliding contact has lam_T = mu lam_N sigma, sigma = -v_T / |v_T|, so that w = delassus lam_N + bias. Friction
-of a contact without slip is an unknown.
+A sliding contact has lam_T = mu lam_N sigma, sigma = -v_T / |v_T|, so that w = delassus lam_N + bias. The
+friction of a contact without slip is an unknown.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CANCELLED = 16 * EPS
 
 
 def without_rounding(value: Matrix, size: Matrix) -> Matrix:
-    """Return `value` with entries set to zero that are rounding errors of terms of the given size."""
+    """Return `value`, with zero for entries that may be mere rounding errors of terms of the given size."""
     return np.where(np.abs(value) <= CANCELLED * size, 0.0, value)
 
 
@@ -56,7 +56,7 @@ class ContactResponse:
     resting: NDArray[np.bool_]
 
     def in_range(self) -> bool:
-        """Tell whether no product of rows, masses and forces overflows, and no row's own response underflows."""
+        """Return whether no product of rows, masses and forces overflows, and no row's own response underflows."""
         own, free = self.own, self.rows @ self.joints.a_J
         largest = np.abs(own).max(axis=1, initial=0.0)
         if ((largest > 0) & (largest < SMALLEST)).any():
@@ -75,7 +75,7 @@ class ContactResponse:
 
     @cached_property
     def bare(self) -> Vector:
-        """Lengths of the rows with masses 1 and without joints, (k + r,)."""
+        """Lengths of the rows in coordinates of mass 1, without joints, (k + r,)."""
         return np.asarray(np.linalg.norm(self.rows * self.scale, axis=1))
 
     @property
@@ -160,7 +160,7 @@ class ContactResponse:
 
     @cached_property
     def weights(self) -> Vector:
-        """sqrt(row K row^T), (k + r,): the acceleration by a unit force along each row, in the mass norm."""
+        """sqrt(row K row^T), (k + r,): the mass norm of the acceleration by a unit force along each row."""
         own, bare = np.sqrt((self.own**2).sum(axis=1)), self.bare
         # An inert direction (a dead centre) is scaled by the motion of the bodies without joints.
         return np.asarray(np.where(own > 1e-8 * bare, own, np.where(bare > 0, bare, 1.0)))
@@ -192,11 +192,11 @@ class ContactResponse:
         return np.asarray(self.joints.a_J + self.effect @ x)
 
     def rounding(self, between: Vector, own_error: float) -> float:
-        """Return the rounding error of a_J, in the mass norm, which a distance to `acceleration` does not contain.
+        """Bound the rounding error of a_J, in the mass norm, which a distance to an `acceleration` does not reveal.
 
-        It is the smaller of two bounds: 8 n rounding errors of a_J, which an elimination with n unknowns leaves; and
-        `own_error`, the distance of an acceleration from the acceleration of its own unknowns, plus the acceleration
-        that `between`, the difference of these unknowns from others, causes.
+        Two bounds hold, and the smaller is returned: 8 n EPS times the size of a_J, the error of an elimination with n
+        unknowns; and `own_error`, the distance of a candidate's acceleration from the acceleration that its forces
+        cause, plus the acceleration caused by `between`, the difference of these forces from the solution's forces.
         """
         far = own_error + float(np.linalg.norm(self.motion @ between))
         return min(far, 8 * self.step.n * EPS * float(np.linalg.norm(self.joints.a_J / self.scale)))

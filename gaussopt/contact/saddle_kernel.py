@@ -76,7 +76,7 @@ def solve(L: Matrix, first: Index, x: Vector) -> None:
 
 
 def mass_norm(K: Matrix, first: Index, n: int, x: Vector) -> float:
-    """Return the square root of x^T M x of the first n entries of x."""
+    """Return sqrt(x^T M x) for the first n entries of x."""
     total = 0.0
     for i in range(n):
         at, value = x[i], 0.0

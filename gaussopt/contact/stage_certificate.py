@@ -15,7 +15,7 @@ EXACT = 1e-11
 
 
 def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
-    """Add contact forces and their motion to the totals; write a and lam; return the size of the free motion."""
+    """Add contact forces to b and their motion to x; write a and lam; return sqrt(sum b_i^2 / M_ii) before adding."""
     rows, motion, norm, z, K = space.rows, space.motion, space.norm, space.law[3], space.K
     p, light = len(norm) // 2, 0.0
     b, x = rows[2 * p], motion[2 * p]
@@ -32,10 +32,10 @@ def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
 
 
 def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
-    """Write numbers 0 to 6 and 10 for x = (a, -lam), where b holds all forces and gamma.
+    """Write `NUMBERS` 0 to 6 and 10 for x = (a, -lam), where b holds all forces and gamma.
 
     They follow from the residual K x - b of the equations of motion, as in `gaussopt.certificates.bilateral`: K^-1
-    yields the error of the acceleration that explains the residual.
+    times the residual holds the error of the acceleration.
     """
     K, L, first, p = space.K, space.L, space.first, len(space.norm) // 2
     b, x, u, half, size = space.rows[2 * p], space.motion[2 * p], space.body[0], space.body[1], space.body[2]
@@ -51,7 +51,7 @@ def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
         missed += value * value if i >= n else 0.0
         demanded += b[i] * b[i] if i >= n else 0.0
     for i in range(len(x)):
-        # L^-1 u, and |L^-1| size bounded by substitution with absolute values, joints separately.
+        # Write L^-1 u, and bound |L^-1| size by substitution with absolute values, for the joints separately.
         value, terms, inverse = u[i], size[i], L[i, i]
         for j in range(first[i] if i < n else n, i):
             value -= L[i, j] * half[j]
@@ -96,7 +96,7 @@ def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbe
 
 
 def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers: Vector) -> bool:
-    """Write the contact forces, and their natural map and least w as numbers 8, 9; return whether the laws hold."""
+    """Write contact forces, the norm of their natural map (number 8) and the least w (9); return whether laws hold."""
     rows, norm, sigma, partner = space.rows, space.norm, space.sigma, space.order[0]
     bias, mu, q, z, w = space.law[0], space.law[1], space.law[2], space.law[3], space.law[4]
     (c, d), p = sigma.shape, len(norm) // 2
@@ -122,7 +122,7 @@ def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers:
             out[at] = friction
             violated += ((friction - min(max(friction - w[s] / own**2, -bound), bound)) * own) ** 2
     numbers[8], numbers[9] = math.sqrt(violated), smallest
-    # The scale excludes contact forces, because relative to its own huge accelerations any answer would pass.
+    # The scale excludes contact forces: relative to huge wrong forces, every residual would be small.
     for r in range(p):
         called += q[r] * q[r]
     return bool(numbers[8] <= EXACT * (math.sqrt(called) + free))

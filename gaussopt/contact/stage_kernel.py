@@ -34,14 +34,14 @@ def stage(
     data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, space: StageWorkspace,
     out: Vector, numbers: Vector,
 ) -> tuple[int, int]:  # fmt: skip
-    """Solve and certify one instant in the modes of a phase, with p rows: c normals, then tangents without slip.
+    """Solve and certify one instant in the modes of a phase; its p rows are c normals, then tangents without slip.
 
     Parameters
     ----------
-    data : flat; M, Q - h, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu of all k contacts, each in rows
+    data : flat; M, Q - h, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu of all k contacts, each by rows
     n, m, k, d : coordinates, joint rows, contacts, tangents
     closed : (c,), the contacts that are closed
-    modes : flat; sigma (k, d) of the phase, then the sign of each contact's normal, by its wall (k,)
+    modes : flat; sigma (k, d) of the phase, then (k,) the normal's sign, -1 at the opposite wall of a two-sided contact
     active : (2 p - c,)
         In and out: the pairs of the complementarity problem with w_i = 0: normals, then stick, then slip.
     space : StageWorkspace

@@ -42,13 +42,13 @@ def read_laws(
     lam_T is mu lam_N sigma, with sigma = -1 and lam_R added where a contact has no slip. Sliding friction has the
     direction of the phase in the plane; in space it opposes the slip, unless the slip is zero or reversed.
 
-    Written are rows, sigma, law[0] (bias), law[1] (mu), and order[0]: the row of the friction of a contact without
-    slip, 0 for all others.
+    The function writes rows, sigma, law[0] (bias), law[1] (mu), and order[0], which holds for each contact the row of
+    its friction if it has no slip, otherwise 0.
 
     Returns
     -------
     fits
-        Whether the contacts without slip are as many as in the workspace, and in the plane.
+        Whether there are as many contacts without slip as in the workspace, and all of them in the plane.
     """
     rows, sigma, bias, mu, partner = space.rows, space.sigma, space.law[0], space.law[1], space.order[0]
     at_N = n * n + n + m * n + m
@@ -137,13 +137,13 @@ def uniqueness(space: StageWorkspace) -> int:
     s = c - 1
     if s == 1 and B[0, 0] > 0.0 and B[s, s] > 0.0 and B[0, 0] * B[s, s] - B[0, s] * B[s, 0] > CLEAR:
         return P_MATRIX
-    return OPEN if sliding else MONOTONE  # without friction, forces without response cause no acceleration
+    return OPEN if sliding else MONOTONE  # without friction, B is symmetric: forces in its kernel move nothing
 
 
 def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> None:
     """Invert the principal system of the active pairs; dependent pairs become inactive.
 
-    Elimination keeps the given order while pivots on the diagonal are stable, else it pivots completely.
+    Elimination takes diagonal pivots in the given order while they are stable, and otherwise pivots completely.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> 
 def solve_pairs(active: Active, space: StageWorkspace) -> bool:
     """Solve 0 <= z, w = B z + q >= 0, z . w = 0 from the given active pairs; False if `SETS` sets do not suffice.
 
-    `active`, the pairs with w_i = 0, is changed. Written are law[3] to law[6]: z, w, the sum of the magnitudes of the
-    terms of w, and the correction by a further refinement; and T, order[1] and order[2] as in `invert`.
+    The function updates `active`, the pairs with w_i = 0. It writes law[3] to law[6]: z, w, the sum of the magnitudes
+    of the terms of w, and the correction by a further refinement; and T, order[1] and order[2] as `invert` does.
     """
     B, T, place, taken = space.B, space.T, space.order[1], space.order[2]
     q, z, w, extent, error = space.law[2], space.law[3], space.law[4], space.law[5], space.law[6]

@@ -31,7 +31,7 @@ class StageWorkspace(NamedTuple):
     rows, sigma, law, order : (2 p + 1, n + m), (c, d), (7, 2 p - c), (3, 2 p - c)
         Columns of the first 2 p `rows` from n on must be zero.
     motion, norm : (2 p + 1, n + m), (2 p + 1,)
-        Written: motion caused by the rows, by their forces, and by the forces without contacts; its mass norms.
+        The kernel writes the motions due to forces along the rows, contact forces and all other forces; their norms.
     B, T, D : (2 p - c, 2 p - c)
     S : (c, c), written for contacts that slide: sym(delassus) in the unit of the mass norm
     """

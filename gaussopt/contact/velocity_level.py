@@ -6,7 +6,7 @@ Coulomb's law on the slip after the jump,
     0 <= J_N dv + (1 + e_N) gdot_N   complementary to   Lam_N >= 0,   Lam_T against   J_T dv + (1 + e_T) v_T,
 
 are the contact laws of a step whose acceleration is dv, with zeta_N = (1 + e_N) gdot_N, zeta_T = (1 + e_T) v_T and no
-slip before. So impacts and time steps are formulated, solved and certified like any other step. An impact has dt = 0.
+slip before. Thus impacts and time steps are formulated, solved and certified like any other step. An impact has dt = 0.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> S
 
 
 def restitution_step(step: StepData, compression: Vector, impulses: Vector) -> StepData:
-    """Return the restitution phase of Poisson's law, with normal impulses of at least e_N times those of compression.
+    """Return the step of Poisson's restitution phase, with normal impulses of at least e_N times those of compression.
 
     Parameters
     ----------

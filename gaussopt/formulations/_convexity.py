@@ -49,10 +49,10 @@ def require_strictly_convex(name: str, lcp: LCP, weighted: Matrix) -> None:
 
 
 def descends(A: Matrix, P: Matrix) -> bool:
-    """Tell whether a direction d with A d >= 0 has d^T P d < 0; False for large or singular A.
+    """Return whether a direction d with A d >= 0 has d^T P d < 0; False for large or singular A.
 
-    With y = A d, such a direction exists if A^-T P A^-1 is not copositive on y >= 0, that is, if and only if some
-    principal submatrix has a positive eigenvector with a negative eigenvalue (W. Kaplan, "A test for copositive
+    With y = A d >= 0, such a direction exists if and only if A^-T P A^-1 is not copositive, that is, if and only if
+    some principal submatrix has a positive eigenvector with a negative eigenvalue (W. Kaplan, "A test for copositive
     matrices", Linear Algebra Appl. 313, 2000).
     """
     n = len(A)

@@ -54,7 +54,7 @@ class MassEliminating(Formulation):
 
 
 def _solves(program: Program, x: Vector) -> bool:
-    """Tell whether x solves a program without inequalities up to rounding error."""
+    """Return whether x solves a program without inequalities up to rounding error."""
     if program.equations is None:
         return False
     A, b = program.equations

@@ -15,7 +15,7 @@ from gaussopt.formulations.base import Candidate, Formulation
 
 
 class SlidingFormulation(Formulation):
-    """A program for lam_N that needs only w = delassus lam_N + bias, so that it can be made from any LCP."""
+    """A program for lam_N whose data are only delassus and bias, so that it can be made from any LCP."""
 
     def refuses(self, step: StepData) -> str | None:
         return not_sliding(step)
@@ -32,7 +32,7 @@ class SlidingFormulation(Formulation):
         return candidate_of(data, x)
 
     def remarks(self, lcp: LCP, z: Vector | None) -> dict[str, Any]:
-        """Return details for JSON, in addition to the normal forces z of the LCP."""
+        """Return further entries for JSON; z are the normal forces, None if the program was not solved."""
         return {}
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def candidate_of(op: ContactOperator, x: Vector) -> Candidate:
 
 
 def not_sliding(step: StepData) -> str | None:
-    """Return the reason if contacts of a step do not slide, so that their friction has no known sign; else None."""
+    """Return why a program in lam_N does not fit: no contact, or a contact without slip; None if all contacts slide."""
     if not step.k:
         return "the step has no closed contacts; use gauss or lagrange"
     if step.resting.any():

@@ -16,7 +16,7 @@ from gaussopt.core.step_data import StepData
 
 
 class Candidate(NamedTuple):
-    """Acceleration and forces that a formulation reads off the solution of its program.
+    """Acceleration and forces that a formulation computes from the solution of its program.
 
     a (n,), lam (m,), lam_N (k,), lam_T (k, d); None where the program gives none.
     """
@@ -35,7 +35,7 @@ class Formulation(ABC):
     name, title
     source : publication of the equation
     exact : whether its solution is the Gauss minimiser; False for a formula reproduced although it is wrong
-    state : its natural state in addition to q, "velocity" or "quasi-velocity"
+    state : state that a motion integrates by default in addition to q, "velocity" or "quasi-velocity"
     level : level of its unknowns, "acceleration", or "velocity" for jumps
     sparse : whether it makes a sparse program of a sparse step; otherwise it refuses a sparse step
     """
@@ -57,11 +57,11 @@ class Formulation(ABC):
         return step
 
     def refuses(self, step: StepData) -> str | None:
-        """Return the reason why the step does not fit, apart from the form of its matrices, or None if it fits."""
+        """Return the reason why the step does not fit, whether dense or sparse; None if it fits."""
         return f"it takes steps without contacts, and this one has {step.k}" if step.k else None
 
     def misfit(self, step: StepData) -> str | None:
-        """Return the reason why the step does not fit, including the form of its matrices, or None if it fits."""
+        """Return the reason why the step does not fit, such as sparse matrices; None if it fits."""
         if step.sparse and not self.sparse:
             return f"it needs dense matrices, and this step of {step.n} coordinates is sparse; use gauss or lagrange"
         return self.refuses(step)
@@ -81,11 +81,11 @@ class Formulation(ABC):
         """Return the candidate; the pair (a, lam) is enough if there are no contacts."""
 
     def again(self, data: Any, x: Vector, y: Vector | None) -> Program | None:
-        """Return the next program of an iteration whose steps are programs; None when the iteration has ended."""
+        """Return the next program if the formulation solves a sequence of programs; None after the last program."""
         return None
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """Refine `found`, which did not pass although the solver claims that x solves the program.
+        """Refine `found`, which its certificate rejected although the solver claims that x solves the program.
 
         None if the formulation recovers its answer without loss of digits, or if x does not solve the program up to
         rounding error, so that the error comes from the solver.
@@ -93,5 +93,5 @@ class Formulation(ABC):
         return None
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
-        """Return details for JSON, in addition to the answer."""
+        """Return further entries for JSON, in addition to the answer."""
         return {}

@@ -39,7 +39,7 @@ class Dual(MassEliminating):
         return None
 
     def apply(self, step: StepData) -> tuple[QP, tuple[StepData, Vector, Matrix]]:
-        """Return the QP with P = J M^-1 J^T, q = J a0 - gamma and the rows lam_N >= 0 alone."""
+        """Return the QP with P = J M^-1 J^T, q = J a0 - gamma and lam_N >= 0 as its only rows."""
         L = cholesky(step.M)
         assert L is not None
         J = np.vstack((step.J, step.J_N)) if step.k else step.J

@@ -40,7 +40,7 @@ class _Iteration:
     changes: list[float] = field(default_factory=list)
 
     def stalled(self) -> bool:
-        """Tell whether changes no longer shrink, for lack of solver accuracy, while theory predicts a fourfold drop."""
+        """Return whether changes, which should drop fourfold in theory, shrink no more, as the solver is inaccurate."""
         window = max(4, math.ceil(math.log(0.25) / math.log(max(self.contraction, 1e-3))))
         return len(self.changes) > 2 * window and min(self.changes[-window:]) >= min(self.changes[:-window])
 
@@ -86,7 +86,7 @@ class FrozenFriction(Formulation):
         return None if ended else data.program()
 
     def recover(self, data: _Iteration, x: Vector, y: Vector | None) -> Candidate:
-        """Return the last point, with the friction that follows from the last multipliers."""
+        """Return the last minimiser as acceleration, with the friction that follows from the last multipliers."""
         lam = None if y is None else y[: data.step.m]
         friction = data.step.sigma * (data.step.mu * data.lam_N)[:, None]
         return Candidate(x, lam, data.lam_N, friction)

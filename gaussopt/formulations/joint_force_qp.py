@@ -2,7 +2,7 @@
 
     min 1/2 F^T G^T M^-1 (J^T, D) F,   F = (lam, lam_N),   G = (J^T, J_N^T),   D = J_N^T + J_T^T mu sigma
 
-subject to the accelerations of joints and contacts. The joints determine lam; the remaining program is
+subject to the rows J a = gamma of joints and w >= 0 of contacts. The joints determine lam; the remaining program is
 
     min 1/2 lam_N^T delassus lam_N - 1/2 ell^T lam_N   subject to   delassus lam_N + bias >= 0,
     ell = sigma mu J_T (a_J - a0),
@@ -65,7 +65,7 @@ def joint_pull(op: ContactOperator) -> Vector:
     if L is None:
         raise NotAccepted("The formulation 'joint-force-qp' does not fit: M is singular, and it needs M^(-1); use lcp.")
     if not step.m:
-        return np.zeros(step.k)  # exactly, because a_J equals a0
+        return np.zeros(step.k)  # exactly zero, because without joints a_J = a0
     a0 = solve_lower_transposed(L, solve_lower(L, step.force))
     return np.asarray((step.friction_map - step.J_N.T).T @ (op.joints.a_J - a0))
 

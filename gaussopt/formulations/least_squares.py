@@ -17,7 +17,7 @@ from gaussopt.linalg.balance import Balanced
 
 
 class ProjectedLeastSquares(Projected):
-    """Equation (14) of the source with the true generalised inverse."""
+    """Equation (14) of Yuan & Ge 2016 with the Moore-Penrose inverse."""
 
     name = "least-squares"
     title = "Least squares with generalised inverses"

@@ -18,7 +18,7 @@ from gaussopt.formulations._parametrised import Projected, general_solution, squ
 
 
 class LeastSquaresAsPrinted(Projected):
-    """Equation (16) of the source, a reproduction of an error."""
+    """Equation (16) of Yuan & Ge 2016, reproduced with its error."""
 
     name = "least-squares-as-printed"
     title = "Least squares, eq. (16) as printed (wrong in general)"

@@ -22,7 +22,7 @@ from gaussopt.linalg.dense import mass_scale, row_space
 
 
 class PinvMassAsPrinted(Formulation):
-    """Equation (2) of the source, sign corrected, a reproduction of an error."""
+    """Equation (2) of Yang & Yao 2017 with the sign corrected, otherwise reproduced with its error."""
 
     name = "pinv-mass-as-printed"
     title = "Gauss function with M^+ as printed (wrong in general)"
@@ -38,7 +38,7 @@ class PinvMassAsPrinted(Formulation):
         return QP(step.M, -force, step.J, step.gamma, step.gamma), None
 
     def recover(self, data: None, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """Return the point as a; the duals belong to the projected force and are not the constraint forces."""
+        """Return x as a, without multipliers: the duals belong to the projected force, not to the constraint forces."""
         return x, None
 
 

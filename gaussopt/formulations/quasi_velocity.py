@@ -15,7 +15,7 @@ from gaussopt.formulations._parametrised import Parametrised
 
 
 class QuasiVelocity(Parametrised):
-    """Equations (10) to (12) of the source."""
+    """Equations (10) to (12) of Hao, Liu & Yao 2020."""
 
     name = "quasi-velocity"
     title = "Quasi-velocities (Maggi, Kane)"

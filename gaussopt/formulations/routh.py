@@ -2,7 +2,7 @@
 
     M a + h = Q + J^T lam,   J a = gamma
 
-with J the derivative of the velocity constraints f(q, v, t) = 0 by v, and gamma = -(f_q v + f_t). Elimination of the
+with the velocity constraints f(q, v, t) = 0, J = df/dv, and gamma = -(f_q v + f_t). Elimination of the
 acceleration yields the range-space (Schur) equations of the multipliers,
 
     (J M^-1 J^T) lam = gamma - J a0

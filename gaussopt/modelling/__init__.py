@@ -1,1 +1,1 @@
-"""Systems and problems: callables, Lagrangians, linkages, parameters, reference trajectories, sketches."""
+"""Systems, stated by callables, energies or linkages; problems with parameters, reference trajectories and sketches."""

@@ -50,13 +50,13 @@ class Mobility:
 
     Attributes
     ----------
-    coordinates, rows : the numbers n and m
+    coordinates, rows : the number n of coordinates and the number m of constraint rows
     freedoms : n minus the rank of J, the number of independent velocities
     movable : names of the coordinates that can still move
     redundant : names (row, rows that imply it), for each row that other rows imply
-    joints : names of the joints, or of unnamed joints' rows, that act on a movable coordinate
+    joints : names of the joints that act on a movable coordinate; for a row without a joint's name, the row's name
     loose : names of the coordinates on which no row acts in this position
-    only_here : the part of `redundant` that holds in this position but not near it; the position is a dead centre
+    only_here : the rows of `redundant` that are independent at nearby positions, so that this position is a dead centre
     """
 
     coordinates: int
@@ -116,7 +116,7 @@ def mobility(system: AbstractSystem, q: ArrayLike, v: ArrayLike | None = None, t
 
 
 def _only_here(system: AbstractSystem, step: StepData, free: Matrix, dependent: list[int]) -> list[bool]:
-    """Tell for each dependent row whether it is independent at a nearby position that satisfies the other rows."""
+    """Return for each dependent row whether it is independent at a nearby position that satisfies the other rows."""
     assert step.q is not None
     q, others = step.q, np.setdiff1d(np.arange(step.m), dependent)
     phi = system.position_residual(step.t, q) if dependent and free.shape[1] else None
@@ -136,7 +136,7 @@ def _only_here(system: AbstractSystem, step: StepData, free: Matrix, dependent: 
 
 
 def _implied(pairs: Sequence[tuple[str, tuple[str, ...]]]) -> str:
-    """Return a clause that says which rows follow from the rows of which joints."""
+    """Return an English clause that names, for each redundant row, the joints whose rows imply it."""
     by_joints: dict[str, list[str]] = {}
     for row, others in pairs:
         by_joints.setdefault(listed(joints_of(others)), []).append(row)
@@ -151,7 +151,7 @@ def assemble(
     """Return the state on the constraints that is nearest to a guess.
 
     Gauss-Newton steps of minimum norm, halved until the residual falls, solve phi(t, q) = 0; a last step solves
-    J v + phi_t = 0. If joints stay open, as where the residual is stationary, the iteration restarts near the guess.
+    J v + phi_t = 0. If joints stay open, the iteration is repeated from random points near the guess.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def _nearest(
 
 
 def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str, ...], unit: str) -> str:
-    """Return the message that an assembly fails, with the joints that stay open and the largest residual."""
+    """Return the message of a failed assembly: which joints stay open, and the largest residual."""
     rows, size = _row_names(system, len(left)), np.abs(left)
     order = [i for i in np.argsort(-size) if size[i] > 0.01 * size.max()]
     joints = joints_of([rows[i] for i in order]) or [rows[order[0]]]
@@ -260,9 +260,9 @@ def _impossible(system: AbstractSystem, what: str, left: Vector, hold: tuple[str
 
 
 def joints_of(rows: Sequence[str]) -> tuple[str, ...]:
-    """Return the joint of each named row, without repetition: the part of the row's name before its last dot.
+    """Return the joints of named rows, each joint once: its name is the part of a row's name before the last dot.
 
-    A row that ends in .unit keeps a quaternion at unit length and belongs to no joint.
+    A row whose name ends in .unit keeps a quaternion at unit length and belongs to no joint.
     """
     return tuple(dict.fromkeys(row.rpartition(".")[0] or row for row in rows if not row.endswith(".unit")))
 
@@ -274,7 +274,7 @@ def _row_names(system: AbstractSystem, m: int) -> tuple[str, ...]:
 
 
 def _least(J: Any, r: Vector, free: NDArray[np.bool_]) -> Vector:
-    """Return the x of minimum norm with J x = r in the free coordinates; by least squares if rows are inconsistent."""
+    """Return the minimum-norm solution of J x = r in the free coordinates, by least squares if it is inconsistent."""
     J = (J.toarray() if is_sparse(J) else J)[:, free]
     # Scale the columns to equal length before deciding the rank: angles and displacements have different units.
     length = np.linalg.norm(J, axis=0)

@@ -1,4 +1,4 @@
-"""Mechanical systems given by plain callables, which are evaluated at a state (t, q, v) to step data."""
+"""Mechanical systems given by plain callables, from whose values at a state (t, q, v) step data are assembled."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class System(AbstractSystem):
     force : (n,) array or callable (t, q, v) -> (n,), generalised applied force Q
     equality : callable (t, q, v) -> (J, gamma) or (J, gamma, J_terms), optional
         Equality constraints on the acceleration, J (m, n) and gamma (m,). Rows of holonomic
-        constraints come first, in the order of `position`. J_terms (m, n) serves for entries of J that are differences
-        of larger numbers and may be pure rounding error: it holds the sums of the absolute values of these numbers.
-        Without J_terms, rounding errors are taken as relative to the entries of J.
+        constraints come first, in the order of `position`. If entries of J are differences of larger numbers, they may
+        be pure rounding error: give in J_terms (m, n) the sum of the absolute values of these numbers for each entry.
+        Without J_terms, the rounding error of an entry of J is assumed to be proportional to the entry.
     inertia : callable (t, q, v) -> (n,), optional
         Velocity-dependent inertia terms h on the left-hand side; 0 if absent.
     position : callable (t, q) -> (m_h,), optional
@@ -190,7 +190,7 @@ class System(AbstractSystem):
         return f"coordinates {listed(self._coordinates)}; " if self._coordinates else ""
 
     def outline(self, q: Vector) -> Outline | None:
-        """Return the points of `contact_points`, joined in order by rods; None for contacts given otherwise."""
+        """Return the points of `contact_points`, joined in order by rods; None if contacts are not given by points."""
         if not isinstance(self._contacts, ContactPoints):
             return None
         places = np.asarray(self._call("position", self._contacts.position, 0.0, q), dtype=float)
@@ -201,7 +201,7 @@ class System(AbstractSystem):
         return Outline([], list(pairwise(ends)), [], dict(zip(names, ends, strict=True)))
 
     def of_motion(self, rows: int) -> System:
-        """Return a copy for one motion, which raises BadInput if the number of equality rows is not `rows`."""
+        """Return a copy for one motion; its `evaluate` raises BadInput if the number of equality rows is not `rows`."""
         if self._equality is None:
             return self
         system = copy(self)
@@ -243,7 +243,7 @@ class System(AbstractSystem):
     def contact_names(self) -> tuple[str, ...]:
         """Names of the contacts, in the order of the step data; empty if there are none.
 
-        Contacts without given names are called contact 1, contact 2 ...; the first evaluation fixes their number.
+        Contacts without given names are called contact 1, contact 2 ...; the first evaluation determines how many.
         """
         return self._contact_names or ()
 

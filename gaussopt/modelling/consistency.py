@@ -3,7 +3,7 @@
     phi_q = C J for some C,   phi'' = 0 for every a with J a = gamma;   J_N = dg_N/dq,   zeta_N = g_N'' at a = 0
 
 Rows may be scaled, permuted, redundant or more numerous than the functions, provided J a = gamma keeps phi zero.
-An error estimate of each derivative widens its tolerance, so that functions that are hard to differentiate pass.
+The estimated error of a derivative is added to its tolerance, so that functions that are hard to differentiate pass.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: boo
     quick = v + max(1.0, float(np.abs(v).max(initial=0.0))) * (np.cos(1.0 + np.arange(len(free))) @ free)
     try:
         step = system.evaluate(t, q, quick)
-    except BadInput:  # a function need not be defined along this motion
+    except BadInput:  # a user's function may be undefined at these velocities
         quick = v
     if len(_phi(system, t, q)):
         _check_position(system, t, q, quick, rows)
@@ -124,7 +124,7 @@ def _check_position(system: AbstractSystem, t: float, q: Vector, v: Vector, rows
 def _check_gaps(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:
     step = system.evaluate(t, q, v)
     gradient, error = _gradient(lambda q: system.gaps(t, q), q)
-    moving = np.abs(gradient).max(axis=1) > 0  # a constant gap belongs to a contact that is always closed
+    moving = np.abs(gradient).max(axis=1) > 0  # constant gaps, of contacts that are always closed, are not compared
     off = np.where(moving, np.abs(gradient - step.J_N).max(axis=1), 0.0)
     i = _worst(off, AGREE * np.abs(gradient).max(axis=1) + SAFETY * error)
     if i is not None:
@@ -146,13 +146,13 @@ def _check_gaps(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:
 
 
 def _worst(off: Vector, bound: Vector) -> int | None:
-    """Return the index of the row furthest beyond its bound, or None; a bound that is not finite allows everything."""
+    """Return the index of the row that exceeds its bound by most; None if none does. Bounds may be infinite or NaN."""
     beyond = np.where(np.isfinite(bound) & (off > bound), off, 0.0)
     return int(beyond.argmax()) if beyond.any() else None
 
 
 def _motion(*parts: Vector) -> float:
-    """Return the size of a motion: the largest of 1, its velocity and the square root of its acceleration."""
+    """Return the largest of 1, the entries of the velocity, and the square roots of those of the acceleration."""
     v, *a = (float(np.abs(x).max(initial=0.0)) for x in parts)
     return max(1.0, v, *map(math.sqrt, a))
 
@@ -172,14 +172,14 @@ def _second(function: Along, v: Vector, a: Vector) -> tuple[Vector, Vector]:
 
 
 def _derivative(function: Along, order: int, longest: float) -> tuple[Vector, Vector]:
-    """Return the eighth-order central difference at the best step size and its error; infinite if no step works."""
+    """Return the eighth-order central difference at the best step size, and its error, infinite if no size works."""
     middle = function(0.0)
     tries: list[Vector] = []
     kink = np.full(len(middle), np.inf)
     for h in longest * 4.0 ** -np.arange(8):
         try:
             ends = [(function(i * h), function(-i * h)) for i, _ in FIRST]
-        except BadInput:  # outside the domain of the function
+        except BadInput:  # the function is undefined at a sample point
             tries.append(np.full(len(middle), np.nan))
             continue
         if order == 1:

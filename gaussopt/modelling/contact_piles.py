@@ -1,6 +1,6 @@
 """Piles of spheres, walls of boxes and random contacts as spatial contact problems of adjustable size and difficulty.
 
-Piles and walls give one time step of rigid bodies under gravity, of length STEP. The attribute `local` of a returned
+Piles and walls give one time step, of length STEP, of rigid bodies under gravity. The attribute `local` of a returned
 problem states it in the contact impulses alone. Memory is proportional to the number of contacts.
 """
 
@@ -55,7 +55,7 @@ def sphere_pile(
         pairs = cKDTree(centres).query_pairs(1.01, output_type="ndarray").astype(np.int64)
         pairs = pairs[np.abs(centres[pairs[:, 0], 2] - centres[pairs[:, 1], 2]) > 0.1]
     floor = min(layers * layers, contacts)
-    held = (contacts - floor) // 4  # spheres that rest on four others; `lone` further spheres lie on the floor
+    held = (contacts - floor) // 4  # count of spheres that rest on four others; `lone` further spheres lie on the floor
     lone = contacts - floor - 4 * held
     pairs = pairs[np.argsort(pairs.max(axis=1), kind="stable")][: 4 * held]  # layers are numbered upwards
     aside = np.column_stack((-2.0 - np.arange(lone), np.zeros((lone, 2))))
@@ -77,8 +77,8 @@ def box_wall(
 ) -> GlobalContacts:
     """Return a triangular wall in running bond; a box has four contacts with the floor or with each of two boxes below.
 
-    Three contacts per face would hold a rigid box, so that with four W is rank deficient. `contacts` is rounded up to a
-    multiple of four; surplus boxes stand alone beside the wall. The other parameters are those of `sphere_pile`.
+    Three contacts per face would suffice to hold a rigid box; the fourth makes W rank deficient. `contacts` is rounded
+    up to a multiple of four; surplus boxes stand alone beside the wall. For other parameters see `sphere_pile`.
     """
     _check(contacts, mu, mass_ratio)
     random = np.random.default_rng(seed)
@@ -113,7 +113,7 @@ def box_wall(
 def random_contacts(
     contacts: int = 100, mu: float = 0.5, mass_ratio: float = 10.0, deficiency: int = 0, seed: int = 1
 ) -> GlobalContacts:
-    """Return contacts with random w and random rows of 12 nonzeros in n = 3 contacts - deficiency velocities."""
+    """Return random contacts: H^T has up to 12 random entries per row and 3 `contacts` - `deficiency` columns."""
     _check(contacts, mu, mass_ratio)
     n = ROWS * contacts - deficiency
     if deficiency < 0 or n < ROWS:
@@ -147,7 +147,7 @@ def _step(
     bodies: tuple[Bodies, Bodies], normal: Matrix, arms: tuple[Matrix, Matrix], mass: Vector, inertia: Matrix,
     velocity: Matrix, mu: float,
 ) -> GlobalContacts:  # fmt: skip
-    """Return a time step with contacts between two bodies each (second -1: floor), at `arms`, m, from their centres."""
+    """Return a time step; each contact joins two `bodies` (-1: floor), whose `arms`, m, lead from centre to contact."""
     k, n = len(normal), 6 * len(mass)
     across = np.where(np.abs(normal[:, :1]) < 0.6, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
     first = across - (across * normal).sum(axis=1)[:, None] * normal

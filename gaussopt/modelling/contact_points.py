@@ -111,11 +111,11 @@ class ContactPoints:
         return value
 
     def _accepts_complex(self, t: float, q: Vector, v: Vector) -> bool:
-        """Tell whether `position` is correct in complex arithmetic, which abs() or a branch may falsify silently."""
+        """Return whether `position` is correct for complex q; calls of abs() or branches may make it silently wrong."""
         direction = np.where(v == 0, 1.0, v)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("error", ComplexWarning)  # math.sin takes the real part and only warns
+                warnings.simplefilter("error", ComplexWarning)  # math.sin drops imaginary parts with a mere warning
                 mine = (self._complex_jacobian(t, q), *self._complex_along(t, q, direction))
         except Exception:  # a user's function may raise any exception on complex numbers
             return False

@@ -30,7 +30,7 @@ class Evidence:
 
     Attributes
     ----------
-    numbers : name to value
+    numbers : the computed values, by name
     sentence : what the numbers show
     holds : whether the printed formula is correct after all; False means that the erratum is confirmed
     """
@@ -51,7 +51,7 @@ class Erratum:
     printed, correct : what the source prints, and what it should print, in our own words
     check : function that computes the evidence
     kind : severity; None if it was not graded
-    doubt : what may be an error of the transcription instead of the source; "" if nothing
+    doubt : what may be an error in our transcription rather than in the source; "" if nothing
     """
 
     id: str

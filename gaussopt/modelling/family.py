@@ -74,14 +74,14 @@ class Family(ABC):
 
     @abstractmethod
     def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData | ConeComplementarity, ...]:
-        """Return `count` steps that follow a motion, or random contact problems; equal arguments give equal results.
+        """Return `count` steps along a motion, or `count` random contact problems; equal arguments give equal results.
 
         Dials that are not given stay at their defaults. Raises BadInput for a dial that the family does not have, or a
         value out of its range.
         """
 
     def dial(self, name: str) -> Dial:
-        """Return the dial called `name`; raises BadInput, which suggests the nearest name."""
+        """Return the dial called `name`; if there is none, raise BadInput with the most similar name."""
         for dial in self.dials:
             if dial.name == name:
                 return dial

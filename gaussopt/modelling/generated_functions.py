@@ -1,6 +1,6 @@
 """Evaluate the generated functions of a model at a state, in CPython or as machine code.
 
-The choice depends only on the length of a motion, never on earlier runs; both agree up to rounding errors. CPython
+The choice depends only on the length of a motion, never on earlier runs; results agree up to rounding errors. CPython
 runs functions that cannot be compiled, and reports states at which the equations are undefined.
 """
 
@@ -85,7 +85,7 @@ class GeneratedFunctions:
         return _of_module, (self.module.__name__, self._wanted)
 
     def __call__(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
-        """Call the function `name` with t, state and parameters; return its `size` numbers, or raise Undefined."""
+        """Return the `size` values of the function `name` at t, state, parameters; raise Undefined if it has none."""
         if name in self.code:
             known = self._workspaces.of.get(name)
             if known is None:
@@ -117,8 +117,8 @@ class GeneratedFunctions:
         """Evaluate the generated certificate of a step and a candidate; see `gaussopt.codegen.certificate`.
 
         `step` is the output of the function `step`; the candidate is a (n,) and lam (m,), or a alone. Returns nine
-        numbers, multipliers (m,), and the reciprocal squared distance of each row from the span of the rows before
-        (m,); None if a pivot is too small or a number is not finite.
+        numbers, multipliers (m,), and for each row the reciprocal squared distance from the span of the preceding
+        rows (m,); None if a pivot is too small or a number is not finite.
         """
         if "certificate" in self.code:
             space = self._workspaces.certificate
@@ -149,7 +149,7 @@ def _compiled(module: ModuleType) -> Mapping[str, int]:
     functions = {name: x for name, x in vars(module).items() if isinstance(x, FunctionType)}
     if not COMPILED or sum(len(x.__code__.co_code) for x in functions.values()) > LONGEST:
         return {}
-    with suppress(NotCompiled, RuntimeError):  # RuntimeError: a processor that LLVM does not know
+    with suppress(NotCompiled, RuntimeError):  # RuntimeError: LLVM does not support this processor
         return checked_functions(module, list(functions))
     return {}
 

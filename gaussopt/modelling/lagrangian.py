@@ -136,7 +136,7 @@ class LagrangianSystem(AbstractSystem):
         return _restored, (self.model, self._coordinates, self._parameters, self._layout, said)
 
     def __copy__(self) -> LagrangianSystem:
-        """Return a copy with the same functions."""
+        """Return a copy that shares the generated functions and all other attributes."""
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         return other
@@ -193,7 +193,7 @@ class LagrangianSystem(AbstractSystem):
             w_omega = -inverse @ self._run("omega_bias", n, t, q, v)
         J, terms = flat[c:d].reshape(m, n), self._row_terms(t, q, v)
         if terms is not None:
-            J[:] = without_rounding(J, terms)  # changes `flat`, which the generated certificate reads
+            J[:] = without_rounding(J, terms)  # J is a view of `flat`, so the generated certificate reads these rows
         sure = self._certified and (terms is None or not may_be_rounding(J, terms))
         arithmetic = (self._functions, flat) if sure else None
         if not self._layout.names:
@@ -209,7 +209,7 @@ class LagrangianSystem(AbstractSystem):
         )  # fmt: skip
 
     def _kinematics(self, flat: Vector, t: float, q: Vector, v: Vector) -> Kinematics:
-        """Return the contact kinematics stored in the contact part of the output of `step`."""
+        """Return the contact kinematics, which are stored in `flat`, the contact part of the output of `step`."""
         n, k, d = self.n, self._layout.k, self._layout.d
         c = self._contact_cuts
         found = Kinematics(
@@ -256,7 +256,7 @@ class LagrangianSystem(AbstractSystem):
 
     def position_jacobian(self, t: float, q: Vector) -> Matrix:
         rows = self._run("position_jacobian", self.m_h * self.n, t, q).reshape(self.m_h, self.n)
-        terms = self._row_terms(t, q, np.zeros(self.n))  # terms of holonomic rows, which do not depend on velocity
+        terms = self._row_terms(t, q, np.zeros(self.n))  # used for holonomic rows only, which do not depend on v
         return rows if terms is None else without_rounding(rows, terms[: self.m_h])
 
     def _row_terms(self, t: float, q: Vector, v: Vector) -> Matrix | None:
@@ -276,7 +276,7 @@ class LagrangianSystem(AbstractSystem):
         return self._run("omega", self.n, t, q, v)[: self.p_omega]
 
     def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
-        """Return the velocity, (n,), on the velocity constraints that has quasi-velocities omega, by Newton's method.
+        """Return the velocity, (n,), that satisfies the constraints and has quasi-velocities omega, by Newton's method.
 
         One iteration suffices if the constraints and the quasi-velocities are linear in v.
 
@@ -298,7 +298,7 @@ class LagrangianSystem(AbstractSystem):
         raise BadInput(f"No velocity of {self.name!r} has the quasi-velocities {omega} at t = {t:.9g}.")
 
     def quasi_velocity_rate(self, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
-        """Return the rate of the quasi-velocities: the first p entries of W a + bias."""
+        """Return d omega / dt, (n - m,): the first entries of W a + [omega; f]_q v + [omega; f]_t."""
         if not self.p_omega:
             return super().quasi_velocity(t, q, v)
         n, p = self.n, self.p_omega
@@ -325,7 +325,7 @@ class LagrangianSystem(AbstractSystem):
         return Energy(*self._run("energy", 3, t, q, v).tolist())
 
     def _run(self, function: str, size: int, t: float, *state: Vector) -> Vector:
-        """Return the output of a generated function, finite numbers in a new array."""
+        """Return the output of a generated function in a new array; raise BadInput if it is not finite."""
         for part in state:
             if part.shape != self._shape:
                 name = "q" if part is state[0] else "v"
@@ -350,7 +350,7 @@ def derive(
 ) -> LagrangianSystem:
     """Derive a system from `parts`, which holds the arguments of `System.from_lagrangian` by name.
 
-    All parts are required except `without_rows`: names, for messages, of joints that the coordinates satisfy by choice.
+    Only `without_rows` may be missing: names of joints that need no rows because the coordinates satisfy them.
     """
     given = read_model(q, v, parts, parameters, t, name)
     try:
@@ -371,7 +371,7 @@ def _restored(model: SymbolicModel, coordinates: Any, parameters: Any, contacts:
 
 
 def _check_independent(system: LagrangianSystem) -> None:
-    """Raise BadInput if the quasi-velocities are dependent at eight random states, which shows a modelling error."""
+    """Raise BadInput if the quasi-velocities are dependent at each of eight random states: then the model is wrong."""
     random = np.random.default_rng(0)
     for last in (False,) * 7 + (True,):
         q, v = random.uniform(0.2, 1.2, system.n), random.uniform(0.2, 1.2, system.n)

@@ -37,7 +37,7 @@ MOST_DRAWN = 60
 
 
 class LinkageSystem(System):
-    """The system of a linkage, which is stored in the attribute `linkage`."""
+    """The system of a linkage; the attribute `linkage` holds the linkage."""
 
     def __init__(self, linkage: Linkage) -> None:
         self.linkage = linkage
@@ -218,7 +218,7 @@ class Linkage:
 
 
 def _with_ground(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rows of the bodies with a final row of zeros, which the index GROUND selects."""
+    """Return the bodies' rows and a final row of zeros for the ground, which the index GROUND selects."""
     out = np.zeros((len(values) + 1, values.shape[1]))
     out[:-1] = values
     return out

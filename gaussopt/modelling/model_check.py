@@ -29,8 +29,8 @@ def check(problem: str | os.PathLike[str] | Problem | AbstractSystem) -> tuple[s
 
     Checks the order of the velocities, unused parameters, angles that look like degrees, lengths that look like
     millimetres, coordinates without mass, and constraints with zero gradient; in models of `gaussopt.bodies` also
-    joints that were made but not added, bodies without joints, a start far from the guesses, and whether any motion can
-    begin. `simulate` issues the same sentences as warnings of class `ModelSlip`, and stores them with the motion.
+    joints that were created but not added, bodies without joints, a start far from the guesses, and whether a motion
+    can begin. `simulate` issues the same sentences as warnings of class `ModelSlip`, and stores them with the motion.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def _unused(system: AbstractSystem) -> Iterator[str]:
 
 
 def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[str]:
-    """Yield all warnings on a system with initial step data `step`; `fixed` means that no parameter sets the start."""
+    """Yield all warnings on a system with initial step data `step`; `fixed`: the start depends on no parameter."""
     yield from system.notes
     if fixed:
         yield from _unused(system)

@@ -26,7 +26,7 @@ def _property_of_regular(name: str) -> Any:
 
 @System.register
 class ModifiedSystem(AbstractSystem):
-    """A regular system with changed step data; gaps, energies and residuals stay those of the regular system."""
+    """A regular system with changed step data; its gaps, energies and residuals are not changed."""
 
     def __init__(self, regular: AbstractSystem, change: Change) -> None:
         self.name = regular.name
@@ -34,7 +34,7 @@ class ModifiedSystem(AbstractSystem):
         self.change = change
 
     def with_parameters(self, /, **values: float) -> ModifiedSystem:
-        """Return the regular system with other parameter values, changed in the same way."""
+        """Return the system for other parameter values, with its step data changed by the same function."""
         return ModifiedSystem(self.regular.with_parameters(**values), self.change)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:

@@ -99,7 +99,7 @@ class AtlasGrid:
     ----------
     axes : tuple of Axis
     follow : name -> (parameter values -> value)
-        Parameters computed from the others at every point, unless they are an axis or set by the user.
+        Rules that compute parameters from the others at every point, unless a parameter is an axis or set by the user.
     tables : (quick) -> tables, optional
         Function that returns further tables of the report: each a `PlainTable`, or an object with the same fields.
     """

@@ -94,7 +94,7 @@ class Problem:
     units: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raise BadInput for a parameter with the name of another setting, because it could never be set."""
+        """Raise BadInput if a parameter has the name of another setting: `at` could then never set the parameter."""
         for p in self.parameters:
             if p.name in ("q0", "v0", "case", "variant"):
                 raise BadInput(f"The parameter {p.name!r} of {self.name} has the name of a setting; choose another.")
@@ -123,7 +123,7 @@ class Problem:
         q0, v0 : (n,), or functions that return them from the parameter values; v0 is zero if not given
         t_end : end time, s
         dt : step size, s; t_end / 1000 if not given
-        title : in words; the name if not given
+        title : the title in words; by default the name
         more : name (the file's name if not given), source, description, parameters, events, cases and other attributes
             of `Problem`
         """
@@ -155,13 +155,13 @@ class Problem:
             raise BadInput(f"The system cannot be evaluated at its start q0, v0: {error}") from None
         if not isinstance(problem.units, Mapping):
             raise BadInput(f"units is {problem.units!r}; give a mapping such as {{'theta': 'rad'}}.")
-        for name in () if problem.variants else problem.units:  # a variant may have different coordinates
+        for name in () if problem.variants else problem.units:  # units may name coordinates of a variant
             if name not in problem.coordinates:
                 raise UnknownName("coordinate in units", name, problem.coordinates)
         return problem if not problem.name else problem.named(problem.name)
 
     def named(self, name: str) -> Problem:
-        """Return the same problem with a name, which its system takes too, and which is the title if there is none."""
+        """Return the problem under this name, which also becomes its title, if it has none, and its system's name."""
         build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
         return replace(self, name=name, title=self.title or name, build=build)
 
@@ -233,7 +233,7 @@ class Problem:
 
     @property
     def fixed_start(self) -> bool:
-        """Tell whether start and events were given as numbers, so that parameters change the equations only."""
+        """Whether the start was given as numbers, without events, so that parameters change only the equations."""
         return isinstance(self.build, _Given) and self.build.fixed
 
     @property
@@ -326,7 +326,7 @@ def _time(label: str, value: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """Builder of a problem from a given system; `fixed` means that no parameter sets the start."""
+    """Function that returns a copy of a given system, as `build` of a problem; `fixed` as in `Problem.fixed_start`."""
 
     system: AbstractSystem
     name: str = ""
@@ -358,7 +358,7 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
     0.0
     """
     if name == "":
-        name = settings.pop("name", "")  # given as a keyword; after a positional name, `name` is a setting like others
+        name = settings.pop("name", "")  # beside a positional name, the keyword `name` would set a parameter
     if registry.is_file(name):
         name = registry.named_by_file("problem", name)
     name = os.fspath(name)
@@ -371,7 +371,7 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
 def sketch_of(problem: Problem) -> Sketch:
     """Return the sketch of a problem's variant, or its system's outline: points, rods, pins, contact points.
 
-    Raises BadInput, which says how to give a sketch, if there is neither.
+    Raises BadInput if there is neither; the message says how to give a sketch.
     """
     found = problem.sketches.get(problem.variant)
     own = found is None and problem.variant in problem.starts

@@ -57,7 +57,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceData:
-    """A reference trajectory.
+    """The numbers of a reference trajectory.
 
     t (N,), q, v, a (N, n), lam (N, m), energy (N,) in joule, lam_N (N, k) in newton, phase (N,) or None.
     """
@@ -74,7 +74,7 @@ class ReferenceData:
 
 @cache
 def _table(file: str) -> tuple[tuple[str, ...], Matrix]:
-    """Return the header and the numbers of a reference file; they are cached, so callers must copy what they use."""
+    """Return the header and the numbers of a reference file; callers must copy the numbers, because they are cached."""
     source = resources.files("gaussopt.problems").joinpath("data", file)
     head, *lines = source.read_text(encoding="utf-8").splitlines()
     return tuple(head.split(",")), np.array([[float(x) for x in line.split(",")] for line in lines])

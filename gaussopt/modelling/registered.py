@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def registered_problem(name: str, /, **settings: Any) -> Problem:
     """Return the registered problem with a name that comes from data, such as a motion, an atlas or results.
 
-    A problem in a file is code, and the author of the data must not decide which file runs: the user does so, by
-    `problem` or `register`. Raises UnknownName, BadInput.
+    Loading a problem from a file runs code, and the author of the data must not decide which file runs: only the user
+    does, by `problem` or `register`. Raises UnknownName, BadInput.
     """
     try:
         entry: Problem = registry.load("problem", name)

@@ -77,7 +77,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Blade:
-    """A knife edge, seen from above, along which alone the body can move."""
+    """A knife edge, seen from above; the body can move only along it."""
 
     centre: Place
     length: float
@@ -314,7 +314,7 @@ _ENTRIES = {kind: tuple((entry.name, str(entry.type)) for entry in fields(kind))
 
 
 def _checked(shape: Any, owner: str) -> Any:
-    """Return a shape whose NumPy values are replaced by plain floats, and by pairs of floats for points."""
+    """Return a shape with all numbers as floats and all points as pairs of floats; raise BadInput for anything else."""
     kind = next((kind for kind in (type(shape), *KINDS) if kind in _ENTRIES and isinstance(shape, kind)), None)
     if kind is None:
         raise BadInput(
@@ -343,7 +343,7 @@ def _checked(shape: Any, owner: str) -> Any:
 
 
 def _numbers(value: Any, pair: bool) -> Any:
-    """Return a finite float or, if `pair`, two; the given object if it is that already; None if it cannot be one."""
+    """Return a value as a finite float or, if `pair`, a pair of finite floats; None if that is impossible."""
     if pair and isinstance(value, tuple) and len(value) == 2:
         found = tuple(_numbers(x, False) if isinstance(x, float) else None for x in value)
         if None not in found:

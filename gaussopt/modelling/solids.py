@@ -18,7 +18,7 @@ Place = Sequence[Any]
 
 @dataclass(frozen=True)
 class Box:
-    """A box about a point, its edges (m) along the axes of its body, then rotated by a quaternion."""
+    """A box centred at `at`; its `edges` (m) are along the axes of its body before the quaternion `turn` rotates it."""
 
     edges: Place
     at: Place = (0, 0, 0)
@@ -27,7 +27,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Ball:
-    """A ball about a point."""
+    """A ball centred at `at`."""
 
     radius: Any
     at: Place = (0, 0, 0)
@@ -67,7 +67,7 @@ End = tuple[str, Place]
 
 @dataclass(frozen=True)
 class Line:
-    """A straight line between points of two bodies: "rod", "spring", "damper", or "link" for a part of one body."""
+    """A line between points of two bodies, of the kind "rod", "spring" or "damper", or within a body, a "link"."""
 
     kind: str
     start: End
@@ -76,7 +76,7 @@ class Line:
 
 @dataclass(frozen=True)
 class FaceContact:
-    """A ball about b, or the point b, on a face of body a; the rows of `frame` are n, t1, t2 in the frame of a."""
+    """A contact between a ball with centre b, or the point b, and a face of a; `frame`: rows n, t1, t2 in a's frame."""
 
     name: str
     a: str
@@ -87,7 +87,7 @@ class FaceContact:
 
 @dataclass(frozen=True)
 class BallContact:
-    """A contact of two balls: n points from a to b; t1 is normal to n and `across` (if (), the axis least along n)."""
+    """A contact of two balls: n points from a to b; t1 is normal to n and to `across`, by default an axis of space."""
 
     name: str
     a: End
@@ -104,11 +104,11 @@ class SpacePicture:
     ----------
     solids : pairs of a body's name and a solid
     lines : lines between points of bodies
-    joints : point at which each joint acts, by the joint's name; its rows x, y, z, if any, give the force on the body
+    joints : by the name of a joint, the body and point on which it acts with the multipliers of its rows x, y, z
     contacts : where contact forces act, and their directions
     up : upward direction of the picture, (3,)
-    moving : for each frame or body without coordinates, by name, a function of the instants (F,) and of the columns of
-        coordinates by name, which returns positions and quaternions, (F, 7)
+    moving : for each frame or body without coordinates, by name, a function that takes the instants (F,) and a mapping
+        of coordinate names to their values (F,), and returns positions and quaternions, (F, 7)
     """
 
     solids: Sequence[tuple[str, Solid]]

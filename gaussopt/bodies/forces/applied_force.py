@@ -14,7 +14,7 @@ class AppliedForce(Element):
 
     Parameters
     ----------
-    value : dim components, or a function (t, d, d') of SymPy expressions that returns them; d is the vector a to b, m
+    value : dim components, or a function (t, d, d') of SymPy expressions that returns them, with d = r_b - r_a, m
     """
 
     def __init__(self, name: str, a: End, b: End, value: Any | Callable[[Any, Any, Any], Any]) -> None:

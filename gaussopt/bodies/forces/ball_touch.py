@@ -64,7 +64,7 @@ class BallTouch(Element):
         return [Contact(self.name, gap=gap, slip=slip, mu=self.mu, e_N=self.e_N, e_T=self.e_T)]
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return the divisors: the distance of the centres and, in space, its component normal to `across`."""
+        """Return the divisors: the distance |d| of the centres and, in space, |across x d|."""
         ends = [coinciding(self.name, self._apart[0])]
         if self.a.body.dim == 2:
             return ends

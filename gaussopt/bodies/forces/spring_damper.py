@@ -29,7 +29,7 @@ class SpringDamper(Element):
         return sp.sqrt(d.dot(d))
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return the distance as a divisor, for a damper or a spring with a relaxed length."""
+        """Return the distance as a divisor, for a damper or a spring of nonzero relaxed length."""
         return () if self.relaxed == 0 and self.damping == 0 else [coinciding(self.name, self.length)]
 
     def potential(self) -> Any:

@@ -1,6 +1,6 @@
 """Prescribed motion of a joint: s - f(t) = 0, with s the angle or displacement that the joint leaves free.
 
-In space the row of an angle is 2 tan((s - f) / 2), which has the derivatives of s - f, first and second, where it is 0.
+In space the row of an angle is 2 tan((s - f) / 2), whose first and second derivatives at zero are those of s - f.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Drive(Joint):
                     )
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return the divisor of an angle's row in space, which is zero half a turn away from the motion."""
+        """Return the divisor of an angle's row in space, which is zero half a turn away from the prescribed angle."""
         _, by = sp.fraction(self.holonomic()["motion"])
         if not by.free_symbols:
             return []

@@ -87,7 +87,7 @@ class Prismatic(Slot):
     """A guide: b slides along the axis of a and does not rotate relative to a.
 
     Rows across, angle; in space across, across2, tilt1, tilt2, turn. In the plane `mu` is the coefficient of friction
-    between slider and guide. If `length` is positive, the slider touches the guide at length / 2 behind and before b,
+    between slider and guide. If `length` is positive, the slider touches the guide at length / 2 behind and ahead of b,
     where across and angle become two-sided contacts, so that a moment on the slider adds to the friction and may jam
     it. If `length` is zero, only across is a contact, with |lam_T| <= mu |lam_N|, and the moment causes no friction.
     """
@@ -146,5 +146,5 @@ class Revolute(Joint):
         return 2 * (seen[2, 1] * cosine - seen[1, 1] * sine) / (1 + seen[1, 1] * cosine + seen[2, 1] * sine)
 
     def shapes(self) -> Sequence[Shape]:
-        """Return a bearing where one side is at rest, otherwise a pin."""
+        """Return a bearing if a body at an end has no coordinates, otherwise a pin."""
         return [(Bearing if held(self) else Pin)(tuple(self.a.r), self.name)]

@@ -18,9 +18,9 @@ class Row(Joint):
         (self.expression,), self.velocity = self.scalars(expression=expression), velocity
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Row:
-        """Return a copy in which joint coordinates express the bodies' coordinates, or in space their positions.
+        """Return a copy with the bodies' coordinates (in space, only positions) expressed by joint coordinates.
 
-        Raises BadInput for an expression that holds a quaternion, because joint coordinates have none.
+        Raises BadInput if the expression holds the quaternion of a body that has none in joint coordinates.
         """
         found = super().between(built)
         known: dict[Any, Any] = {}
@@ -40,9 +40,9 @@ class Row(Joint):
         return found
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the row of positions."""
+        """Return the row if it contains no velocities."""
         return {} if self.velocity else {"row": self.expression}
 
     def nonholonomic(self) -> Mapping[str, Any]:
-        """Return the row of velocities."""
+        """Return the row if it contains velocities."""
         return {"row": self.expression} if self.velocity else {}
