@@ -24,7 +24,7 @@ from measuring import compiler_version, machine, versions  # noqa: E402
 from page import Section, markdown, plain  # noqa: E402
 from rivals import handwritten  # noqa: E402
 from rivals.compiling import OPTIMISED  # noqa: E402
-from sections import batch, compiling, contacts, crank_slider, four_bar, links, space, starting, steps  # noqa: E402
+from sections import batch, compiling, contacts, crank_slider, four_bar, links, slow_paths, space, starting, steps  # noqa: E402
 
 SECTIONS: dict[str, Callable[[float], Section]] = {
     "crank-slider": crank_slider.measure,
@@ -33,6 +33,7 @@ SECTIONS: dict[str, Callable[[float], Section]] = {
     "batch": batch.measure,
     "chain": links.measure,
     "contact": contacts.measure,
+    "slow-paths": slow_paths.measure,
     "space": space.measure,
     "compiling": compiling.measure,
     "starting": starting.measure,
