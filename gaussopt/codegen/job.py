@@ -68,7 +68,7 @@ class LoopJob:
         return self.method.name
 
     def acceleration(self) -> tuple[source.Lines, source.Lines, source.Lines | None]:
-        """Return lines of accelerations, of their check, and of the projection or None; raises NotCompiled if too long."""
+        """Return lines of accelerations, their check, and a projection or None; raises NotCompiled if too long."""
         step, check = source.acceleration(self.model, self.orders.step, True)
         return within_limit(step, self.most), check, self.correction()
 
