@@ -133,7 +133,7 @@ class Factors(ABC):
         return found
 
     def growth(self, size: Sequence[Entry]) -> Entry:
-        """Return a bound on || |D^(-1/2) L^-1| `size` ||^2, by forward substitution with absolute values."""
+        """Return a bound on the squared norm of |D^(-1/2) L^-1| `size`; substitution uses absolute values."""
         w, L = self._w, self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
