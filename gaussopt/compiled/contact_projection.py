@@ -84,8 +84,8 @@ def correction(
 ) -> bool:
     """Write to `of.motion` the smallest correction of positions, or of velocities if `velocity`, in the mass metric.
 
-    Returns False if M is not positive definite. Redundant rows are left out; `missed` computes whether the correction
-    satisfies them.
+    Returns False if M is not positive definite. Redundant rows are left out; the caller finds out by `missed` whether
+    the correction satisfies them, too.
     """
     gaps, c = n * n + 2 * n + m * n + m, len(closed)
     at_J, normals, tangents = n * n + 2 * n, gaps + 2 * k, gaps + 2 * k + k * n + k
