@@ -1,4 +1,4 @@
-"""Records of contacts given by SymPy expressions for gaps and slips, from which these derivatives follow:
+"""Records of contacts given by SymPy expressions for gaps and slips, from which derivatives follow.
 
 g_N(q, t),   J_N = dg_N/dq,   zeta_N = (J_N v + g_t)_q v + (J_N v + g_t)_t;
 v_T(q, v, t) linear in v,   J_T = dv_T/dv,   zeta_T = (v_T)_q v + (v_T)_t
