@@ -46,7 +46,7 @@ def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | No
 
 
 class _Certificate:
-    """Writes the source, with the names of `gaussopt.certificates.bilateral`."""
+    """Writes the source of a certificate; its variables are named as in `gaussopt.certificates.bilateral`."""
 
     def __init__(self, n: int, M: Sequence[bool], J: Sequence[bool]) -> None:
         self.w = w = Writer()

@@ -1,6 +1,6 @@
 """Straight-line code of the methods that satisfy the constraints by themselves; see `integration.steppers`.
 
-In addition to the names listed in `gaussopt.codegen.step`, the code reads h, the step length, and stop, the final time.
+In addition to the names listed in `gaussopt.codegen.step`, the code reads h, the step length, and stop, the step's end.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ QUICK_LINES, MOST_LINES = 3000, 8000
 
 @dataclass(frozen=True)
 class Orders:
-    """Eliminations for two linear systems: `step`, also used to project velocities, and projection of `positions`."""
+    """Eliminations for two systems: `step` solves steps and projects velocities, `positions` projects positions."""
 
     step: Elimination
     positions: Elimination

@@ -47,7 +47,7 @@ class LaneFunctions(StraightFunctions):
     def _function(self, head: str, lines: Sequence[str]) -> str:
         """Return the source of a function for lanes l and l + W / 2, or for lane l alone if W = 1.
 
-        Values are read just before the line that needs them, so that few of them are alive at a time.
+        Values are read just before the line that needs them, so that few of them occupy registers at a time.
         """
         unread = dict(self.places)
         text = []

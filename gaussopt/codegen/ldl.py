@@ -78,7 +78,7 @@ class Writer:
 
 
 class Pivot(NamedTuple):
-    """A pivot: pivots of equal sign subtract `lost` from its diagonal entry; if `gained`, pivots of other sign add."""
+    """A pivot: earlier pivots of its sign subtract `lost` from its diagonal entry; if `gained`, others add to it."""
 
     name: str
     positive: bool

@@ -35,7 +35,7 @@ class Printer(PythonCodePrinter):  # type: ignore[misc]
         return str(super()._print_Pow(expr, **kwargs))
 
     def _print_Piecewise(self, expr: Any) -> str:
-        if expr.args[-1].cond is not sp.true:  # where no case holds, NaN: SymPy would print None
+        if expr.args[-1].cond is not sp.true:  # NaN if no case holds; SymPy would print None
             expr = sp.Piecewise(*expr.args, (sp.nan, True), evaluate=False)
         return str(super()._print_Piecewise(expr))
 
@@ -62,7 +62,7 @@ class Function:
     name : str
     arguments : mapping of argument name to the symbols unpacked from it; None for a scalar argument
     outputs : the expressions written to out[0], out[1], ...; zeros are not written
-    doc : one line
+    doc : docstring, one line
     """
 
     name: str
@@ -90,7 +90,7 @@ def source(
 
 
 def plain(title: str) -> str:
-    """Return a title without characters that could end the string it is put into."""
+    """Return a title without characters that could end the docstring in which it is written."""
     return "".join(c if c.isprintable() and c not in '"\\' else " " for c in title)
 
 
@@ -109,7 +109,7 @@ def _function(f: Function, printer: Printer) -> str:
         lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in enumerate(reduced) if e != 0]
     except Unwritable:
         for part in sorted({x for e in exprs for x in e.atoms(sp.Function, sp.Derivative)}, key=sp.count_ops):
-            printed(printer, part)  # the expression as the user wrote it, without common subexpressions
+            printed(printer, part)  # raises for the user's expression, not for a common subexpression
         raise
     if len(lines) == 2:
         lines.append("    return")

@@ -29,8 +29,8 @@ class RowsWorkspace(NamedTuple):
 
     Attributes
     ----------
-    K, L, first, rest : (n + r, n + r) twice, (n + r,), (n + r,)
-    force, motion, norm : (1, n + r), (1, n + r), (1,)
+    K, L : (n + r, n + r), saddle-point matrix and its factors
+    force, motion : (1, n + r), right-hand side and solution; first, rest and norm are work arrays of the solver
     """
 
     K: Matrix

@@ -240,7 +240,7 @@ class CertifiedAccelerations:
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
-        """Monitor the independence of the rows after and within an accepted step; if `short`, without their rate."""
+        """Monitor the independence of the rows after and within an accepted step; `short` leaves out the rows' rate."""
         if self.singular.idle or self.state != "velocity":
             return
         if self._shape is None or not self._shape[0] or self._shape[1]:

@@ -54,7 +54,7 @@ class MotionLoop:
         a.begin()
 
     def resume(self, mark: Mark) -> End:
-        """Continue to the end from a mark of a loop with the same settings; the result is that of one loop.
+        """Continue to the end from a mark of a loop with the same settings, as that loop would have continued.
 
         Raises what `integrate` raises.
         """

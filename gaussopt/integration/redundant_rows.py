@@ -1,9 +1,9 @@
 """Treatment of redundant rows at states off the constraints: which small singular values of J count as zero.
 
-Rows that are linearly dependent on the constraints are dependent elsewhere only up to the position error: with an error
-of 2e-10, a singular value that should be zero is, say, 3e-14, which is more than rounding error. If it counted as
-nonzero, the contradiction between the rows, about 1e-10, would be divided by 3e-14. Therefore a singular value counts
-as zero if it does not exceed the change of J between the state and the nearest state on the constraints.
+Rows that are linearly dependent where the constraints hold are dependent elsewhere only up to the position error: with
+an error of 2e-10, a singular value that should be zero is, say, 3e-14, which is more than rounding error. If it counted
+as nonzero, the contradiction between the rows, about 1e-10, would be divided by 3e-14. Therefore a singular value
+counts as zero if it does not exceed the change of J between the state and the nearest state on the constraints.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ class Rotations:
         return 0.5 * (found + found.T)
 
     def _times(self, q: Vector, X: Matrix, *, sizes: bool = False) -> NDArray[np.float64]:
-        """Return X T, (..., p), for rows X, (..., n); if `sizes`, X |T| with absolute values of the entries of T."""
+        """Return X T, (..., p), for rows X, (..., n); if `sizes`, with the absolute values of the entries of T."""
         E = 0.5 * spin_rows(q[self._e], 1.0)
         found = X[..., self._kept]
         found[..., self._omega] = np.einsum("bij,...bj->...bi", np.abs(E) if sizes else E, X[..., self._e])

@@ -89,7 +89,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore")
     def distance(self, independence: float, closeness: Vector | None) -> float:
-        """Return the smallest of the sine and the distances of the rows, each relative to its largest value so far."""
+        """Return the sine or, if smaller, the smallest ratio of a row's distance to its largest value so far."""
         if closeness is None or not len(closeness):
             return math.inf
         known = self._farthest if len(self._farthest) == len(closeness) else closeness
@@ -196,7 +196,7 @@ class SingularWatch:
         t, angles, closeness = (
             self._blocks[0] if len(self._blocks) == 1 else map(np.concatenate, zip(*self._blocks, strict=True))
         )
-        t, first = np.unique(t, return_index=True)  # sorts: states within a step may follow its end
+        t, first = np.unique(t, return_index=True)  # sorted: states within a step may be stored after its end
         angles, closeness = angles[first], closeness[first]
         usual = usual_closeness(t, closeness)
         # For most motions this quick test of the largest values suffices.

@@ -167,7 +167,7 @@ def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
 
 
 def _least_agreed(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> Vector:
-    """Return the smallest x with J x = r, with the rows counted as redundant that are redundant on the constraints."""
+    """Return the smallest x with J x = r; rows that are redundant where the constraints hold count as redundant."""
     x, least = _least_motion(step.M, J, r)
     found = agreeing(system, step, J, r, without_rounding=True) if least < DOUBTFUL else None
     return x if found is None else least_motion(step.M, *found)

@@ -217,7 +217,7 @@ class Trajectory(ShownMotion):
         return pd.DataFrame(columns)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write NetCDF; the file appears complete or not at all.
+        """Write a NetCDF file, completely or not at all.
 
         Raises
         ------

@@ -157,7 +157,7 @@ class MachineCode:
     def _unrolled(self, kinds: Sequence[str]) -> Callable[..., Any]:
         """Return a function that does the same as `_one_by_one` twice as fast, for numbers, vectors and matrices.
 
-        It calls `_one_by_one` for other arrays and read-only arrays, which is returned itself for other parameters.
+        For other arrays, such as read-only ones, it calls `_one_by_one`; for other parameters it is `_one_by_one`.
         """
         if not all(kind in NUMBERS or ARRAYS.get(kind, ("", 0))[1] for kind in kinds):
             return self._one_by_one

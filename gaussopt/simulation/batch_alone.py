@@ -84,7 +84,7 @@ class LoneMembers:
         one, contacts = members.one(i), bool(members.system.contact_names)
         given: dict[str, Any] = dict(self.settings, q0=members.q[i], v0=members.v[i])
         given |= {"step_folder": None, "keep_interrupted": True, "record_every": self.instants.every}
-        given["error_estimate"] = False  # nor do members integrated together have it
+        given["error_estimate"] = False  # as members integrated together have none
         if not contacts:
             try:
                 return simulate(one, **given, engine="compiled")

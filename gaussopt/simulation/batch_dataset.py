@@ -137,7 +137,7 @@ class Batch:
             self.columns |= run.columns()
         t = float(self.instants.times[recorded - 1])
         message = f"Reached t = {t:g}."
-        if run.steps == self.instants.steps:  # on a GPU, of fetched members; others are not sound
+        if run.steps == self.instants.steps:  # on a GPU this holds for fetched members; others are not sound
             status = Status.SOLVED
         if status is Status.INTERRUPTED:
             message = f"Interrupted after t = {t:.9g}; the motion up to there is kept."

@@ -158,7 +158,7 @@ class RunSettings:
                 raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
         rules = ContactRules(law, [*start.events, *given["events"]], given["accumulation"] == "close",
                              integrands(given["integrals"] or {}, start.system, method, len(start.q)))  # fmt: skip
-        first = evaluated(start.system, t0, start.q, start.v)  # may determine the number of contacts
+        first = evaluated(start.system, t0, start.q, start.v)  # determines the number of contacts of plain functions
         if continued is not None:
             watched = [[x.name for x in some] for some in (rules.events, rules.integrals)]
             continued.check_first(start.name, watched[0], watched[1], first)

@@ -39,7 +39,7 @@ class Derivatives:
     def twice(self, expr: Any, a: Any, b: Any) -> Any:
         """Return the second derivative with respect to a and b, with common factors extracted, like `sympy.diff`."""
         first, second = sorted((a, b), key=sp.default_sort_key)
-        key = expr, first, second  # a symmetric mass matrix needs each of them twice
+        key = expr, first, second  # cached: a symmetric mass matrix needs each derivative twice
         if key not in self._found:
             self._found[key] = sp.factor_terms(sp.signsimp(self(self(expr, first), second)))
         return self._found[key]

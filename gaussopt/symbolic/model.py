@@ -35,7 +35,7 @@ class SymbolicModel:
     forces : F(q, v, t), the n generalised forces that have no potential
     holonomic, nonholonomic : phi(q, t), f(q, v, t), zero on the constraints
     quasi_velocities : omega(q, v, t)
-    contacts : their gaps, slips and coefficients
+    contacts : gaps, slips and coefficients of the contacts
     tangents : tangent dimension d of the contacts
     names : mapping of velocity symbols to names of coordinates, for messages
     rows : names of the equality rows, in order; empty if they were given without names
@@ -147,7 +147,7 @@ class SymbolicModel:
 
 @dataclass(frozen=True)
 class Equations:
-    """Derived expressions: M, h, Q, J and gamma as in `gaussopt.core.step_data.StepData`, and two lists.
+    """Derived expressions: M, h, Q, J and gamma as in `gaussopt.core.step_data.StepData`, `rates` and `energy`.
 
     `rates` holds the constraint residuals at velocity level (m); `energy` holds kinetic energy, potential energy and
     the power of the forces without potential.

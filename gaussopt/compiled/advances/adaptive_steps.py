@@ -78,7 +78,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return None
 
     def _marched(self, y: Any, clock: Any, bounds: Vector, own: bool, work: Any) -> tuple[int, Matrix]:
-        """March; return the number n of accepted steps, or -1 - n if the step size vanished, and the rows (t, q, v)."""
+        """Take accepted steps; return their number n, or -1 - n if the step size vanished, and the rows (t, q, v)."""
         width, control, worst = 2 * len(self.q) + 1, self.control, np.zeros(2)
         trace = np.zeros((LEAP if own else 1) * width)
         done = self._march.march(
@@ -171,7 +171,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return np.array([t, *q, *v])
 
     def _interpret(self) -> None:
-        """Take one accepted step in the interpreter instead of generated code."""
+        """Take one accepted step by formulation and solver instead of generated code."""
         clock, t, q, v = self._clock, self.t, self.q, self.v
         before = np.array([t, *q, *v])
         integration = self._start(t, q, v, float(clock[1]))

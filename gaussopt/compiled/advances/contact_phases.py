@@ -58,7 +58,7 @@ class PhaseMarcher:
 
     Parameters
     ----------
-    motion : of a system with generated equations; counts evaluations and worst certificates
+    motion : motion of a system with generated equations; it counts evaluations and keeps worst certificates
     method : an explicit Runge-Kutta method of constant step
     recorder : receives whole segments
     """
@@ -97,7 +97,7 @@ class PhaseMarcher:
         stabiliser, m_h = self._motion.stabiliser, self._motion.system.m_h
         sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
         self._space = kernel.space(self._n, self._m, m_h, self._stages, phase, sharp)
-        # With more rows than coordinates, forces are never unique, and confirming modes takes many singular systems.
+        # With more rows than coordinates forces are never unique, and confirming modes takes many singular systems.
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
@@ -223,12 +223,12 @@ class CompiledPhases(EventPhases):
 
     @property
     def _left(self) -> tuple[int, str]:
-        """The number of stages that were interpreted, and the most frequent reason."""
+        """The number of stages left to formulation and solver, and the most frequent reason."""
         left = self.motion.kernel.left if self.motion.kernel is not None else Counter[str]()
         return left.total(), left.most_common(1)[0][0] if left else ""
 
     def about(self) -> dict[str, Any]:
-        """Return engine and steps; where many stages were interpreted, this engine and the reason."""
+        """Return entries for `Trajectory.meta`; if many stages were interpreted, engine "interpreted" and the reason."""
         left, reason = self._left
         many = left > SHARE * self.motion.evaluations
         return super().about() | ({"engine": EventPhases.engine, "why_interpreted": reason} if many else {})

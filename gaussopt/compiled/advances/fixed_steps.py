@@ -77,10 +77,10 @@ class GeneratedFixedSteps(GeneratedAdvance):
     def trace_failure(self) -> None:
         """Find the failed step, which may be far from any recorded state.
 
-        Generated code repeats the motion from the last certified state, step by step; then interpreted code takes the
-        last steps, which raises the error to report.
+        Generated code repeats the motion from the last certified state, step by step; then formulation and solver take
+        the last steps, which raises the error to report.
 
-        Returns normally if the interpreted steps do not fail.
+        Returns normally if these last steps do not fail.
         """
         t, q, v = self._known
         dt, end = self.control.dt, self.control.t_end
@@ -182,7 +182,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return float(self._grid.at(np.array([self.steps]))[0])
 
     def _interpret(self) -> None:
-        """Take one step in the interpreter instead of generated code."""
+        """Take one step by formulation and solver instead of generated code."""
         motion, t, total = self.motion, self.t, self._total
         control = replace(self.control, origin=self.origin)
         integration = self.method.start(motion, t, self.q, motion.state_of(t, self.q, self.v), control)

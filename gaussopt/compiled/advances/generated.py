@@ -1,7 +1,7 @@
 """Integration of motions by generated code, with certificates at the recorded states.
 
-A step with a vanishing pivot is repeated by formulation and solver in the interpreter; a recorded state whose generated
-certificate does not pass is solved and certified in the interpreter, too.
+A step with a vanishing pivot is repeated by formulation and solver. So is the solution at a recorded state whose
+generated certificate does not pass; this solution gets the full certificate.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: f
 
     Parameters
     ----------
-    table : (..., row)
+    table : (..., row), recorded rows
     found : (8, ...), their `norms`
     tolerance : relative error allowed
     """
@@ -67,7 +67,7 @@ def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: f
 class GeneratedAdvance(Advance):
     """Base class of the advances by generated code, with the parts common to all methods.
 
-    `motion` solves, in the interpreter, the steps that generated code cannot take, and keeps counts and certificates.
+    `motion` takes the steps that generated code cannot take, by formulation and solver; it keeps all certificates.
 
     Class attributes
     ----------------
@@ -144,7 +144,7 @@ class GeneratedAdvance(Advance):
         self._march = modules.compiled(LoopJob(system.model, self.method, orders, projected, most))
         self._p = np.array(list(system.parameters.values()))
         self._work = np.zeros(self._march.work)
-        # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
+        # Without a generated certificate each recorded state gets the full certificate.
         self._rows = modules.rows(system.model, system.source, orders)
         self.motion.timing["compile"] = perf_counter() - begin
 
@@ -188,8 +188,8 @@ class GeneratedAdvance(Advance):
     def _write_down(self, times: Vector, states: Matrix) -> None:
         """Certify and record states.
 
-        Raises Rejected at the first state whose certificate passes neither in generated code nor in the interpreter;
-        earlier states are kept. Raises BadInput if a state is not finite.
+        Raises Rejected at the first state where neither the generated nor the full certificate passes; earlier states
+        are kept. Raises BadInput if a state is not finite.
         """
         n, count = self.equations.n, len(times)
         begin = perf_counter()

@@ -2,7 +2,7 @@
 
 Compiling unrolled code takes a millisecond per line; these kernels loop over the bodies instead, and are compiled once
 for all linkages. Steps with a vanishing pivot or too large residuals, and recorded states whose certificate does not
-pass, are solved in the interpreter, as in `gaussopt.compiled.advances.generated`.
+pass, are left to formulation and solver, as in `gaussopt.compiled.advances.generated`.
 """
 
 from __future__ import annotations

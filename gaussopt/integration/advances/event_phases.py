@@ -1,4 +1,4 @@
-"""Motions with contacts from event to event.
+"""Integration of motions with contacts from event to event.
 
 Between two events every contact keeps its mode: open, sliding in one direction, or sticking. The contact laws are
 solved and certified at every stage; a phase ends where a watched function falls through zero (see
@@ -106,7 +106,7 @@ class EventPhases(Advance):
         refuse_start(self.system, self.motion.whole(self.t, self.q, self.v))
         self._prepare()
         self._transitions.settle({}, {})
-        # Finding the modes at the start notes changes of modes, which are no events; an impact at the start is one.
+        # Mode changes noted while the initial modes are found are no events; an impact at the start is an event.
         self.events[:] = [e for e in self.events if e.kind in (EventKind.IMPACT, EventKind.ENERGY_GAIN)]
         self._functions.begin(self.t, self.q, self.v)
         self._record()
@@ -121,7 +121,7 @@ class EventPhases(Advance):
         self._fresh = True
 
     def memory(self) -> dict[str, Any]:
-        """Return the data on which later steps depend: phase, signs of events, latest impacts and mode changes, ..."""
+        """Return the data on which later steps depend, such as phase, signs of events, impacts and mode changes."""
         return {
             "motion": self.motion.memory(), "functions": self._functions.memory(), **self._transitions.memory(),
             "changes": self._changes, "live": None if self._fresh else self._live.copy(),
@@ -370,7 +370,7 @@ class EventPhases(Advance):
                 if not self.system.two_sided[i]:
                     self.note(EventKind.LIFT_OFF, i)
             elif watch.kind is Watched.STICK:
-                hints.setdefault(i, Hint.BREAKS)  # where it opens, friction reaches its bound, too
+                hints.setdefault(i, Hint.BREAKS)  # OPENS prevails: a contact that opens loses its friction, too
             elif watch.kind is Watched.SLIP:
                 hints[i] = Hint.STOPS
             elif watch.kind is Watched.DEFINITE:

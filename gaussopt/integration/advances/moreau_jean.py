@@ -54,7 +54,7 @@ LIFTED = 3
 
 
 class MoreauJeanSteps(Advance):
-    """Advances a motion by velocity-level steps with Newton's impact law; of an event only the step is known."""
+    """Advances a motion by velocity-level steps with Newton's impact law; events are only located to within a step."""
 
     motion: ContactAccelerations
 

@@ -30,7 +30,7 @@ class Crossings:
         self._known: tuple[Sample, Angles] | None = None
 
     def repeat(self, before: Sample, s: float, least_tolerance: float = 0.0) -> tuple[float, Vector, Vector]:
-        """Return the state at a time s after `before`, by a step of this length of the same method."""
+        """Return the state at a time s after `before`, computed anew by the same method."""
         end = before.t + s
         rtol, atol = (max(x, least_tolerance) for x in (self._control.rtol, self._control.atol))
         control = Control(end, None if self._method.adaptive else s, rtol, atol, first_step=s)

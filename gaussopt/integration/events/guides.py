@@ -103,7 +103,7 @@ def with_equalities(step: StepData, held: NDArray[np.intp], others: NDArray[np.i
     if not len(held):
         return step
     J, gamma = np.vstack((step.J, step.J_N[held])), np.concatenate((step.gamma, -step.zeta_N[held]))
-    # Zero terms: the rounding errors of the added rows are relative to the rows themselves.
+    # Terms of zero mean that the rounding errors of the added rows are relative to the rows themselves.
     J_terms = None if step.J_terms is None else np.vstack((step.J_terms, np.zeros((len(held), step.n))))
     gamma_terms = None if step.gamma_terms is None else np.concatenate((step.gamma_terms, np.zeros(len(held))))
     return replace(step.select(others), J=J, gamma=gamma, arithmetic=None, J_terms=J_terms, gamma_terms=gamma_terms)

@@ -131,7 +131,7 @@ class StageKernel:
 
     Attributes
     ----------
-    tolerance : of the certificate, as for `StepSolver`
+    tolerance : tolerance of the certificate, as for `StepSolver`
     compiling : time that loading or compiling the kernel took, s; None before the first stage
     left : for each reason, the number of stages that were left to the general path
     """
@@ -190,7 +190,7 @@ class StageKernel:
         n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
         if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
-            self.left.update([NOT_TAKEN] * bool(c))  # without contacts the general path is as short
+            self.left.update([NOT_TAKEN] * bool(c))  # not counted without contacts, where the general path is as fast
             return None
         begin = perf_counter()
         if phase is not self._phase:

@@ -23,7 +23,7 @@ class EventTolerances:
     unshared : 1e-13 to 1e-9, relative to the largest normal force
         Force that counts as zero. If it is too small, redundant contacts that carry no force seem to open.
     leaving : 0.01 to 0.5, relative to the margin below the limit
-        If more is used up half-way to the event, slip begins at once. If it is too large, slip begins too late.
+        If more of it is used up half-way to the event, slip begins at once. If it is too large, slip begins too late.
     vanishing : 1e-11 to 1e-7, relative to the terms of the sum
         Slip acceleration or force that counts as zero where modes are decided. If it is too small, rounding decides
         between stick and slip; if it is too large, a slow start of slip counts as stick.

@@ -49,7 +49,7 @@ class _Fixed(Integration):
 
 
 class Unwatched:
-    """A motion's differential equation for extra steps, which do not count for the search of singular positions."""
+    """A motion's differential equation for extra steps, which the search for singular positions ignores."""
 
     def __init__(self, motion: Motion) -> None:
         self.system, self.velocity, self.rate = motion.system, motion.velocity, motion.rate
@@ -60,7 +60,7 @@ class Unwatched:
 
 
 def beside(method: Stepper, motion: Motion, control: Control, start: State, t: float) -> tuple[Vector, Vector]:
-    """Return q and v at an instant by an extra, shorter step from `start`, outside the search of singular positions."""
+    """Return q and v at an instant by an extra, shorter step from `start`, ignored by the motion's monitoring."""
     reached, q, u = start
     shorter = Control(t, None, control.rtol, control.atol, first_step=t - reached)
     integration = method.start(Unwatched(motion), reached, q, u, shorter)
