@@ -24,7 +24,7 @@ LOOKS = 8
 """Number of parts of a step at whose ends the independence of the rows is computed."""
 
 CLOSER = 128
-"""The same number for a step that comes near a singular position."""
+"""Number of such parts of a step that comes near a singular position."""
 
 
 class GeneratedAdaptiveSteps(GeneratedAdvance):

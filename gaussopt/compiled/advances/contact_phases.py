@@ -47,7 +47,7 @@ SHARE = 0.1
 """Share of interpreted accelerations above which a motion does not count as compiled."""
 
 NOTICED = 1000
-"""Number of interpreted accelerations, about a second of computation, up to which no warning is worth reading."""
+"""Number of interpreted accelerations, about a second of computation, up to which no warning is given."""
 
 PATIENCE = 31
 """Largest number of steps left to the event loop after an empty segment, which costs as much as one of these steps."""
@@ -228,7 +228,7 @@ class CompiledPhases(EventPhases):
         return left.total(), left.most_common(1)[0][0] if left else ""
 
     def about(self) -> dict[str, Any]:
-        """Return entries for `Trajectory.meta`; if many stages were interpreted, engine "interpreted" and the reason."""
+        """Return entries for `Trajectory.meta`: if many stages were interpreted, this engine, and the reason."""
         left, reason = self._left
         many = left > SHARE * self.motion.evaluations
         return super().about() | ({"engine": EventPhases.engine, "why_interpreted": reason} if many else {})

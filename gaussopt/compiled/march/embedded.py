@@ -95,7 +95,7 @@ def march(
     """Take at most `count` accepted steps; the instants `bounds` are ends of steps.
 
     `clock` holds time, step size, whether the slope at y is known, numbers of accelerations computed and of bounds
-    reached, and whether a step failed (vanishing pivot, large residuals, no projection); y is then the state before it.
+    reached, and whether a step failed (vanishing pivot, large residuals, projection); y is then the state before it.
     If `own` is true, every accepted step ends with a projection, if any, and its time and state go to `trace`;
     otherwise only steps that reach a bound do. `work` is laid out as in `gaussopt.compiled.march.fixed`, followed by
     the slopes. Returns the number n of accepted steps, or -1 - n where the step size vanished.
