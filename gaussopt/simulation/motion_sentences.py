@@ -26,7 +26,7 @@ SOME_DRIFT = 1e-8
 """Largest constraint residual at which the distance of the state from the constraints is not computed."""
 
 SMALL_DRIFT = 1e-4
-"""Residual of positions, relative to the least amplitude of a coordinate, below which their distance from the constraints is not computed."""
+"""Residual of positions, relative to the least amplitude of a coordinate, below which that distance is not computed."""
 
 LEAP = (
     "its steps may leap over what lasts shorter than they do: take a stepper of constant steps, such as rk4, with a dt "
