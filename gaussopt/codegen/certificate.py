@@ -1,8 +1,8 @@
 """The certificate as straight-line source, for one pattern of zeros in M and J.
 
-The source has the formulas of `gaussopt.certificates.bilateral`, unrolled: sparse L D L^T factors of M and of
-J M^-1 J^T in their given order, without loops and arrays. Pivots are checked; where a pivot vanishes the function
-returns False, and the rank-revealing path is used instead.
+The source unrolls the formulas of `gaussopt.certificates.bilateral`, without loops and arrays: M and J M^-1 J^T are
+factorised as sparse L D L^T, in the given order of their rows. Pivots are checked; where a pivot vanishes the function
+returns False, and the rank-revealing computation of the certificate is used instead.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ LARGEST = 24
 def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | None:
     """Return the function `certificate(s, a, lam, out)` for patterns of M (n*n) and J (m*n), row by row.
 
-    `s` is the flat step (M, h, Q, J, gamma), `lam` a sequence of reported multipliers or None. Writes to out, in this
-    order: the square of the error in the mass norm, of its 2-norm, of the constraint residual, of the force residual,
-    of the rounding floor over machine precision, of ||a||_M, of ||a||_2, of ||gamma||, then 1 / sin^2 of the smallest
-    angle between a row and the rows before it, in the metric of M^-1, then the multipliers (m), then the reciprocal
-    squares of the distances of the rows from the rows before them (m).
-    The function returns False where a pivot is too small.
+    `s` holds M, h, Q, J and gamma in one sequence, `lam` the multipliers of the solver, or is None. The function writes
+    to out: the squares of the error in the mass norm and in the 2-norm, of the constraint residual, of the force
+    residual, of the rounding floor divided by machine precision, and of ||a||_M, ||a||_2 and ||gamma||; then 1 / sin^2
+    of the smallest angle between a row and the span of the rows before it, in the metric of M^-1; then the multipliers
+    (m); then, for each row, the reciprocal square of its distance from the span of the rows before it (m). It returns
+    False where a pivot is too small.
 
     Returns None if the system is too large to unroll, or M or J M^-1 J^T is singular by its pattern.
     """
@@ -46,7 +46,7 @@ def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | No
 
 
 class _Certificate:
-    """Writes the source, with the names of `gaussopt.certificates.bilateral`."""
+    """Writes the source of a certificate; its variables are named as in `gaussopt.certificates.bilateral`."""
 
     def __init__(self, n: int, M: Sequence[bool], J: Sequence[bool]) -> None:
         self.w = w = Writer()
@@ -112,7 +112,7 @@ class _Certificate:
         ]
 
     def _sizes(self, lam: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
-        """Return sums of the sizes of the terms of M a + h - Q - J^T lam, and of J a - gamma."""
+        """Return, for each entry of M a + h - Q - J^T lam and of J a - gamma, the sum of its terms' absolute values."""
 
         def absolute(x: Sequence[Entry], y: Sequence[Entry]) -> list[Entry]:
             return [f"abs({a}*{b})" if a and b else None for a, b in zip(x, y, strict=True)]

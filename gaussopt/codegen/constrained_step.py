@@ -1,6 +1,6 @@
 """Straight-line code of the methods that satisfy the constraints by themselves; see `integration.steppers`.
 
-In addition to the names of `gaussopt.codegen.step` the lines read h, the length of the step, and stop, its end.
+In addition to the names listed in `gaussopt.codegen.step`, the code reads h, the step length, and stop, the step's end.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _misfit(
 def _repeated(
     writer: StepWriter, names: Iterable[str], results: dict[str, list[Entry]], checks: Iterable[str]
 ) -> tuple[Lines, Lines]:
-    """Separate the lines of an iteration that changes `names`: unchanging lines, and lines to repeat, with results."""
+    """Split the code of an iteration that changes `names`: lines to run once, and lines to repeat, with the results."""
     changing = set(names)
     stays: list[str] = []
     changes: list[str] = []
@@ -65,7 +65,7 @@ def _repeated(
 def _linearised(
     writer: StepWriter,
 ) -> tuple[list[list[Entry]], list[list[Entry]], list[Entry], list[Entry], list[Entry]]:
-    """Return M, J, Q - h at the start; phi, and rates of nonholonomic rows, at the time `stop` in the same state."""
+    """Return M, J and Q - h at the start, and phi and the nonholonomic residuals at the same (q, v) and time `stop`."""
     model = writer.model
     m_h, later = len(model.holonomic), {TIME: END}
     groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.holonomic, model.equations.rates[m_h:])]
@@ -74,7 +74,7 @@ def _linearised(
 
 
 def velocity_step(model: SymbolicModel, how: Elimination) -> Lines:
-    """Write a (n), the change of velocity divided by h, and lam (m), the impulses divided by h."""
+    """Write the code for a (n), the change of velocity divided by h, and lam (m), the impulses divided by h."""
     writer = StepWriter(model, True, "s")
     w, v = writer.w, [str(s) for s in model.v]
     M, J, f, phi, rates = _linearised(writer)
@@ -86,7 +86,7 @@ def velocity_step(model: SymbolicModel, how: Elimination) -> Lines:
 
 
 def velocity_residuals(model: SymbolicModel) -> Lines:
-    """Write `residuals` of that step as in `gaussopt.codegen.step`, where linearised constraints are divided by h."""
+    """Write the code for the relative squared residuals of `velocity_step`; linearised constraints are divided by h."""
     writer = StepWriter(model, True, "r")
     w = writer.w
     M, J, f, phi, rates = _linearised(writer)
@@ -111,14 +111,14 @@ def half_velocities(n: int) -> list[str]:
 
 
 def missed_positions(m: int) -> list[str]:
-    """Return names of the terms that the first half subtracts from J a."""
+    """Return names of the corrections that the first half step subtracts from the right-hand side of J a = gamma."""
     return [f"missed_{r}" for r in range(m)]
 
 
 def half_step(model: SymbolicModel, how: Elimination) -> tuple[Lines, Lines]:
-    """Write a half of RATTLE, the first or second as `part` is 0 or 1: unchanging lines, then lines to repeat.
+    """Write the code of both halves of RATTLE: lines to run once, then lines that the iteration repeats.
 
-    They give a (n) and lam (m). J a is gamma - missed in the first half, 2/h (J (v - v_half) - rates) in the second.
+    Results are a and lam; part 0 has J a = gamma - missed, and part 1 has J a = 2/h (J (v - v_half) - rates).
     """
     writer = StepWriter(model, True, "s")
     w, n, e = writer.w, len(model.q), model.equations
@@ -137,7 +137,7 @@ def half_step(model: SymbolicModel, how: Elimination) -> tuple[Lines, Lines]:
 
 
 def end_residuals(model: SymbolicModel) -> Lines:
-    """Write the holonomic constraints phi (m_h) at the positions z and the time `stop`, the end of the step."""
+    """Write the code for the holonomic constraints phi (m_h) at the end of the step: positions z, time `stop`."""
     writer = StepWriter(model, True, "b")
     names = end_positions(len(model.q))
     ends = dict(zip(model.q, (sp.Symbol(z, real=True) for z in names), strict=True)) | {TIME: END}
@@ -146,7 +146,7 @@ def end_residuals(model: SymbolicModel) -> Lines:
 
 
 def half_residuals(model: SymbolicModel) -> Lines:
-    """Write `residuals` of a half; velocity constraints count in the second half only, divided by h/2."""
+    """Write the code for the residuals of a half step; only the second counts velocity constraints, divided by h/2."""
     writer = StepWriter(model, True, "r")
     w = writer.w
     M, J, (f, rates) = writer.matrices(_force(model), model.equations.rates)
@@ -155,6 +155,6 @@ def half_residuals(model: SymbolicModel) -> Lines:
 
 
 def settles_at_once(model: SymbolicModel) -> bool:
-    """Tell whether the equations of the second half are linear in the velocity, so that one solve is enough."""
+    """Tell whether the equations of the second half are linear in its final velocity, so that one solve is enough."""
     matrices = [*_force(model), *(x for row in model.equations.J for x in row)]
     return not any(sp.sympify(e).free_symbols & set(model.v) for e in matrices)

@@ -18,7 +18,7 @@ from gaussopt.symbolic.model import SymbolicModel
 def equations_of(model: SymbolicModel) -> ModuleType:
     """Return the generated module of a model, from the cache or generated now.
 
-    Raises BadInput as `SymbolicModel.equations`, or if `GAUSSOPT_CACHE` names a folder that other users can write to.
+    Raises BadInput as `SymbolicModel.equations` does, and if other users can write to the folder `GAUSSOPT_CACHE`.
     Raises Unwritable if an expression has no counterpart in Python.
     """
     key = source.key_of(model.key)
@@ -74,9 +74,9 @@ def equations_source(model: SymbolicModel) -> str:
 
 
 def _terms(J: Sequence[Sequence[Any]], state: dict[str, Sequence[Any] | None]) -> list[source.Function]:
-    """Return the function for sizes of the terms of J, in rows whose entries may all cancel; [] without such rows.
+    """Return a function for the sizes of the terms of J in rows all of whose entries may cancel; [] if there are none.
 
-    An entry of a single term does not cancel, so that its row is more than rounding errors.
+    A nonzero entry with a single term cannot cancel, so that its row never consists of rounding errors alone.
     """
     suspicious = [all(may_cancel(x) for x in row if x != 0) for row in J]
     if not any(suspicious):

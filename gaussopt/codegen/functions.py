@@ -1,7 +1,7 @@
 """Straight-line functions made of the lines of a model, for the loops of `gaussopt.compiled.march`.
 
 The arguments and results of each function are described in `gaussopt/compiled/march/given.pyi`. Functions use flat
-arrays only and contain no loop: the loops are ordinary modules, and LLVM puts the functions into them.
+arrays only and contain no loop: the loops are ordinary modules, into which LLVM inlines the functions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"-?\d+\.?\d*(e[+-]?\d+)?")
 
 @dataclass(frozen=True)
 class Written:
-    """Source of generated functions, functions of other modules that they call, and constants and tables by name."""
+    """The source of generated functions, the names of functions that they import, and constants and tables by name."""
 
     functions: Sequence[str]
     imports: frozenset[str]
@@ -28,22 +28,22 @@ class Written:
 
 
 def names_in(lines: Iterable[str]) -> set[str]:
-    """Return the names that lines read or write."""
+    """Return all names that occur in lines of source."""
     return set(re.findall(r"[A-Za-z_]\w*", "\n".join(lines)))
 
 
 def value(entry: Entry) -> str:
-    """Return an entry as source."""
+    """Return the source of an entry; None stands for zero."""
     return entry or "0.0"
 
 
 def stores(array: str, entries: Iterable[Entry], begin: int = 0) -> list[str]:
-    """Return assignments of entries to an array, from index `begin` on."""
+    """Return statements that assign the entries to consecutive places of an array, from index `begin` on."""
     return [f"{array}[{begin + i}] = {value(x)}" for i, x in enumerate(entries)]
 
 
 def table(rows: Iterable[Sequence[float]], width: int) -> tuple[float, ...]:
-    """Return rows one after the other, each padded with zeros."""
+    """Return the rows as one flat tuple, each row padded with zeros to `width`."""
     return tuple(float(x) for row in rows for x in (*row, *[0.0] * (width - len(row))))
 
 
@@ -53,13 +53,13 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 
 class StraightFunctions:
-    """Writes the functions of one model; values that depend on parameters alone are computed once for all of them.
+    """Writes the functions of one model, which share values that depend on parameters alone and are computed once.
 
     Attributes
     ----------
     n, m, m_h : numbers of coordinates, constraints, holonomic constraints
-    places : source from which each name is read: an entry of y or `once`, or a number, which the compiler folds
-    once : number of entries of `once`: the parameters, and values that depend on them alone
+    places : for each name the source of its value: an entry of the array y or `once`, or a literal number
+    once : number of entries of the array `once`: the parameters, and values that depend on them alone
     """
 
     def __init__(self, model: SymbolicModel, parts: Sequence[Lines]) -> None:
@@ -77,14 +77,14 @@ class StraightFunctions:
         return [x for entries in lines.results.values() for x in entries if x]
 
     def read_from(self, state: Any, once: Any) -> dict[str, str]:
-        """Return the source from which each name is read; `state` and `once` turn an index into source."""
+        """Return, for each name, the source of its value; `state` and `once` make that source from an index."""
         symbols = [str(s) for s in (*self.model.q, *self.model.v)]
         found = {name: state(i) for i, name in enumerate(symbols)}
         return found | {name: once(i) for i, name in enumerate(self.kept)}
 
     @property
     def called(self) -> frozenset[str]:
-        """Names of functions that the lines call."""
+        """Names of the imported functions that the lines call."""
         return frozenset[str]().union(*(x.imports for x in self.parts))
 
     def computed_once(self) -> list[str]:
@@ -92,19 +92,19 @@ class StraightFunctions:
         return [line for x in self.parts for line in x.once]
 
     def prepare(self) -> str:
-        """Return the function `prepare`."""
+        """Return the source of the function `prepare`."""
         reads = [f"{s} = p[{i}]" for i, s in enumerate(self.model.p)]
         lines = [*reads, *self.computed_once(), *stores("once", self.kept)]
         return "\n".join(["def prepare(p, once):", *indented(lines or ["pass"])])
 
     def function(self, head: str, lines: Sequence[str], places: Mapping[str, str] | None = None) -> str:
-        """Return a function of these lines, which read names from `self.places` and, after them, from `places`."""
+        """Return a function of these lines, preceded by assignments of the names in `self.places` and `places`."""
         used = names_in(lines)
         reads = [f"{name} = {place}" for name, place in {**self.places, **(places or {})}.items() if name in used]
         return "\n".join([f"def {head}:", *indented([*reads, *lines])])
 
     def slope(self, step: Lines, check: Lines) -> str:
-        """Return the function `slope`."""
+        """Return the source of the function `slope`."""
         slopes = [*map(str, self.model.v), *step.results["a"]]
         looked = looks(check) or ["pass"]
         lines = [
@@ -113,7 +113,7 @@ class StraightFunctions:
         return self.function("slope(t, y, once, k, looked, limit, worst)", lines)
 
     def correction(self, lines: Lines | None) -> str:
-        """Return the function `correction`, which does nothing without a projection."""
+        """Return the source of the function `correction`; it does nothing if `lines`, the projection, is None."""
         if lines is None:
             return "def correction(t, y, once, phi, d):\n    return True"
         moves = stores("d", [*lines.results["dq"], *lines.results["dv"]])
@@ -121,9 +121,9 @@ class StraightFunctions:
         return self.function("correction(t, y, once, phi, d)", text)
 
     def written(self, functions: Sequence[str], space: int, correct: Lines | None, **constants: Any) -> Written:
-        """Return all functions, including `correction`, and the sizes that the loops read.
+        """Return all functions, `prepare` and `correction` included, and the array sizes that the loops need.
 
-        `space` is the number of entries in the work space of a step of the method, WORK that of a whole loop.
+        `space` is the number of work-space entries for one step of the method; WORK is the number for a whole loop.
         """
         size = 2 * self.n
         work = self.once + 2 * size + self.m_h + space
@@ -135,7 +135,7 @@ class StraightFunctions:
 
 
 def looks(check: Lines) -> list[str]:
-    """Return lines for the residuals of an acceleration: they update `worst`, and clear `good` above the limit."""
+    """Return lines that compute residuals, update the maxima `worst`, and set `good` to False above `limit`."""
     found = [(f"worst[{i}]", r) for i, r in enumerate(check.results["residuals"]) if r]
     return [
         *check.body, *(f"{place} = max({place}, {r})" for place, r in found),

@@ -1,4 +1,4 @@
-"""The input of a generated loop: model, method, and the elimination of the equations."""
+"""The specification of a generated loop: model, stepping method, and order of elimination for the equations."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ QUICK_LINES, MOST_LINES = 3000, 8000
 
 @dataclass(frozen=True)
 class Orders:
-    """Eliminations for a `step`, which also serve to project velocities, and for the projection of `positions`."""
+    """Eliminations for two systems: `step` solves steps and projects velocities, `positions` projects positions."""
 
     step: Elimination
     positions: Elimination
 
     @classmethod
     def of(cls, model: SymbolicModel, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]], step: StepData) -> Orders:
-        """Choose eliminations by a sample step and the constant entries of M and J; raises NotCompiled."""
+        """Choose eliminations from a sample step and masks of the constant entries of M and J; raises NotCompiled."""
         M, J = constant
         found = [
             _elimination(step.M.tobytes(), step.J[:rows].tobytes(), M.tobytes(), J[:rows].tobytes(), step.n)
@@ -41,7 +41,7 @@ class Orders:
 
 @lru_cache(maxsize=256)
 def _elimination(M: bytes, J: bytes, fixed: bytes, fixed_rows: bytes, n: int) -> Elimination | None:
-    """Return the elimination for matrices given by their bytes; cached, as many motions start from the same state."""
+    """Return the elimination for matrices given as bytes; it is cached, as many motions start from the same state."""
     constant = (np.frombuffer(x, dtype=bool).reshape(-1, n) for x in (fixed, fixed_rows))
     return elimination(
         np.frombuffer(M).reshape(n, n), np.frombuffer(J).reshape(-1, n), (next(constant), next(constant))
@@ -50,10 +50,10 @@ def _elimination(M: bytes, J: bytes, fixed: bytes, fixed_rows: bytes, n: int) ->
 
 @dataclass(frozen=True)
 class LoopJob:
-    """A stepping method for a model.
+    """A stepping method applied to a model.
 
-    `projected` tells whether every step ends with a projection onto the constraints; `most` is the number of lines of
-    a step above which it is not worth compiling.
+    `projected` tells whether every step ends with a projection onto the constraints; `most` is the largest number of
+    generated lines of a step that is worth compiling.
     """
 
     model: SymbolicModel
@@ -68,7 +68,7 @@ class LoopJob:
         return self.method.name
 
     def acceleration(self) -> tuple[source.Lines, source.Lines, source.Lines | None]:
-        """Return lines of accelerations, of their check, and of a projection if any; raises NotCompiled if too long."""
+        """Return lines of accelerations, their check, and a projection or None; raises NotCompiled if too long."""
         step, check = source.acceleration(self.model, self.orders.step, True)
         return within_limit(step, self.most), check, self.correction()
 
@@ -79,7 +79,7 @@ class LoopJob:
 
 
 def within_limit(lines: source.Lines, most: int = QUICK_LINES) -> source.Lines:
-    """Return the lines, if they are not more than `most`; raises NotCompiled."""
+    """Return the lines; raises NotCompiled if there are more than `most`."""
     if (length := len(lines.once) + len(lines.body)) > most:
         longer = f"; the engine 'compiled', and longer motions, take up to {MOST_LINES}" if most < MOST_LINES else ""
         raise NotCompiled(

@@ -1,4 +1,4 @@
-"""Generated functions of `gaussopt.compiled.march.lanes`: straight-line code for one lane, or alternating for two."""
+"""Functions for the loops of `gaussopt.compiled.march.lanes`: code for one lane, or interleaved code for two lanes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gaussopt.core.stepper import Tableau
 
 @dataclass(frozen=True)
 class LaneArray:
-    """A part of a block's array: `size` entries of every lane, from `start` on."""
+    """A section of a block's array, from index `start` on: `size` entries for every lane."""
 
     start: int
     size: int
     lanes: int
 
     def at(self, i: int = 0) -> str:
-        """Return entry i of lane l as source."""
+        """Return the source of entry i of lane l."""
         return f"memory[{self.start + i * self.lanes} + l]"
 
 
@@ -45,9 +45,9 @@ class LaneFunctions(StraightFunctions):
         return found
 
     def _function(self, head: str, lines: Sequence[str]) -> str:
-        """Return a function of lanes l and l + W / 2, or of a single lane.
+        """Return the source of a function for lanes l and l + W / 2, or for lane l alone if W = 1.
 
-        Values are read just before the line that needs them, so that few of them are alive at a time.
+        Values are read just before the line that needs them, so that few of them occupy registers at a time.
         """
         unread = dict(self.places)
         text = []
@@ -64,18 +64,18 @@ class LaneFunctions(StraightFunctions):
         return "\n".join([f"def {head}:", *indented(found)])
 
     def _failing(self, good: str) -> list[str]:
-        """Return lines that note the step at which a motion failed first."""
+        """Return lines that store the number of the first step at which a motion failed."""
         return [f"fault = {self.failed.at()}", f"{self.failed.at()} = fault if ({good}) or fault > 0.0 else number"]
 
     def constants_of(self) -> str:
-        """Return the function `constants`."""
+        """Return the source of the function `constants`."""
         reads = [f"{s} = {self.constants.at(i)}" for i, s in enumerate(self.model.p)]
         kept = list(enumerate(self.kept))[len(reads) :]
         lines = [*reads, *self.computed_once(), *(f"{self.constants.at(i)} = {x}" for i, x in kept)]
         return "\n".join(["def constants(memory, l):", *indented(lines or ["pass"])])
 
     def stage(self, first: bool) -> str:
-        """Write a stage: the slope k, total += share k, state = before + reach k; the first stage is also checked."""
+        """Write the code of a stage: slope k, total += share k, state = before + reach k; only the first is checked."""
         body, good = [*self.step.body], [self.step.regular]
         if first:
             body += self.check.body
@@ -96,7 +96,7 @@ class LaneFunctions(StraightFunctions):
         return self._function(f"{name}(memory, l, t, reach, share, number{more})", body)
 
     def corrected(self, lines: Lines | None) -> str:
-        """Write an iteration of Newton's method for phi(q) = 0; the last iteration also corrects the velocities."""
+        """Write the code of one Newton iteration for phi(q) = 0; the last iteration also corrects the velocities."""
         head = "corrected(memory, l, t, sharp, number)"
         if lines is None:
             return f"def {head}:\n    pass"
@@ -122,7 +122,7 @@ class LaneFunctions(StraightFunctions):
         return self._function(head, text)
 
     def functions(self) -> Written:
-        """Return all functions, and the starts of the parts of a block's array."""
+        """Return all functions, and the index at which each section of a block's array starts."""
         A, b, c = self.tableau.A, self.tableau.b, self.tableau.c
         found = [self.constants_of(), self.stage(True), self.stage(False), self.corrected(self.correct)]
         reach = [A[j + 1][j] if j + 1 < len(b) else 0.0 for j in range(len(b))]
@@ -137,7 +137,7 @@ class LaneFunctions(StraightFunctions):
 
 
 def _largest(terms: Sequence[str]) -> str:
-    """Return the largest of the terms as source, zero if there are none."""
+    """Return the source of the maximum of the terms; zero if there are none."""
     text = terms[0] if terms else "0.0"
     for term in terms[1:]:
         text = f"max({text}, {term})"

@@ -30,11 +30,11 @@ which come from pivots of the same kind, and one comparison checks sign and size
 
 
 class StructurallySingular(Exception):
-    """A pivot is zero for every value of the entries."""
+    """Raised where a pivot is zero for every value of the entries."""
 
 
 class Writer:
-    """Collects assignments; products and sums drop structural zeros. Names begin with `letter`."""
+    """Collects assignments to new names, which begin with `letter`; products and sums drop structural zeros."""
 
     def __init__(self, letter: str = "w") -> None:
         self.lines: list[str] = []
@@ -42,7 +42,7 @@ class Writer:
         self._count = 0
 
     def let(self, expression: str | None) -> Entry:
-        """Assign a name to an expression and return it; names, one, minus one and None are returned unchanged."""
+        """Assign an expression to a new name and return the name; return names, +-1 and None (for zero) unchanged."""
         if expression is None or expression.isidentifier() or expression in UNITS:
             return expression
         name = f"{self._letter}{self._count}"
@@ -52,7 +52,7 @@ class Writer:
 
     @staticmethod
     def product(*factors: Entry) -> Entry:
-        """Return the product of factors, None if a factor is zero; factors of one are left out."""
+        """Return the product of factors; None if a factor is zero. Factors equal to one are left out."""
         if None in factors:
             return None
         sign = "-" if sum(f == "-1.0" for f in factors) % 2 else ""
@@ -69,7 +69,7 @@ class Writer:
         return " + ".join(plus) + "".join(f" - {t}" for t in less) if plus else "-" + " - ".join(less)
 
     def dot(self, x: Sequence[Entry], y: Sequence[Entry]) -> Entry:
-        """Return the sum of products."""
+        """Return the scalar product of x and y."""
         return self.total([self.product(a, b) for a, b in zip(x, y, strict=True)])
 
     def check(self, condition: str) -> None:
@@ -78,7 +78,7 @@ class Writer:
 
 
 class Pivot(NamedTuple):
-    """A pivot: the diagonal entry minus `lost`, the terms from pivots of its sign, plus other terms if `gained`."""
+    """A pivot: earlier pivots of its sign subtract `lost` from its diagonal entry; if `gained`, others add to it."""
 
     name: str
     positive: bool
@@ -88,7 +88,7 @@ class Pivot(NamedTuple):
 
 
 class Factors(ABC):
-    """The factorisation of a matrix of names, written on construction; fill-in is included.
+    """The code of a factorisation, fill-in included, of a matrix whose entries are names; the constructor writes it.
 
     The first `positive` indices have positive pivots. Raises StructurallySingular if a pivot is always zero.
     """
@@ -119,7 +119,7 @@ class Factors(ABC):
         """Write or store the condition that a pivot must satisfy."""
 
     def solve(self, b: Sequence[Entry]) -> list[Entry]:
-        """Return K^-1 b, in the order of b; None for indices that the order leaves out."""
+        """Return K^-1 b, indexed like b; None for indices that the elimination order leaves out."""
         w, N, L = self._w, len(self._order), self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
@@ -133,7 +133,7 @@ class Factors(ABC):
         return found
 
     def growth(self, size: Sequence[Entry]) -> Entry:
-        """Return a bound of the square of |D^(-1/2) L^-1| `size`, by forward substitution with absolute values."""
+        """Return a bound on the squared norm of |D^(-1/2) L^-1| `size`; substitution uses absolute values."""
         w, L = self._w, self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
@@ -143,9 +143,9 @@ class Factors(ABC):
 
 
 class DefiniteFactors(Factors):
-    """Factors of a positive definite matrix in its given order; generated code returns False if a pivot is too small.
+    """Factors of a positive definite matrix in its given order; the code returns False if a pivot is too small.
 
-    `threshold` is the smallest pivot, relative to its diagonal entry.
+    `threshold` is the smallest accepted ratio of a pivot to its diagonal entry.
     """
 
     def __init__(self, w: Writer, A: list[list[Entry]], threshold: float) -> None:
@@ -160,13 +160,13 @@ class DefiniteFactors(Factors):
             self._shares.append(f"({pivot.name}/{pivot.diagonal})")
 
     def check_determinant(self, threshold: float) -> None:
-        """Write code that returns False if the determinant, relative to the product of the diagonal, is too small."""
+        """Write code that returns False unless the determinant over the product of the diagonal exceeds `threshold`."""
         if self._shares:
             self._w.check(f"{'*'.join(self._shares)} > {threshold!r}")
 
 
 class StepFactors(Factors):
-    """Factors of the matrix of a step, whose first indices are coordinates; `checks` hold where no pivot vanishes."""
+    """Factors of [M, J^T; J, 0], n coordinates first; `checks` are conditions that are true where no pivot vanishes."""
 
     def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], n: int) -> None:
         self.checks: list[str] = []

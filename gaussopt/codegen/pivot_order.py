@@ -1,4 +1,4 @@
-"""The elimination of the unrolled equations of a step, chosen from the numbers of a sample state."""
+"""Choice of the elimination order for the unrolled equations of a step, by their numerical values at a sample state."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Elimination(NamedTuple):
 
     Attributes
     ----------
-    order : pivots, coordinates and then rows by their numbers; redundant rows are left out, and their forces are zero
-    added : rows r with weights s, for which s r^T r is added to M, and s r^T gamma_r to the forces: the solution stays
-        the same, because r a = gamma_r, and massless directions that only a row constrains get pivots
+    order : indices of coordinates and, from n on, of rows; without redundant rows, whose forces are zero
+    added : rows r with weights s: s r^T r is added to M and s r^T gamma_r to the forces, which gives pivots to massless
+        directions that only a row constrains; the solution stays the same because r a = gamma_r
     """
 
     order: tuple[int, ...]
@@ -35,7 +35,7 @@ class Elimination(NamedTuple):
 
 
 def elimination(M: Matrix, J: Matrix, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Elimination | None:
-    """Return an elimination for M and J at a sample state, None if none is found.
+    """Return an elimination for M and J at a sample state; None if no safe elimination is found.
 
     `constant` marks the entries of M and J that are the same at every state. Rows are added to M only if there is no
     order otherwise, and only redundant rows are left out.
@@ -50,7 +50,7 @@ def elimination(M: Matrix, J: Matrix, constant: tuple[NDArray[np.bool_], NDArray
 def _with_rows(
     M: Matrix, J: Matrix, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]], added: tuple[tuple[int, float], ...]
 ) -> Elimination | None:
-    """Return an elimination with these rows added to M, None if none is found."""
+    """Return an elimination with these rows added to M; None if no safe order is found."""
     heavy, same = M.copy(), constant[0].copy()
     for r, weight in added:
         heavy += weight * np.outer(J[r], J[r])
@@ -65,9 +65,9 @@ def _with_rows(
 
 
 def _rows_on_massless_directions(M: Matrix, J: Matrix) -> tuple[tuple[int, float], ...]:
-    """Return rows, those with few entries first, whose outer products make M as regular as possible, and their weights.
+    """Return rows, with weights, whose weighted outer products, added to M, make its rank as high as possible.
 
-    Weights are of the size of M and powers of two, so that they add no rounding errors.
+    Rows with few entries are preferred. Weights, of the size of M, are powers of two: they add no rounding errors.
     """
     found, whole = [], M.copy()
     for r in sorted(range(len(J)), key=lambda r: (np.count_nonzero(J[r]), r)):
@@ -103,14 +103,14 @@ def _saddle(M: NDArray[Any], J: NDArray[Any], corner: float | bool) -> NDArray[A
 def elimination_order(
     K: NDArray[Any], constant: NDArray[Any], n: int, accepted: float = ACCEPTED[0]
 ) -> tuple[int, ...] | None:
-    """Return an order of pivots for the symmetric matrix K with little work and no cancellation, None if none exists.
+    """Return an order of pivots for the symmetric matrix K with little work and no cancellation; None if none exists.
 
     K (N, N) is the matrix at a sample state, equilibrated or not: only ratios of the terms of a pivot matter.
-    `constant` (N, N) tells which entries are the same at every state: their elimination is computed once. Rows from
-    number n on that depend on the others are left out.
+    `constant` (N, N) marks the entries that are the same at every state: their elimination is computed once. Redundant
+    rows, whose indices are n or larger, are left out.
 
     Among the safe pivots constant pivots come first, and among these the pivot with the fewest varying and then the
-    fewest neighbours (Markowitz). Divisions take most of the time of a step; constant pivots need no divisions.
+    fewest neighbours (Markowitz). Divisions take most of the time of a step; constant pivots need none.
     """
     N = len(K)
     A, size, constant = K.copy(), np.abs(K), constant.copy()

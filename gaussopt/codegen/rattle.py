@@ -1,4 +1,4 @@
-"""Generated functions of RATTLE: two halves that share their lines, each with an iteration."""
+"""Generated functions of RATTLE, whose two half steps, both iterative, share the same code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gaussopt.codegen.job import LoopJob, within_limit
 
 
 def write(job: LoopJob) -> Written:
-    """Return the functions of the stepper rattle."""
+    """Return the generated functions of the stepper `rattle`."""
     model = job.model
     before, within = (within_limit(x, job.most) for x in constrained_step.half_step(model, job.orders.step))
     ends, check = constrained_step.end_residuals(model), constrained_step.half_residuals(model)
@@ -48,5 +48,5 @@ def write(job: LoopJob) -> Written:
 
 
 def _placed(array: str, names: list[str]) -> dict[str, str]:
-    """Return the source that reads names from an array."""
+    """Return, for each name, the source of the entry of `array` that holds its value."""
     return {name: f"{array}[{i}]" for i, name in enumerate(names)}

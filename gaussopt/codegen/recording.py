@@ -1,4 +1,4 @@
-"""Generated functions of `gaussopt.compiled.march.recording`: functions of the model's module, and accelerations."""
+"""Functions for `gaussopt.compiled.march.recording`: those of the model's generated module, and its accelerations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write(model: SymbolicModel, equations: str, orders: Orders) -> Written:
 
 
 def residuals(model: SymbolicModel, equations: str) -> Written:
-    """Return the functions of the model's generated module alone, for the residuals of its constraints."""
+    """Return only the functions of the model's generated module, which suffice for the residuals of its constraints."""
     texts = [f"def {text.strip()}" for text in equations.split("\ndef ")[1:]]
     sizes = {
         "N": len(model.q), "M": len(model.equations.J), "M_H": len(model.holonomic), "PARAMETERS": len(model.p),

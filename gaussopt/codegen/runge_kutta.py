@@ -1,4 +1,4 @@
-"""Generated functions of explicit Runge-Kutta methods, of constant step and with error control."""
+"""Generated functions of explicit Runge-Kutta methods, with constant steps or with error control."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def one_slope(job: LoopJob) -> Written:
 
 
 def error_control(job: LoopJob) -> Written:
-    """Return the functions of a method of SciPy; the slope at the end of the step counts as one more stage."""
+    """Return the functions of an embedded method of SciPy; the slope at the end of the step counts as another stage."""
     method = job.method.scipy_class()
     stages = int(method.n_stages)
     pair = hasattr(method, "E5")

@@ -1,4 +1,4 @@
-"""Sine and cosine without branches or calls, so that a loop over many motions becomes SIMD code.
+"""Sine and cosine without branches or calls, so that the compiler can vectorise a loop over many motions.
 
 x = k pi/2 + r with |r| <= pi/4, where pi/2 is the sum of three parts, the first two of 33 bits, so that k times each is
 exact below `LARGEST`. Sine and cosine of r are polynomials, fitted to errors below a tenth of a unit in the last place.
@@ -22,7 +22,7 @@ TERMS = 6
 
 
 def _parts() -> tuple[float, float, float]:
-    """Return pi/2 as a sum of three floats."""
+    """Return three floats whose sum is pi/2; the first two have 33 bits."""
     with mpmath.workprec(200):
         rest = mpmath.pi / 2
         found = []
@@ -48,9 +48,9 @@ def _cosine(z: Any) -> Any:
 
 @cache
 def _polynomial(function: Callable[[Any], Any]) -> str:
-    """Return the source of a polynomial in z, in Horner's form, close to a function on [0, (pi/4)^2]."""
+    """Return the source, in Horner's form, of a polynomial in z that approximates `function` on [0, (pi/4)^2]."""
     with mpmath.workprec(200):
-        # The interval is a little longer, as rounding may leave r above pi/4; the nodes avoid its left end.
+        # The interval is slightly longer because rounding may leave r above pi/4; no node lies at 0, where 0/0 arises.
         terms = [float(c) for c in mpmath.chebyfit(function, [0, (mpmath.pi / 4) ** 2 * 1.001], TERMS)]
     text = repr(terms[0])
     for c in terms[1:]:
@@ -59,7 +59,7 @@ def _polynomial(function: Callable[[Any], Any]) -> str:
 
 
 def sine_cosine() -> str:
-    """Return the function `sine_cosine(x)` as source; it returns both values."""
+    """Return the source of the function `sine_cosine(x)`, which returns sine and cosine."""
     first, second, third = _parts()
     return f'''def sine_cosine(x: float) -> tuple:
     """Sine and cosine of an angle below {LARGEST:g} rad."""

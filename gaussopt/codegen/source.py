@@ -1,8 +1,8 @@
 """Straight-line Python source from SymPy expressions.
 
-The source can be run in several ways: every function reads sequences and writes `out[i]`, uses only arithmetic and
-`math`, and has no branches other than conditional expressions. CPython runs functions on lists directly;
-`gaussopt.jit.llvm` compiles them to machine code for arrays. The source is a module file that users can open.
+Every function reads sequences and writes `out[i]`, uses only arithmetic and `math`, and has no branches other than
+conditional expressions. Therefore CPython can run it directly on lists, and `gaussopt.jit.llvm` can compile it to
+machine code for arrays. The source is a module file that users can open.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VERSION = 12
 
 
 class Printer(PythonCodePrinter):  # type: ignore[misc]
-    """A printer of Python source with short names and cheap integer powers."""
+    """SymPy's printer of Python source, with small integer powers as products, and `sin` rather than `math.sin`."""
 
     def __init__(self) -> None:
         super().__init__({"fully_qualified_modules": False, "allow_unknown_functions": False})
@@ -35,13 +35,13 @@ class Printer(PythonCodePrinter):  # type: ignore[misc]
         return str(super()._print_Pow(expr, **kwargs))
 
     def _print_Piecewise(self, expr: Any) -> str:
-        if expr.args[-1].cond is not sp.true:  # NaN where no case holds; SymPy would print None, which is no number
+        if expr.args[-1].cond is not sp.true:  # NaN if no case holds; SymPy would print None
             expr = sp.Piecewise(*expr.args, (sp.nan, True), evaluate=False)
         return str(super()._print_Piecewise(expr))
 
 
 class Unwritable(BadInput):
-    """An expression without counterpart in Python; `expression` is the smallest part of it that has none."""
+    """Raised for an expression without counterpart in Python; `expression` is its smallest part without one."""
 
     def __init__(self, expression: Any) -> None:
         self.expression = expression
@@ -62,7 +62,7 @@ class Function:
     name : str
     arguments : mapping of argument name to the symbols unpacked from it; None for a scalar argument
     outputs : the expressions written to out[0], out[1], ...; zeros are not written
-    doc : one line
+    doc : docstring, one line
     """
 
     name: str
@@ -74,7 +74,7 @@ class Function:
 def source(
     functions: Iterable[Function], title: str, more: Iterable[str] = (), constants: Mapping[str, Any] | None = None
 ) -> str:
-    """Return the source of a module: constants by name, the functions, and `more` functions given as source.
+    """Return the source of a module: constants by name, the functions, and further functions `more` given as source.
 
     Raises Unwritable if an expression holds a function that has no counterpart in Python's math module.
     """
@@ -90,7 +90,7 @@ def source(
 
 
 def plain(title: str) -> str:
-    """Return a title without characters that could end the string it is put into."""
+    """Return a title without characters that could end the docstring in which it is written."""
     return "".join(c if c.isprintable() and c not in '"\\' else " " for c in title)
 
 
@@ -109,7 +109,7 @@ def _function(f: Function, printer: Printer) -> str:
         lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in enumerate(reduced) if e != 0]
     except Unwritable:
         for part in sorted({x for e in exprs for x in e.atoms(sp.Function, sp.Derivative)}, key=sp.count_ops):
-            printed(printer, part)  # the expression as the user wrote it, without common subexpressions
+            printed(printer, part)  # raises for the user's expression, not for a common subexpression
         raise
     if len(lines) == 2:
         lines.append("    return")
@@ -129,5 +129,5 @@ def printed(printer: Printer, expr: Any) -> str:
 
 
 def key_of(*parts: str) -> str:
-    """Return a short name for the inputs of generated source."""
+    """Return the cache key of generated source: a hash of its inputs and of the versions that determine it."""
     return cache.key_of(str(VERSION), sp.__version__, *parts)

@@ -1,7 +1,7 @@
-"""A step as straight-line code: the model's expressions and its linear system, unrolled.
+"""Straight-line code for a step: the model's expressions and the solution of its linear system, without loops.
 
-The lines read the names q_*, v_*, p_* and t, which the surrounding code assigns; lines that depend on parameters alone
-are separated, to be computed once.
+The code reads the names q_*, v_*, p_* and t, which the surrounding code assigns. Lines that depend on parameters
+alone are kept apart, so that they are run only once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORDS = {"abs", "sine_cosine", "int32", "sqrt", "sin", "cos", "if", "else", "or
 
 @dataclass(frozen=True)
 class Lines:
-    """Straight-line code.
+    """Straight-line code that computes named results.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Lines:
 
 
 def names_used(text: str) -> set[str]:
-    """Return the names in an expression."""
+    """Return the names that occur in an expression."""
     return set(_NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", text)))
 
 
@@ -71,14 +71,14 @@ class StepWriter:
         self._printer = source.Printer()
 
     def expressions(self, *groups: Sequence[Any]) -> list[list[Entry]]:
-        """Return names of the values of expressions, group by group; None for a zero."""
+        """Write the code for groups of expressions; return the names of their values by group, None for a zero."""
         exprs = [sp.sympify(e) for group in groups for e in group]
         exprs = self._trigonometry(exprs)
         values = iter(self._write(exprs))
         return [[next(values) for _ in group] for group in groups]
 
     def matrices(self, *groups: Sequence[Any]) -> tuple[list[list[Entry]], list[list[Entry]], list[list[Entry]]]:
-        """Return names for M, J and further groups of expressions."""
+        """Write the code for M, J and further groups of expressions; return the names of their entries."""
         e, n = self.model.equations, len(self.model.q)
         lower = [e.M[i][j] for i in range(n) for j in range(i + 1)]
         m_names, j_names, *rest = self.expressions(lower, [x for row in e.J for x in row], *groups)
@@ -127,7 +127,7 @@ class StepWriter:
     def lines(
         self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str], begin: int = 0, end: int | None = None
     ) -> Lines:
-        """Return the lines from number `begin` to `end`, separated into `once` and `body`."""
+        """Return lines `begin` to `end` (excluded), separated into `once` and `body`."""
         known = {str(p) for p in self.model.p} | _WORDS
         end = len(self.w.lines) if end is None else end
         once: list[str] = []
@@ -150,7 +150,7 @@ class StepWriter:
 
 
 def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> list[list[Entry]]:
-    """Return [[M, J^T], [J, 0]] of names."""
+    """Return [[M, J^T], [J, 0]], whose entries are names; None for a zero."""
     n, m = len(M), len(J)
     K: list[list[Entry]] = [[*M[i], *(J[r][i] for r in range(m))] for i in range(n)]
     return K + [[*J[r], *[None] * m] for r in range(m)]
@@ -159,13 +159,13 @@ def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> l
 def unbalanced(
     w: Writer, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], a: Sequence[Entry], lam: Sequence[Entry]
 ) -> list[Entry]:
-    """Return names of M a - f - J^T lam, (n)."""
+    """Write the code for M a - f - J^T lam; return the names of its n entries."""
     columns = [[row[j] for row in J] for j in range(len(M))]
     return [w.let(w.total([w.dot(M[j], a)], [f[j], *map(w.product, columns[j], lam)])) for j in range(len(M))]
 
 
 def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]]) -> list[Entry]:
-    """Return names of |x|^2 / (1 + |y|^2) for each pair (x, y)."""
+    """Write the code for |x|^2 / (1 + |y|^2) for each pair (x, y); return the names."""
     found = []
     for part, scale in pairs:
         size = w.total([w.dot(scale, scale), "1.0"])
@@ -174,7 +174,7 @@ def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]])
 
 
 class SaddleSystem:
-    """The equations M a - J^T lam = f, J a = g, whose entries are names, eliminated for any right-hand sides."""
+    """Code that factorises the equations M a - J^T lam = f, J a = g, and solves them for any right-hand sides."""
 
     def __init__(self, w: Writer, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination) -> None:
         self._w, self._J, self._added = w, J, how.added
@@ -190,7 +190,7 @@ class SaddleSystem:
         self.checks = self._factors.checks
 
     def solve(self, f: Sequence[Entry], g: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
-        """Return names of a and lam; multipliers of rows that are left out are None."""
+        """Write the code that solves for a and lam; return their names, None for multipliers of rows left out."""
         w, force = self._w, list(f)
         for r, weight in self._added:
             for i in range(self._n):
@@ -201,11 +201,11 @@ class SaddleSystem:
 
 
 def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> tuple[Lines, Lines]:
-    """Write acceleration a (n) and multipliers lam (m) of a state, and `residuals` of its equations.
+    """Write the code for acceleration a (n) and multipliers lam (m) at a state, and the code for their `residuals`.
 
-    Residuals are the squares of J a - gamma and of M a + h - Q - J^T lam, relative to 1 + the squares of gamma and of
-    Q - h. The lines of the residuals follow those of the acceleration and read the values of the model's
-    expressions from them, but no values of the elimination.
+    Residuals are ||J a - gamma||^2 / (1 + ||gamma||^2) and ||M a + h - Q - J^T lam||^2 / (1 + ||Q - h||^2). Their lines
+    run after the lines of the acceleration and read the values of the model's expressions computed there, but none of
+    the factors.
     """
     writer = StepWriter(model, polynomials, "s")
     w, e = writer.w, model.equations
@@ -221,12 +221,12 @@ def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> t
 
 
 def projection(model: SymbolicModel, how: tuple[Elimination, Elimination], polynomials: bool) -> Lines:
-    """Write corrections of a state towards the constraints, smallest in the mass metric.
+    """Write the code for the smallest corrections, in the mass metric, that move a state towards the constraints.
 
     M dq = J_h^T l, J_h dq = phi with the rows J_h of the holonomic constraints; M dv = J^T l, J dv = rates.
 
-    `how` are the eliminations of the first and the second system. Results are phi (m_h); dq (n), to be subtracted from
-    q; dv (n), to be subtracted from v where phi vanishes.
+    `how` holds the eliminations of the first and the second system. Results are phi (m_h); dq (n), to be subtracted
+    from q; dv (n), to be subtracted from v where phi vanishes.
     """
     writer = StepWriter(model, polynomials, "c")
     w, e = writer.w, model.equations

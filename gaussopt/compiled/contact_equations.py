@@ -1,4 +1,4 @@
-"""The equations of a system with contacts as machine code of one signature, (t, q, v, p, out) -> None."""
+"""Equations of a system with contacts in machine code, as functions of the signature (t, q, v, p, out) -> None."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _NEEDED = ("position", "velocity", "energy")
 class ContactEquations(NamedTuple):
     """The functions of a model that the compiled loop of `gaussopt.compiled.contact_kernel` calls.
 
-    `step` writes the flat step, see `gaussopt.codegen.equations.equations_source`; `about` writes kinetic and potential
-    energy and power (3,), constraint residuals (m_h,) and their rates (m,).
+    `step` writes M, h, Q, J, ... as `step` of `gaussopt.codegen.equations.equations_source`; `about` writes kinetic and
+    potential energy and power (3,), then constraint residuals at position level (m_h,) and at velocity level (m,).
     """
 
     step: Callable[..., Any]
@@ -31,7 +31,7 @@ class ContactEquations(NamedTuple):
 
 
 def contact_equations(model: SymbolicModel, equations: str) -> ContactEquations:
-    """Return the compiled equations of a model from the source of its generated module; cached or generated now."""
+    """Return the compiled equations, from a cache if possible; `equations` is the source of the model's module."""
     name, key = f"{model.name}_contact_equations", source.key_of(VERSION, model.key)
     module = generated_modules.load(name, key) or generated_modules.store(name, key, _source(model, equations))
     code = native(module, "step", "about", contract=False)

@@ -1,10 +1,10 @@
-"""Steps of a phase in one compiled loop, up to the first step that may contain an event.
+"""One compiled loop that takes steps of a phase up to the first step that may contain an event.
 
 All code except the equations is the same for all systems and compiled once; the equations are passed in as
 functions of one signature, by their addresses. A step is taken only if every stage is regular (see
 `gaussopt.contact.stage_kernel`), its certificate passes, and no watched function can have fallen through zero (see
-`gaussopt.integration.events.functions`, and `gaussopt.integration.events.scanning` for the gaps):
-the first step for which that is not certain is left to the event loop. Contacts are planar.
+`gaussopt.integration.events.functions`, and `gaussopt.integration.events.scanning` for the gaps). The first step for
+which this is not certain is left to the event loop. Contacts are planar.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ Stage = Callable[[Vector, int, int, int, int, Index, Vector, Active, StageWorksp
 
 
 class PhaseWorkspace(NamedTuple):
-    """The modes of a phase, and the work space of `march`.
+    """The contact modes of a phase, and the work space of `march`: c closed contacts, r of them sticking.
 
     Attributes
     ----------
-    closed, kinds, modes : (c,), (k,), (2 k,); the closed contacts; the mode of every contact; sigma and walls
-    active : (c + 2 r,), see `stage`
-    memory : StageWorkspace, of `stage`
-    flat, data : the step in the order of the equations, and in that of `stage`
-    out, numbers : results of `stage`
-    start, slopes : (2 n,), (stages, 2 n)
-    kept : (c + 2 r,)
-    before, after : (k, SEEN)
-    surface : SurfaceWorkspace, of the projection
+    closed, kinds, modes : numbers of closed contacts, (c,); mode of every contact, (k,); sigma and walls, (2 k,)
+    active : (c + 2 r,), active set, see `stage`
+    memory : StageWorkspace that `stage` uses
+    flat, data : step data as the equations write them, and as `stage` reads them
+    out, numbers : results of `stage`: the solution, and the numbers of its certificate
+    start, slopes : state at the start of the step, (2 n,); slopes of its stages, (stages, 2 n)
+    kept : (c + 2 r,), active set at the start of the step
+    before, after : (k, SEEN), watched functions at the start and at the end of the step
+    surface : SurfaceWorkspace, work space of the projection
     """
 
     closed: Index
@@ -72,9 +72,9 @@ class PhaseWorkspace(NamedTuple):
 
 
 def space(n: int, m: int, m_h: int, stages: int, phase: ContactModes, sharp: float) -> PhaseWorkspace:
-    """Make a workspace for n coordinates, m joint rows, a method of `stages` stages and a phase of planar contacts.
+    """Make a workspace for n coordinates, m rows of joints, a method with `stages` stages, and a phase in the plane.
 
-    Of the rows, m_h are holonomic; `sharp` is the tolerance of the projection, 0 for none.
+    m_h of the rows are holonomic; `sharp` is the tolerance of the projection, 0 if there is none.
     """
     k, c, r = len(phase.wall), len(phase.closed), len(phase.sticking)
     smooth, contacts = n * n + n + m * n + m, 2 * k * n + 3 * k
@@ -90,7 +90,7 @@ def space(n: int, m: int, m_h: int, stages: int, phase: ContactModes, sharp: flo
 
 
 def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
-    """Reorder data of the generated equations for `stage`: Q - h in place of Q and h, no gaps, mu at the end."""
+    """Convert step data of the equations for `stage`: Q - h replaces Q and h, gaps are dropped, mu is appended."""
     k = len(mu)
     square, rows = n * n, m * n + m
     for i in range(square):
@@ -107,7 +107,7 @@ def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
 
 
 def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
-    """Tell whether the certificate of a stage passes; `worst` keeps the largest numbers."""
+    """Tell whether the certificate of a stage passes; if so, update the maxima in `worst`."""
     error, own = numbers[0], min(tolerance, math.sqrt(tolerance))
     if not accepts(
         tolerance, own, error, numbers[3], numbers[8], numbers[4], numbers[2], math.nan, numbers[7], numbers[5],
@@ -120,14 +120,14 @@ def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
 
 
 def copy(x: Vector, target: Vector, at: int) -> int:
-    """Copy x to target[at], ...; return the index after the copy."""
+    """Copy x into target from index `at` on; return the index after the last copied entry."""
     for i in range(len(x)):
         target[at + i] = x[i]
     return at + len(x)
 
 
 def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
-    """Fill in the watched functions of every contact, as `PhaseFunctions.sample` does; NaN for an unknown rate."""
+    """Write the watched functions of every contact to `seen`, as `PhaseFunctions.sample`; NaN for unknown rates."""
     flat, data, out, closed, kinds, modes = space.flat, space.data, space.out, space.closed, space.kinds, space.modes
     n = len(y) // 2
     k, c = len(kinds), len(closed)
@@ -163,7 +163,7 @@ def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
 
 
 def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
-    """Return `gaussopt.integration.events.scanning.above` of the gap of contact i in a step of length h."""
+    """Tell whether the gap of contact i stays positive in a step of length h, by the test of `scanning.above`."""
     y0, y1, r0, r1 = before[i, 0], after[i, 0], before[i, 1], after[i, 1]
     lowest = min(min(y0, y1), min(y0 + h / 3.0 * r0, y1 - h / 3.0 * r1))
     curvature = max(max(abs(before[i, 6]), abs(after[i, 6])), abs(r1 - r0) / h)
@@ -171,9 +171,9 @@ def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
 
 
 def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
-    """Tell whether the event loop would find no event in a step of length h, provided that no angle turns far.
+    """Tell whether a step of length h contains no event, provided that no angle changes by more than `TURN` in it.
 
-    No gap comes near zero, no other value is below its noise, and no slip has a minimum within the step.
+    No open gap may come near zero, no other watched value be negative beyond its noise, no slip have a minimum within.
     """
     for i in range(len(after)):
         if kinds[i] == APART:
@@ -189,7 +189,7 @@ def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
 
 
 def write_row(about: Equations, t: float, y: Vector, p: Vector, gaps: int, space: PhaseWorkspace, row: Vector) -> None:
-    """Write the row of a step as described in `march`, except for the proof; the gaps begin at flat[gaps]."""
+    """Write the row of a step, as `march` describes it, without its last entry, the proof; gaps begin at flat[gaps]."""
     flat, n, k = space.flat, len(y) // 2, len(space.kinds)
     at = copy(space.out, row, copy(y, row, 0))
     row[at], row[at + 1] = space.numbers[0], space.numbers[5]
@@ -199,13 +199,13 @@ def write_row(about: Equations, t: float, y: Vector, p: Vector, gaps: int, space
 
 
 def keep(active: Active, kept: Active) -> None:
-    """Copy an active set to `kept`."""
+    """Copy the active set `active` to `kept`."""
     for i in range(len(active)):
         kept[i] = active[i]
 
 
 def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y: Vector) -> None:
-    """Compute the state of stage s of a step of length h, or after the step, from the slopes of earlier stages."""
+    """Write the state at stage s of a step of length h to y; if s is the number of stages, the state after the step."""
     for i in range(len(y)):
         y[i] = space.start[i]
         for r in range(s):
@@ -218,13 +218,13 @@ def march(
     p: Vector, mu: Vector, n: int, m: int, A: Matrix, b: Vector, c: Vector, tolerance: float, space: PhaseWorkspace,
     worst: Vector, rows: Matrix,
 ) -> int:  # fmt: skip
-    """Take steps first, ..., first + count - 1 of a phase, or fewer; return their number.
+    """Take the steps first, ..., first + count - 1 of a phase, or only the first of them; return the number taken.
 
     Step i goes from origin + i dt to origin + (i + 1) dt by the explicit Runge-Kutta method A, b, c; y (2 n,) holds q
-    and v and is changed in place. `step` and `about` are the equations and the further recorded values; `stage` is
-    called by its address, so that it is not compiled a second time as a part of this loop. The active set of `space` is
-    that of the last stage; worst (5,) keeps the largest numbers of the certificates. Row i of rows (count, width) holds
-    for step i: y; a, lam, lam_N, lam_T of the closed contacts; error_bound, norm_a; g_N, gdot_N, v_T; `about`; proof.
+    and v and is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called by its address,
+    so that it is not compiled again as a part of this loop. The active set in `space` is updated to the last state;
+    worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step: y; a,
+    lam, lam_N, lam_T of the closed contacts; error_bound, norm_a; g_N, gdot_N, v_T; `about`; the proof of uniqueness.
     """
     kinds, active, kept, before, after = space.kinds, space.active, space.kept, space.before, space.after
     k, stages, gaps = len(mu), len(b), n * n + 2 * n + m * n + m
@@ -242,8 +242,8 @@ def march(
         )  # fmt: skip
         sound = code == SOLVED and how != OPEN and certified(space.numbers, tolerance, worst)
         if s == 0 and sound:
-            # This state begins or ends a step. Where friction may make the contact operator indefinite, the step needs
-            # the quick proof that it is definite.
+            # This state begins or ends a step. If friction may make the contact operator indefinite, the step is taken
+            # only if a quick proof shows that the operator is definite.
             watch(space, y, m, after)
             if evaluation:
                 sound = (how == DEFINITE or sticking or not sliding) and quiet(before, after, kinds, dt)

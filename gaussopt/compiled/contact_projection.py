@@ -1,7 +1,7 @@
-"""Projection of a state onto the constraints of a phase, as a kernel: joints, closed gaps, sticking contacts.
+"""Kernel that projects a state onto the constraints of a phase: joints, closed gaps and sticking contacts.
 
-The same corrections as `gaussopt.integration.stabilisation.Projection` makes on a `ContactSurface`, where the rows
-do not contradict each other and M is positive definite; in all other cases the step is left to the event loop.
+Where M is positive definite and the rows do not contradict each other, it makes the same corrections as
+`gaussopt.integration.stabilisation.Projection` on a `ContactSurface`; otherwise the step is left to the event loop.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Equations = Callable[[float, Vector, Vector, Vector, Vector], None]
 
 
 class RowsWorkspace(NamedTuple):
-    """Memory of `correction` for n coordinates and r rows.
+    """Work space of `correction` for n coordinates and r rows.
 
     Attributes
     ----------
-    K, L, first, rest : (n + r, n + r) twice, (n + r,), (n + r,)
-    force, motion, norm : (1, n + r), (1, n + r), (1,)
+    K, L : (n + r, n + r), saddle-point matrix and its factors
+    force, motion : (1, n + r), right-hand side and solution; first, rest and norm are work arrays of the solver
     """
 
     K: Matrix
@@ -43,13 +43,13 @@ class RowsWorkspace(NamedTuple):
 
 
 class SurfaceWorkspace(NamedTuple):
-    """Memory of `project`.
+    """Work space of `project`.
 
     Attributes
     ----------
-    sharp, sticking : (1,), (s,); the tolerance, 0 without projection; the sticking contacts
-    about : values of the function `about`: three energies, phi (m_h,), rates (m,)
-    positions, velocities : rows of phi and closed gaps; of all joints, closed gaps and sticking contacts
+    sharp, sticking : the tolerance, (1,), 0 without projection; numbers of the sticking contacts, (s,)
+    about : results of the function `about`: two energies and power (3,), phi (m_h,), velocity residuals (m,)
+    positions, velocities : work spaces for the rows at position level, and for those at velocity level
     """
 
     sharp: Vector
@@ -65,7 +65,7 @@ def _rows(size: int) -> RowsWorkspace:
 
 
 def surface(n: int, m: int, m_h: int, closed: int, sticking: list[int], sharp: float) -> SurfaceWorkspace:
-    """Return a workspace for n coordinates, m joint rows, of which m_h are holonomic, and a phase."""
+    """Return a work space for n coordinates, m rows of joints, m_h of them holonomic, and the contacts of a phase."""
     held = np.array(sticking, dtype=np.int64)
     places, rates = _rows(n + m_h + closed), _rows(n + m + closed + len(held))
     return SurfaceWorkspace(np.array([sharp]), held, np.zeros(3 + m_h + m), places, rates)
@@ -82,10 +82,10 @@ def largest(x: Vector) -> float:
 def correction(
     flat: Vector, n: int, m: int, k: int, velocity: bool, closed: Index, on: SurfaceWorkspace, of: RowsWorkspace
 ) -> bool:
-    """Find the smallest motion, in `of.motion`, that removes residuals of positions, or of velocities if `velocity`.
+    """Write to `of.motion` the smallest correction of positions, or of velocities if `velocity`, in the mass metric.
 
-    Returns False if M is not positive definite. Rows that depend on others are left out: `missed` tells whether they
-    held.
+    Returns False if M is not positive definite. Redundant rows are left out; the caller finds out by `missed` whether
+    the correction satisfies them, too.
     """
     gaps, c = n * n + 2 * n + m * n + m, len(closed)
     at_J, normals, tangents = n * n + 2 * n, gaps + 2 * k, gaps + 2 * k + k * n + k
@@ -137,10 +137,10 @@ def project(
     step: Equations, about: Equations, t: float, y: Vector, p: Vector, n: int, m: int, k: int, closed: Index,
     flat: Vector, on: SurfaceWorkspace,
 ) -> bool:  # fmt: skip
-    """Replace the positions and then the velocities of y, (2 n,), by those of the nearest state in the mass metric.
+    """Project positions, and then velocities, of the state y, (2 n,), onto the constraints, in the mass metric.
 
-    Returns False, with y changed, where the iteration does not settle, rows contradict each other or the state moves
-    too far.
+    Returns False, with y changed, where the iteration does not settle, rows contradict each other or a correction is
+    too large.
     """
     m_h = len(on.about) - 3 - m
     best, c = 1e300, len(closed)

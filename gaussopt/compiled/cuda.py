@@ -1,4 +1,4 @@
-"""Loops for NVIDIA graphics processors: the functions of `gaussopt.compiled.march`, compiled by numba-cuda."""
+"""Compilation of the loops of `gaussopt.compiled.march` for NVIDIA graphics processors, by numba-cuda."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def driver() -> Any:
 
 
 def march(job: LoopJob) -> modules.Compiled:
-    """Return the kernel of `gaussopt.compiled.march.card` for a job, and the offsets of a member's entries.
+    """Return the kernel of `gaussopt.compiled.march.card` for a job, with the offsets of the parts of its `memory`.
 
     Raises NotCompiled if the method has no generated functions, or the system is too large to unroll.
     """
@@ -56,18 +56,18 @@ def march(job: LoopJob) -> modules.Compiled:
 
 @cache
 def _kernel(kernel: Callable[..., None], modules_given: tuple[ModuleType, ...], **places: int) -> Callable[..., None]:
-    """Return a kernel with the definitions of generated modules, compiled at its first call."""
+    """Return a kernel that uses the definitions of generated modules; it is compiled at its first call."""
     from numba import float64
 
     cuda = driver()
     given = {name: x for module in modules_given for name, x in vars(module).items() if not name.startswith("__")}
-    # NumPy's floor does not exist on a GPU; math.floor returns integers, which serve the same purpose.
+    # NumPy's floor does not exist on a GPU; math.floor can replace it, although it returns integers.
     given |= {**places, "settled": settled, "floor": math.floor, "cuda": cuda, "float64": float64}
     return cuda.jit(_scoped(kernel, given, {}))  # type: ignore[no-any-return]
 
 
 def _scoped(function: Any, given: Mapping[str, Any], known: dict[Any, Any]) -> FunctionType:
-    """Return a function that finds names in `given` first, and whose called functions are compiled for the GPU."""
+    """Return a copy of a function whose global names come first from `given`, with its callees compiled for the GPU."""
     from numba import cuda
 
     scope = {**plain(function).__globals__, **given}

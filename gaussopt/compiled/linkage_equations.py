@@ -1,13 +1,13 @@
-"""Equations of a row of bodies joined by pins, compiled once for rows of any length, whose data are in tables.
+"""Equations of bodies pinned in a row: kernels compiled once for rows of any length, which read their data from tables.
 
-Place k of the row holds a body or the ground; pin k joins the places k and k + 1; the ground is a body of inverse mass
-zero. S = J M^-1 J^T is block tridiagonal with blocks of two rows,
+Place k of the row holds a body or the ground; pin k joins the places k and k + 1; the ground is a body whose inverse
+mass is zero. S = J M^-1 J^T is block tridiagonal with blocks of size 2 x 2,
 
     S_kk = (1/m_k + 1/m_{k+1}) I + E_k E_k^T / i_k + F_{k+1} F_{k+1}^T / i_{k+1},
     S_{k,k-1} = -I / m_k - E_k F_k^T / i_k,
 
-where E and F are derivatives, with respect to the angle, of the arms from a centre of mass to the next and the previous
-pin. S is factorised as L D L^T, pin after pin. All data lie in arrays that the caller owns:
+with mass m and moment of inertia i. E and F are the derivatives, with respect to the angle, of the arms from a centre
+of mass to the next and to the previous pin. S is factorised as L D L^T, pin after pin. The caller provides all arrays:
 
     q, v, a : (3 K,)    x of all places, then y, then phi
     table : (9, K)      see `PinRow`
@@ -28,12 +28,12 @@ from typing import Any
 
 from gaussopt.linalg.saddle_point import DEPENDENT
 
-# Rows of the table: inverse mass and inertia, mass and inertia, the arms in the frame of the body (to the next pin, to
-# the last pin), free acceleration along y.
+# Rows of the table: inverse mass and inertia; mass and inertia; arms to the next and to the previous pin, in the frame
+# of the body; free acceleration along y.
 INVERSE_MASS, INVERSE_INERTIA, MASS, INERTIA, NEXT_X, NEXT_Y, LAST_X, LAST_Y, FALL = range(9)
 
-# Rows of the work space: arms in the plane (E and F are the arms turned by a right angle); blocks of L; multipliers (of
-# pin k at k + 1, with zeros at both ends); multipliers before refinement.
+# Rows of the work space: arms in the plane, to the next (e) and to the previous pin (f), which turned by a right angle
+# are E and F; blocks of L; multipliers (of pin k at k + 1, zeros at both ends); multipliers before refinement.
 EX, EY, FX, FY, L00, L01, L10, L11, LX, LY, BEFORE_X, BEFORE_Y = range(12)
 WORK = 12
 STORE = 6
@@ -42,7 +42,7 @@ TINY = 1e-40
 """Angles, rates and forces below this count as zero. Along a row pulled at one end they decay by a factor per body, and
 their products would fall below 1e-308, where processors take a hundred times as long."""
 
-# See gaussopt.codegen.sincos: pi/2 in three parts, and Taylor's coefficients.
+# As in gaussopt.codegen.sincos, pi/2 is the sum of three parts; the polynomials have the coefficients of Taylor series.
 _TURNS = 2.0 / math.pi
 _PART1, _PART2, _PART3 = (float.fromhex(x) for x in ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e037073p-69"))
 _S3, _S5, _S7, _S9, _S11, _S13, _S15 = ((-1.0) ** (p // 2) / math.factorial(p) for p in range(3, 17, 2))
@@ -61,7 +61,7 @@ def square(x: float) -> float:
 
 
 def arms(q: Array, table: Table, work: Table, low: int, high: int) -> None:
-    """Write the arms of the bodies low, ..., high - 1, rotated by their angles."""
+    """Write the arms of the bodies low, ..., high - 1 in the frame of the ground, from the angles in q."""
     count = table.shape[1]
     phi = q[2 * count + low :]
     hx, hy, tx, ty = table[NEXT_X, low:], table[NEXT_Y, low:], table[LAST_X, low:], table[LAST_Y, low:]
@@ -99,7 +99,7 @@ def pull(v: Array, table: Table, work: Table, low: int, high: int) -> None:
 
 
 def gaps(q: Array, work: Table) -> float:
-    """Write the position residuals of the pins as right-hand side; return the largest absolute value."""
+    """Write the position residuals of the pins as the right-hand side; return the largest absolute value."""
     count = work.shape[1] - 1
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
     size = 0.0
@@ -112,7 +112,7 @@ def gaps(q: Array, work: Table) -> float:
 
 
 def rates(v: Array, work: Table) -> None:
-    """Write the velocity residuals of the pins as right-hand side."""
+    """Write the velocity residuals of the pins as the right-hand side."""
     count = work.shape[1] - 1
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
     for k in range(count - 1):
@@ -122,10 +122,10 @@ def rates(v: Array, work: Table) -> None:
 
 
 def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> bool:
-    """Eliminate the pins low, ..., high - 1; return False if a pivot vanishes.
+    """Eliminate the multipliers of the pins low, ..., high - 1; return False if a pivot vanishes.
 
-    `carry` (6,) holds the data of the last pin that the next pin needs: right-hand side, pivot (three entries), and the
-    reciprocal of the determinant of the pivot, 0 before the first pin.
+    `carry` (6,) passes data of the previous pin on to the next pin: its right-hand side (2 entries), its pivot block
+    (3 entries), and the reciprocal of the determinant of that block; all are 0 before the first pin.
     """
     im, ii = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
@@ -138,7 +138,7 @@ def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> b
         s00 = m + im[k + 1] + i * ey[k] * ey[k] + j * fy[k + 1] * fy[k + 1]
         s01 = -i * ex[k] * ey[k] - j * fx[k + 1] * fy[k + 1]
         s11 = m + im[k + 1] + i * ex[k] * ex[k] + j * fx[k + 1] * fx[k + 1]
-        # B adj(P) comes first because it does not need the reciprocal, which takes longest.
+        # B adj(P), with the previous pivot P, comes first: it does not wait for 1 / det P, which takes longest.
         b00, b01 = -m - i * ey[k] * fy[k], i * ey[k] * fx[k]
         b10, b11 = i * ex[k] * fy[k], -m - i * ex[k] * fx[k]
         c00, c01 = b00 * p11 - b01 * p01, b01 * p00 - b00 * p01
@@ -160,7 +160,7 @@ def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> b
 
 
 def substitute(work: Table, low: int, high: int) -> None:
-    """Compute multipliers of the pins high - 1, ..., low, from those of pin high."""
+    """Compute the multipliers of the pins high - 1, ..., low by back substitution from the multipliers of pin high."""
     l00, l01, l10, l11 = work[L00, low:], work[L01, low:], work[L10, low:], work[L11, low:]
     lx, ly = work[LX, low:], work[LY, low:]
     x, y = lx[high - low + 1], ly[high - low + 1]
@@ -171,7 +171,7 @@ def substitute(work: Table, low: int, high: int) -> None:
 
 
 def spread(ax: Array, ay: Array, turn: Array, table: Table, work: Table, weight: float, low: int, high: int) -> None:
-    """Write M^-1 (J^T lam + weight f) of the bodies low, ..., high - 1 to (ax, ay, turn), which begin at low."""
+    """Write M^-1 (J^T lam + weight f) of bodies low, ..., high - 1 to (ax, ay, turn), with body low at index 0."""
     im, ii, fall = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:], table[FALL, low:]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
     lx, ly = work[LX, low:], work[LY, low:]
@@ -182,7 +182,7 @@ def spread(ax: Array, ay: Array, turn: Array, table: Table, work: Table, weight:
 
 
 def lift(a: Array, table: Table, work: Table, carry: Array) -> bool:
-    """Write the smallest a in the mass metric with J a = the right-hand side; return False if a pivot vanishes."""
+    """Write the smallest a, in the mass metric, with J a = the given right-hand side; return False for a zero pivot."""
     count = table.shape[1]
     work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
     for i in range(6):
@@ -194,7 +194,7 @@ def lift(a: Array, table: Table, work: Table, carry: Array) -> bool:
 
 
 def refined(v: Array, a: Array, change: Array, table: Table, work: Table, carry: Array) -> None:
-    """Correct accelerations and multipliers by the residual of J a = gamma."""
+    """Refine accelerations and multipliers by one correction for the residual of J a = gamma."""
     count = table.shape[1]
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
     x0, y0 = work[BEFORE_X], work[BEFORE_Y]

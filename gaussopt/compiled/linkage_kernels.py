@@ -1,4 +1,4 @@
-"""Time steps of a row of bodies joined by pins, compiled; see `gaussopt.compiled.linkage_equations`."""
+"""Compiled time steps of bodies pinned in a row; see `gaussopt.compiled.linkage_equations`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from gaussopt.compiled.linkage_equations import (
 from gaussopt.compiled.march.common import MOST_CORRECTIONS
 from gaussopt.core.endings import last_step, settled
 
-# Uses of accelerations: only returned; for a step of semi-implicit Euler; for the four stages of RK4, from 0 on.
+# Values of `stage`: compute an acceleration only to return it; a step of semi-implicit Euler; stages 0 to 3 of RK4.
 ALONE, SEMI_IMPLICIT, RK4 = -2, -1, 0
 
 TILE = 1024
@@ -55,10 +55,10 @@ def any_order(function: Callable[..., None]) -> Callable[..., None]:
 def check(
     q: Array, v: Array, ax: Array, ay: Array, turn: Array, table: Table, work: Table, sums: Array, low: int, high: int
 ) -> None:
-    """Add up residuals of accelerations and multipliers in the equations of the bodies low, ..., high - 1.
+    """Add the squared residuals in the equations of the bodies low, ..., high - 1 to `sums`.
 
-    `sums` (5,): the squares of J a - gamma, gamma, M a - f - J^T lam and f; and the largest angle. The rows of a pin
-    count with the body before the pin. (ax, ay, turn) begin at low and hold one body more.
+    `sums` (5,) holds the squares of J a - gamma, gamma, M a - f - J^T lam and f, and the largest angle. The rows of a
+    pin count with the body before the pin. (ax, ay, turn) hold the bodies low, ..., high, with body low at index 0.
     """
     count = table.shape[1]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
@@ -80,7 +80,7 @@ def check(
         moment = fx[k] * ly[k] - fy[k] * lx[k] + ey[k] * lx[k + 1] - ex[k] * ly[k + 1]
         d = inertia[k] * turn[k] - moment
         f = m[k] * fall[k]
-        left += dx * dx + dy * dy + d * d if m[k] > 0.0 else 0.0  # the ground balances any force
+        left += dx * dx + dy * dy + d * d if m[k] > 0.0 else 0.0  # at the ground any force is balanced
         weight += f * f
         farthest = max(farthest, abs(phi[k]))
     sums[0] += missed
@@ -93,7 +93,7 @@ def check(
 def update(
     stage: int, h: float, a: Array, q0: Array, v0: Array, q: Array, v: Array, store: Table, low: int, high: int
 ) -> None:
-    """Write the next stage, or the state after the step, of coordinates low, ..., high - 1; `a` begins at low."""
+    """Write coordinates low, ..., high - 1 of the next stage, or after the step; a[0] belongs to coordinate low."""
     q0, v0, q, v = q0[low:high], v0[low:high], q[low:high], v[low:high]
     turn, total = store[1, low:high], store[2, low:high]
     half, sixth = 0.5 * h, h / 6.0
@@ -114,7 +114,7 @@ def update(
             q[i] = q0[i] + far * v[i]
             v[i] = v0[i] + far * a[i]
     else:
-        # dt/6 (v1 + 2 v2 + 2 v3 + v4) with the velocities of the stages written out.
+        # This is q0 + dt/6 (v1 + 2 v2 + 2 v3 + v4), with the velocities of the stages expressed by accelerations.
         for i in range(high - low):
             q[i] = q0[i] + h * (v0[i] + sixth * turn[i])
             v[i] = v0[i] + sixth * (total[i] + a[i])
@@ -124,10 +124,10 @@ def evaluate(
     stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Table, table: Table,
     work: Table, sums: Array, carry: Array,
 ) -> bool:  # fmt: skip
-    """Compute accelerations and use them as `stage` says; return False if a pivot vanishes.
+    """Compute the accelerations of a stage and the state of the next stage; return False if a pivot vanishes.
 
-    The later stages of RK4 evaluate the state (q, v); all other stages evaluate (q0, v0), and their residuals are
-    checked. The next state goes to (q, v); accelerations stay in store[0] if the stage is ALONE.
+    Stages 1 to 3 of RK4 evaluate the state (q, v); all other stages evaluate (q0, v0) and add residuals to `sums`. The
+    next state is written to (q, v); accelerations are written to store[0] if the stage is ALONE.
     """
     count = table.shape[1]
     pins = count - 1
@@ -147,13 +147,13 @@ def evaluate(
         substitute(work, 0, pins)
         spread(a[:count], a[count : 2 * count], a[2 * count :], table, work, 1.0, 0, count)
         refined(at_v, a, store[5, : 3 * count], table, work, carry)
-    # Accelerations that are not needed later are kept for one tile at a time.
+    # Unless all accelerations are needed later, only those of one tile are in memory at a time.
     span = count if whole else min(TILE + 2, count + 1)
     ax, ay, turn = store[0, :span], store[0, span : 2 * span], store[0, 2 * span :]
     high = count
     for tile in range((pins - 1) // TILE, -1, -1):
         low = tile * TILE
-        after = low + 1 if low > 0 else 0  # place low needs also pin low - 1, which is not computed yet
+        after = low + 1 if low > 0 else 0  # place low also needs pin low - 1, not computed yet
         at = after if whole else 0
         if not whole:
             size = high - after
@@ -175,7 +175,7 @@ def begun(
     stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Table, table: Table,
     work: Table, sums: Array, carry: Array,
 ) -> bool:  # fmt: skip
-    """Call `evaluate` for a checked stage, again with refinement if residuals are large; sums[5] is 1 if refined."""
+    """Call `evaluate` at (q0, v0); repeat it with refinement if residuals are large, and then set sums[5] to 1."""
     good = True
     for _ in range(2):
         sums[5] = 1.0 if refine else 0.0
@@ -189,12 +189,12 @@ def begun(
 
 
 def alone(q: Array, v: Array, store: Table, table: Table, work: Table) -> None:
-    """Write accelerations, to store[0], and multipliers at a state; NaN or meaningless where a pivot vanishes."""
+    """Write accelerations to store[0] and multipliers to `work`; they are arbitrary numbers where a pivot vanishes."""
     begun(ALONE, False, 0.0, q, v, q, v, store, table, work, zeros(6), zeros(6))
 
 
 def sound(sums: Array, worst: Array, limit: float) -> bool:
-    """Tell whether squared residuals, relative to 1 + squares of gamma and f, are within `limit`; update `worst`."""
+    """Tell whether relative squared residuals are within `limit` and angles within `LARGEST`; if so update `worst`."""
     rows, forces = sums[0] / (1.0 + sums[1]), sums[2] / (1.0 + sums[3])
     if not ((rows <= limit) & (forces <= limit) & (sums[4] <= LARGEST)):
         return False
@@ -203,7 +203,7 @@ def sound(sums: Array, worst: Array, limit: float) -> bool:
 
 
 def project(q: Array, v: Array, a: Array, table: Table, work: Table, carry: Array, sharp: float, refine: bool) -> bool:
-    """Solve for zero gaps by Newton's method, then correct the rates linearly; see `stabilisation.Projection`."""
+    """Close the pins by Newton's method for q, then correct v by one linear solve; see `stabilisation.Projection`."""
     best, found, n = 1e300, False, 3 * table.shape[1]
     for _ in range(MOST_CORRECTIONS):
         arms(q, table, work, 0, table.shape[1])
@@ -235,16 +235,16 @@ def march(
     method: int, begin: float, dt: float, end: float, first: int, count: int, every: int, y: Array, table: Table,
     work: Table, store: Table, limit: float, sharp: float, worst: Array, trace: Table,
 ) -> int:  # fmt: skip
-    """Take steps first, ..., first + count - 1, as in `gaussopt.compiled.march.fixed`; return the number done.
+    """Take the steps first, ..., first + count - 1, as `gaussopt.compiled.march.fixed` does; return the number taken.
 
     Parameters
     ----------
     method : SEMI_IMPLICIT or RK4
     y : (6 K,), the state (q, v); where a step fails, the state before it
     store : (STORE, 3 K + 3)
-    sharp : tolerance of the projection after every step, 0 for none
+    sharp : tolerance of the projection after every step; 0 for no projection
     worst : (2,), largest squared residuals so far
-    trace : (r, 6 K), receives the states whose number is a multiple of `every`
+    trace : (r, 6 K), receives the states after every step whose number is a multiple of `every`
     """
     n = 3 * table.shape[1]
     q0, v0, q, v = y[:n], y[n:], store[3, :n], store[4, :n]

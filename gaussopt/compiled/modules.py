@@ -1,4 +1,4 @@
-"""Generated modules for the loops of `gaussopt.compiled.march`: generated once, cached on disk, compiled by LLVM."""
+"""Modules of functions for the loops of `gaussopt.compiled.march`: generated once, cached on disk, compiled by LLVM."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VERSION = "16"
 
 
 class Method(NamedTuple):
-    """The compiled form of a stepper: the generator of its functions, the loop, and the module of `advance` if any."""
+    """How a stepper is compiled: the generator of its functions, its loop, and the module with `advance`, or None."""
 
     write: Callable[[LoopJob], Written]
     loop: ModuleType
@@ -55,18 +55,18 @@ METHODS: Mapping[str, Method] = {
 
 
 def has_llvm() -> bool:
-    """Tell whether loops are compiled, which `GAUSSOPT_COMPILE=0` switches off; see `gaussopt.jit.kernel`."""
+    """Tell whether loops are compiled; `GAUSSOPT_COMPILE=0` switches this off, see `gaussopt.jit.kernel`."""
     return COMPILED
 
 
 @cache
 def native(module: ModuleType, *names: str, given: tuple[ModuleType, ...] = (), contract: bool = True) -> Any:
-    """Return functions of a module as machine code, with definitions from other modules; see `gaussopt.jit.llvm`."""
+    """Return functions of a module as machine code; names that it only declares come from the modules `given`."""
     return functions(module, names, contract, given=given)
 
 
 class Compiled(NamedTuple):
-    """A callable loop, see `gaussopt.compiled.march`, and the names and constants of the module put into it."""
+    """A callable loop of `gaussopt.compiled.march`, and the contents of the generated module compiled with it."""
 
     march: Callable[..., Any]
     numbers: Mapping[str, Any]
@@ -78,13 +78,13 @@ class Compiled(NamedTuple):
 
 
 def compiled(job: LoopJob) -> Compiled:
-    """Return the loop of a job; raises as `loop_of`."""
+    """Return the compiled loop of a job; raises NotCompiled as `loop_of` does."""
     loop, given = loop_of(job)
     return Compiled(native(loop, "march", given=given)["march"], vars(given[0]))
 
 
 def loop_of(job: LoopJob) -> tuple[ModuleType, tuple[ModuleType, ...]]:
-    """Return the loop over one motion, and the modules put into it: the generated module, and that of `advance` if any.
+    """Return the loop over one motion, and the modules compiled with it: generated functions, and `advance` if any.
 
     Raises NotCompiled if the method has no generated functions, or the system is too large to unroll.
     """
@@ -97,7 +97,7 @@ def loop_of(job: LoopJob) -> tuple[ModuleType, tuple[ModuleType, ...]]:
 
 
 def blocks(job: LoopJob) -> Compiled:
-    """Return the loop over blocks of motions.
+    """Return the compiled loop over blocks of motions.
 
     Raises NotCompiled if the method has no such loop, or the system is too large to unroll.
     """
@@ -106,17 +106,17 @@ def blocks(job: LoopJob) -> Compiled:
 
 
 def lane_module(job: LoopJob, width: int) -> ModuleType:
-    """Return the generated functions for blocks of `width` motions; raises as `blocks`."""
+    """Return the generated functions for blocks of `width` motions; raises NotCompiled as `blocks` does."""
     title = f"Motions of {job.model.name} side by side by {job.method.name}{' with projection' * job.projected}."
     label = f"{job.method.name}_blocks_of_{width}"
     return _kept(job, label, lambda: lane_functions.write(job, width), title)
 
 
 def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = False) -> Callable[..., None] | None:
-    """Return the function of `gaussopt.compiled.march.recording` for one motion, or for several `together`.
+    """Return `rows` of `gaussopt.compiled.march.recording` as machine code, or `all_rows` if `together`.
 
-    Return None if no certificate can be generated: recorded states are then certified one by one. `equations` is the
-    source of the model's generated module.
+    The result is None if no certificate can be generated: recorded states are then certified one by one. `equations` is
+    the source of the model's generated module.
     """
     key = codegen.key_of(VERSION, model.key, repr(orders.step), "rows")
 
@@ -132,7 +132,7 @@ def rows(model: SymbolicModel, equations: str, orders: Orders, together: bool = 
 
 
 def drifts(model: SymbolicModel, equations: str) -> Callable[..., None]:
-    """Return the function of `gaussopt.compiled.march.recording` for residuals of constraints."""
+    """Return `drifts` of `gaussopt.compiled.march.recording` as machine code."""
     key = codegen.key_of(VERSION, model.key, "drifts")
     name, title = f"{model.name}_drifts", f"Residuals of constraints of {model.name}."
     module = _stored(name, key, lambda: recorded_functions.residuals(model, equations), title)
@@ -151,7 +151,7 @@ def _stored(name: str, key: str, write: Callable[[], Written], title: str) -> Mo
 
 
 def _text(written: Written, title: str) -> str:
-    """Return the source of a module."""
+    """Return the source of a generated module."""
     constants = [f"{name} = {value!r}" for name, value in written.constants.items()]
     functions, imports = written.functions, written.imports
     head = [f'"""{codegen.plain(title)}', "", "Generated by gaussopt; edit the model, not this file.", '"""', ""]

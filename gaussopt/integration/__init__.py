@@ -1,1 +1,1 @@
-"""Loops over time: steppers, events, stabilisation, trajectories."""
+"""Integration of motions over time: steppers, events, stabilisation and trajectories."""

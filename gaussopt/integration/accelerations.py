@@ -34,7 +34,7 @@ PARTS = ("model", "build", "setup", "update", "solve", "recover", "verify", "rec
 
 
 class Rejected(GaussoptError):
-    """Raised at a step whose answer is not accepted; it ends the motion, not the program."""
+    """Raised at a step whose answer is not accepted; `simulate` ends the motion there and reports the reason."""
 
     def __init__(self, step: StepData, answer: Answer) -> None:
         super().__init__(answer.message)
@@ -42,9 +42,9 @@ class Rejected(GaussoptError):
 
 
 def evaluated(system: AbstractSystem, t: float, q: Vector, v: Vector) -> StepData:
-    """Return the step data of a state.
+    """Return the step data at a state.
 
-    Raises BadInput where the equations are undefined, or the system writes into the state.
+    Raises BadInput where the equations are undefined, or the system changes the arrays q or v.
     """
     before = q.tobytes() + v.tobytes()
     step = system.evaluate(t, q, v)
@@ -69,16 +69,16 @@ def largest(residual: Vector | None) -> float:
 
 
 class CertifiedAccelerations:
-    """Accelerations of a system by a formulation and a solver, each certified.
+    """Computes accelerations of a system by a formulation and a solver, and certifies each of them.
 
     Attributes
     ----------
     state : the variable that is integrated together with q, "velocity" or "quasi-velocity"
     open_forces : set of (name, number)
-        The forces that were not unique at a recorded state: their name, lam, lam_N or lam_T, and the number of their
-        row or contact, counted from 0.
-    warnings : list of str, sentences about the motion as a whole, for `Trajectory.warnings` and its message
-    singular : SingularWatch, the independence of the rows at recorded states
+        Each force that was not unique at a recorded state, as its name (lam, lam_N or lam_T) and the number of its row
+        or contact, counted from 0.
+    warnings : list of str, sentences about the motion as a whole, for `Trajectory.warnings` and `Trajectory.message`
+    singular : SingularWatch, monitors the independence of the constraint rows
     """
 
     state: ClassVar[str] = "velocity"
@@ -100,17 +100,17 @@ class CertifiedAccelerations:
 
     @property
     def stand_ins(self) -> list[str]:
-        """Pairs that replaced formulation and solver where these do not apply, such as "stick-slip by lemke"."""
+        """Substitutes used where formulation and solver do not apply, as texts such as "stick-slip by lemke"."""
         return []
 
     @property
     def seconds(self) -> float:
-        """Seconds counted over all parts; `backend` is contained in `solve`."""
+        """Sum of the seconds of all parts, without `backend`, which is contained in `solve`."""
         return sum(x for part, x in self.timing.items() if part != "backend")
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
-        """Add to a part the seconds that a block takes, less the seconds that the block itself adds to other parts."""
+        """Add to `part` the seconds that a `with` block takes, less those that the block adds to other parts."""
         begin, counted = perf_counter(), self.seconds
         try:
             yield
@@ -137,16 +137,16 @@ class CertifiedAccelerations:
         return self.solve(step)
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Return the step data that are solved at a state."""
+        """Return the step data to solve at a state, with the feedback of the stabilisation, if any."""
         step = self.stabiliser.shape(self.system, self.whole(t, q, v))
         if self._redundant is None:
             self._redundant = not self.system.contact_names and redundant(step)
         return agreeing_step(self.system, step) if self._redundant else step
 
     def whole(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Return the step data as the system gives them, with all contacts; the same state is evaluated only once.
+        """Return the system's step data with all contacts; repeated calls for the same state evaluate it only once.
 
-        Raises BadInput if the number of rows changes, or the system writes into the state.
+        Raises BadInput if the number of rows changes, or the system changes the arrays q or v.
         """
         known = self._whole
         if known is not None and known[0] == t and known[1] == q.tobytes() + v.tobytes():
@@ -160,7 +160,7 @@ class CertifiedAccelerations:
         self._whole = t, q.tobytes() + v.tobytes(), step
 
     def _of_this_motion(self, step: StepData) -> StepData:
-        """Return the step; raises BadInput unless it has as many rows as the earlier steps of the motion."""
+        """Return the step; raises BadInput if its number of rows or contacts differs from earlier steps."""
         shape = step.m, step.k, step.v_T.shape[1]
         if self._shape is None:
             self._shape = shape
@@ -172,18 +172,18 @@ class CertifiedAccelerations:
         return step
 
     def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
-        """Solve and certify a step, and count the answer; raises Rejected if the answer is not accepted."""
+        """Solve and certify a step, and add its answer to the statistics; raises Rejected if it is not accepted."""
         return self.counted(step, (self.solver if solver is None else solver).solve(step))
 
     def counted(self, step: StepData, answer: Answer) -> Answer:
-        """Count an answer from any source; raises Rejected if the answer is not accepted."""
+        """Add an answer to the statistics and return it; raises Rejected if it is not accepted."""
         self._count(answer)
         if answer.status is not Status.SOLVED or answer.a is None:
             raise Rejected(step, answer)
         return answer
 
     def _count(self, answer: Answer) -> None:
-        """Add an answer to times, counts and worst values."""
+        """Add the times and iterations of an answer to the totals, and update the worst values."""
         timing, spent = answer.timing, self.timing
         spent["build"] += timing.build
         spent["setup"] += timing.setup
@@ -197,7 +197,7 @@ class CertifiedAccelerations:
         self._tally(c.error_bound, c.relative_error, c.constraint_residual, c.force_residual, c.rounding_floor)
 
     def _tally(self, *values: float) -> None:
-        """Count an evaluation, and update the worst values, given in the order of `worst`."""
+        """Count an evaluation, and update the worst values by `values`, which are in the order of `worst`."""
         self.evaluations += 1
         worst = self.worst
         # A comparison with NaN is false, so that the worst value stays.
@@ -206,7 +206,7 @@ class CertifiedAccelerations:
                 worst[name] = value
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Tell whether the forces of the answer at a state are unique; add those that are not to `open_forces`."""
+        """Tell whether the forces of the answer at a state are unique; add non-unique forces to `open_forces`."""
         if not answer.forces_unique and not self.open_forces:
             step = self.step(t, q, v)
             rows = range(0) if step.sparse else open_forces(step)[0]
@@ -214,14 +214,14 @@ class CertifiedAccelerations:
         return answer.forces_unique
 
     def row(self, t: float, q: Vector, v: Vector, answer: Answer) -> tuple[Any, ...]:
-        """Return the record of a state and its certified answer, in the order of `Recorder`."""
+        """Return the values to record for a state and its certified answer, in the order of `Recorder`."""
         c = answer.certificate
         self.singular.note(t, c.independence, c.closeness)
         about = *self.drift(t, q, v), *self._energies(t, q, v)
         return t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *about, self.determined(t, q, v, answer)
 
     def row_without_answer(self, t: float, q: Vector, v: Vector) -> tuple[Any, ...]:
-        """Return the record of a state whose step has no accepted answer, with NaN for all values of an answer."""
+        """Return the values to record for a state without an accepted answer; NaN for acceleration and forces."""
         step, nan = self.system.evaluate(t, q, v), math.nan
         about = *self.drift(t, q, v), *self._energies(t, q, v)
         plain = t, q, v, np.full(step.n, nan), np.full(step.m, nan), nan, nan, *about, True
@@ -240,7 +240,7 @@ class CertifiedAccelerations:
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
-        """Note the independence of the rows after and within an accepted step; `short` omits the rate of the rows."""
+        """Monitor the independence of the rows after and within an accepted step; `short` leaves out the rows' rate."""
         if self.singular.idle or self.state != "velocity":
             return
         if self._shape is None or not self._shape[0] or self._shape[1]:
@@ -258,10 +258,10 @@ class CertifiedAccelerations:
         watch.note(t, found.independence, found.closeness)
 
     def _look(self, states: Sequence[tuple[float, Vector, Vector]]) -> float:
-        """Note the independence at states within a step; return the last distance from a singular position."""
+        """Monitor the independence at states within a step; return the last distance from a singular position."""
         found = math.inf
         for state in states:
-            with suppress(BadInput):  # between two states the equations may be undefined
+            with suppress(BadInput):  # the equations may be undefined within a step
                 seen = self._about_rows(self.system.evaluate(*state))
                 self.singular.note(state[0], seen.independence, seen.closeness)
                 found = self.singular.distance(seen.independence, seen.closeness)
@@ -271,7 +271,7 @@ class CertifiedAccelerations:
         return about_rows(agreeing_step(self.system, step) if self._redundant else step)
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return dq/dt, here u, the velocity itself."""
+        """Return dq/dt for the integrated variable u; here u is the velocity itself."""
         return u
 
     def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
@@ -281,15 +281,15 @@ class CertifiedAccelerations:
         return a
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return du/dt, here the acceleration."""
+        """Return du/dt for the integrated variable u; here it is the acceleration."""
         return self.acceleration(t, q, u)
 
     def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return u for a velocity v."""
+        """Return the integrated variable u that belongs to the velocity v."""
         return v
 
     def memory(self) -> dict[str, Any]:
-        """Return the data, in addition to the state, on which later answers depend, except the memory of solvers."""
+        """Return the data besides the state on which later answers depend; warm starts of solvers are left out."""
         return {}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
@@ -297,13 +297,13 @@ class CertifiedAccelerations:
 
 
 class QuasiVelocityAccelerations(CertifiedAccelerations):
-    """Accelerations of a motion with quasi-velocities as the state: velocity constraints hold identically."""
+    """Accelerations of a motion that integrates quasi-velocities, so that velocity constraints hold identically."""
 
     state = "quasi-velocity"
     _seen: tuple[float, Vector, Vector, Vector] | None = None
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return dq/dt = D_omega omega + d, solved from omega(q, v, t) = u and f(q, v, t) = 0."""
+        """Return dq/dt: the solution v of omega(q, v, t) = u and f(q, v, t) = 0."""
         guess = np.zeros_like(q)
         if self._seen is not None:
             t0, q0, u0, v = self._seen
@@ -315,22 +315,22 @@ class QuasiVelocityAccelerations(CertifiedAccelerations):
         return v
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return the rate of the quasi-velocities for the certified acceleration."""
+        """Return du/dt, the rate of the quasi-velocities that belongs to the certified acceleration."""
         v = self.velocity(t, q, u)
         return self.system.quasi_velocity_rate(t, q, v, super().rate(t, q, v))
 
     def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return omega(q, v, t)."""
+        """Return the quasi-velocities u = omega(q, v, t)."""
         self._seen = None
         u = self.system.quasi_velocity(t, q, v)
         self._seen = (t, q.copy(), u.copy(), self.system.velocity_from(t, q, u, v))
         return u
 
     def memory(self) -> dict[str, Any]:
-        """Return the latest velocity, which is the initial guess for the next one."""
+        """Return the latest velocity, from which the next solution for the velocity starts."""
         return {} if self._seen is None else {"velocity": self._seen[3]}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
-        """Restore the latest velocity as the velocity at this state."""
+        """Restore the velocity that `memory` returned at this state."""
         if "velocity" in memory:
             self._seen = t, q.copy(), u.copy(), np.array(memory["velocity"], dtype=np.float64)

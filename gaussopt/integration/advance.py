@@ -1,4 +1,4 @@
-"""The interface of everything that advances a motion: interpreted steps, machine code, phases between events.
+"""The interface of the classes that advance a motion: by interpreted steps, by machine code, or from event to event.
 
 `gaussopt.integration.loop` drives each of them in the same way.
 """
@@ -32,7 +32,7 @@ End = tuple[Status, str]
 
 
 class EventKind(StrEnum):
-    """Kinds of events; the kind of an event that a user defines is its name."""
+    """Kinds of events that the loops find; an event that a user defines has its name as its kind."""
 
     IMPACT = "impact"
     LANDING = "landing"
@@ -48,7 +48,7 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MotionEvent:
-    """An event of a motion: its kind, or the name of a user's event, and further data in the form of JSON."""
+    """An event of a motion, with its kind (the name of a user's event), and `details` that JSON can hold."""
 
     t: float
     kind: str
@@ -56,13 +56,13 @@ class MotionEvent:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the event as trajectories and JSON hold it: {"t", "kind", "contact" if any, ...}."""
+        """Return the event as a mapping for trajectories and JSON: {"t", "kind", "contact" if any, ...}."""
         where = {} if self.contact is None else {"contact": self.contact}
         return {"t": self.t, "kind": str(self.kind), **where, **self.details}
 
     @property
     def place(self) -> tuple[str, str]:
-        """Kind and contact (or contacts) of the event, by which repetitions are recognised."""
+        """Kind and contact (or contacts) of the event; a repetition at the same instant has the same pair."""
         return str(self.kind), str(self.contact or self.details.get("contacts"))
 
 
@@ -70,7 +70,7 @@ class MotionEvent:
 class ContactRules:
     """Rules of a motion with contacts; the user defines `events` and `integrals`.
 
-    If `close` is true, a contact whose impacts accumulate is closed, with e_N = 0; otherwise the motion ends there.
+    If `close` is true, a contact whose impacts accumulate is closed, with e_N = 0; otherwise the motion ends.
     """
 
     impact: ImpactLaw = newton
@@ -80,7 +80,7 @@ class ContactRules:
 
 
 class Advance(ABC):
-    """A way of advancing a motion, and the state that the motion has reached.
+    """Base class of the algorithms that advance a motion; an instance holds the state that the motion has reached.
 
     In each pass of the loop an advance takes one step, or as many at once as it can. It records the states that are
     due, notes the events that occur, and updates `t`, `q` and `v`. The loop does not depend on methods, contacts or
@@ -103,7 +103,7 @@ class Advance(ABC):
     steps : steps of the method taken so far; for an adaptive method its accepted steps, recorded or not
     events : list of MotionEvent
     sums : integrals at the recorded instants, if any are requested
-    looks : Looks or None, receives the positions at the steps, and at requested instants within them
+    looks : Looks or None, receives the positions at the ends of steps, and at requested instants within steps
     why_interpreted : str or None, why a motion that is worth compiling is not compiled
 
     Examples
@@ -165,16 +165,16 @@ class Advance(ABC):
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Say why the advance cannot take a motion that it `suits` (because of its solver, say); None if it can.
+        """Return the reason why a motion that it `suits` cannot run by this advance; None if it can.
 
         The reason completes the sentence "It cannot run this motion: ...".
         """
         return None
 
     def prepare(self, first: StepData, evaluations: float) -> None:
-        """Prepare for a motion that starts with step `first` and takes a number of evaluations, infinite if unknown.
+        """Prepare for a motion from the step data `first`, with an expected number of evaluations (inf if unknown).
 
-        Raises NotCompiled where the motion turns out not to be compilable.
+        Raises NotCompiled if the motion turns out not to be compilable.
         """
         self.system.prepare(evaluations)
 
@@ -182,15 +182,15 @@ class Advance(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Prepare the first step, and record the start; raises BadInput if the motion cannot begin there."""
+        """Prepare the first step, and record the start; raises BadInput if the motion cannot begin at this state."""
 
     @abstractmethod
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Prepare the next step from what `memory` returned; an adaptive method begins anew and records the state."""
+        """Prepare the next step from a result of `memory`; an adaptive method begins anew and records the state."""
 
     @abstractmethod
     def take(self) -> End | None:
-        """Take a step, or several; returns how the motion ended there, or None.
+        """Take one or more steps; return status and message if they end the motion, None if it goes on.
 
         Raises Rejected if a step has no accepted answer, and BadInput if the motion is no longer finite.
         """
@@ -198,11 +198,11 @@ class Advance(ABC):
     # -- what an advance may override ----------------------------------------------------------------------------
 
     def memory(self) -> dict[str, Any]:
-        """Return the data, in addition to instant, state and number of steps, on which later steps depend."""
+        """Return the data on which later steps depend, in addition to instant, state and number of steps."""
         return {}
 
     def trace_failure(self) -> None:  # noqa: B027 - most advances know the step that failed
-        """Where only recorded states are known, find the step that failed, and raise its error."""
+        """Find the step that failed, if only recorded states are known, and raise its error."""
 
     def reached(self) -> str:
         """Return the message of a motion that reached its end."""
@@ -213,18 +213,18 @@ class Advance(ABC):
         return self.motion.acceleration(t, q, v)
 
     def about(self) -> dict[str, Any]:
-        """Return entries of `Trajectory.meta`: the engine, the reason for not compiling, and the number of steps."""
+        """Return entries for `Trajectory.meta`: engine, number of steps, and why the motion was not compiled, if so."""
         slow = {} if self.why_interpreted is None else {"why_interpreted": self.why_interpreted}
         return {"engine": self.engine, "steps": self.steps, **slow}
 
     def slow_sentence(self) -> str | None:
-        """Return a warning if the motion was worth compiling but was interpreted; None otherwise."""
+        """Return a warning if the motion was worth compiling but could not be compiled; None otherwise."""
         if self.why_interpreted is None:
             return None
         return f"Every step was interpreted, which is slow, because {self.why_interpreted}."
 
     def record_start(self) -> None:
-        """Record the start of a motion whose first step has no accepted answer, with NaN for values of an answer."""
+        """Record the start where its step has no accepted answer, with NaN for acceleration and forces."""
         self.recorder.add(*self.motion.row_without_answer(self.t, self.q, self.v))
 
     # -- common to all advances ------------------------------------------------------------------------------------
@@ -235,13 +235,13 @@ class Advance(ABC):
             raise BadInput(self.diverged)
 
     def record(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
-        """Record a state with the certified answer there."""
+        """Record a state with its certified answer."""
         begin = perf_counter()
         self.recorder.add(*self.motion.row(t, q, v, answer))
         self.motion.timing["record"] += perf_counter() - begin
 
     def note(self, kind: str, contact: int | None = None, **details: Any) -> None:
-        """Note an event at the present instant."""
+        """Append an event at the present instant to `events`."""
         name = None if contact is None else self.system.contact_names[contact]
         self.events.append(MotionEvent(self.t, kind, name, details))
 

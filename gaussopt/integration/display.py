@@ -1,4 +1,4 @@
-"""Display of a motion: a text of up to three lines, a table with a figure, and curves by name."""
+"""Display of a motion: a text of at most three lines, a table with a figure, and curves selected by name."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ MOST_POINTS = 4000
 
 
 class ShownMotion(RecordedMotion):
-    """Texts, tables and figures of a motion, whose data are in the derived class `Trajectory`."""
+    """Texts, tables and figures of a motion; the derived class `Trajectory` holds the data."""
 
     # -- figures -----------------------------------------------------------------------------------
 
     def plot(self, *names: str, ax: Any = None, label: str = "") -> Any:
-        """Draw quantities and events over time; quantities of the same kind and unit share a panel.
+        """Draw quantities and events over time; quantities of equal kind and unit share a panel.
 
         Parameters
         ----------
-        names : of columns of `to_pandas`, such as "theta1", "v_theta1", "lam3" or "lam_N_A", or of groups of them:
+        names : columns of `to_pandas`, such as "theta1", "v_theta1", "lam3" or "lam_N_A", or groups of columns:
             coordinates (q), velocities (v), accelerations (a), lam, lam_N, lam_T, forces (all three), gap, slip, drift,
-            energy, error. If none is given: coordinates, forces, drift and energy, as far as there are any.
-        ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given. On axes with
-            the curves of another motion the colour cycle continues.
-        label : name of this motion in the legend, for figures of several motions; it follows the name of each curve
+            energy, error. If no name is given: coordinates, forces, drift and energy, as far as the motion has them.
+        ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given. If the axes hold
+            curves of another motion, the colour cycle continues.
+        label : name of this motion in the legend of a figure of several motions; it follows the name of each curve
 
         Returns
         -------
-        matplotlib.axes.Axes, or an array of them where there are several panels; `ax.figure` is the figure, see also
-        `gaussopt.save_figure`
+        matplotlib.axes.Axes, or an array of Axes if there are several panels; `ax.figure` is the figure, which
+        `gaussopt.save_figure` can save
 
-        Raises UnknownName for a name that is none of these, BadInput if `ax` holds the wrong number of axes or nothing
-        was recorded.
+        Raises UnknownName for an unknown name, BadInput if `ax` holds the wrong number of axes or nothing was
+        recorded.
         """
         return one_or_all(self.draw(*names, onto=pyplot_figure if ax is None else ax, label=label))
 
     def draw(self, *names: str, onto: Any = plain_figure, every: int = 1, label: str = "") -> list[Any]:
-        """Draw every `every`-th instant on the axes `onto`, or on those of a new figure, and return the axes."""
+        """Draw every `every`-th instant on the axes `onto`, or on the axes of a new figure, and return the axes."""
         known = {curve.name: curve for curve in self._curves(every)}
         groups = self._groups(known)
         wanted = names or tuple(name for name in DEFAULT if groups[name])
@@ -74,7 +74,7 @@ class ShownMotion(RecordedMotion):
         return curves.draw(self.t[::every], found, [(float(e["t"]), str(e["kind"])) for e in self.events], onto)
 
     def _curves(self, every: int) -> Iterator[Curve]:
-        """Yield all curves of the motion, with every `every`-th instant."""
+        """Yield all curves of the motion, thinned out to every `every`-th instant."""
 
         def curve(name: str, values: Vector, what: str, unit: str = "", log: bool = False) -> Curve:
             return Curve(name, values[::every], what, unit, log)
@@ -106,7 +106,7 @@ class ShownMotion(RecordedMotion):
         yield curve("error_bound", self.error_bound, "error bound", "kg^½ m/s²", log=True)
 
     def _groups(self, known: Mapping[str, Curve]) -> dict[str, list[str]]:
-        """Return the names of curves by group; a curve that holds only NaN belongs to no group."""
+        """Return the names of the curves in each group; curves that hold only NaN are left out."""
 
         def of(*beginnings: str, what: str = "") -> list[str]:
             return [
@@ -130,12 +130,12 @@ class ShownMotion(RecordedMotion):
     ) -> AnimatedMotion | SpaceMotion:
         """Return the motion as an animation; a notebook shows it with a time slider, and its `save` writes it.
 
-        Raises BadInput where there is no sketch and none can be derived, or nothing was recorded.
+        Raises BadInput if the problem has no sketch and none can be derived, or if nothing was recorded.
 
         Parameters
         ----------
-        problem : name, Problem or System that is drawn; the problem that was simulated if not given
-        sketch : Sketch or callable (q, parameters) -> shapes, drawn instead of the problem's own sketch
+        problem : name, Problem or System to draw; the problem that was simulated if not given
+        sketch : Sketch or callable (q, parameters) -> shapes, to draw instead of the problem's sketch
         """
         return animated(self, problem, sketch)
 
@@ -144,7 +144,7 @@ class ShownMotion(RecordedMotion):
     def __repr__(self) -> str:
         title = f"{self.meta.get('problem', 'a motion')}, {self.status}, {self._extent()}"
         told = "; ".join(x for x in (self._inexact(), self._certified()) if x)
-        # The message says why the motion ended early, which forces are not unique, and the warnings.
+        # The message names the reason of an early end, the forces that are not unique, and the warnings.
         plain = self.status is Status.SOLVED and not self.meta.get("open_forces") and not self.warnings
         return display.lines(type(self).__name__, title, self._content(), told, *(() if plain else (self.message,)))
 
@@ -165,7 +165,7 @@ class ShownMotion(RecordedMotion):
 
     @property
     def method_words(self) -> str:
-        """Formulation and solver in words, with the pairs that replaced them where contacts stick."""
+        """Formulation and solver in words, and the substitutes that were used where contacts stick."""
         others = " and ".join(self.meta.get("stand_ins", ()))
         pair = f"{self.meta.get('formulation', '?')} by {self.meta.get('solver', '?')}"
         return f"{pair} ({others} where contacts stick)" if others else pair
@@ -180,7 +180,7 @@ class ShownMotion(RecordedMotion):
         return f"accelerations certified: {worst.words}" if known else ""
 
     def _inexact(self) -> str:
-        """Return the largest estimated error of a coordinate in words; "" where no error is known."""
+        """Return a text with the largest estimated error of a coordinate; "" if no error is known."""
         error = np.where(np.isfinite(self.error_estimate), self.error_estimate, -1.0)
         i = int(np.argmax(error)) if len(error) else -1
         return f"estimated error up to {error[i]:.2g} ({self.coordinates[i]})" if i >= 0 and error[i] >= 0 else ""
@@ -199,7 +199,7 @@ class ShownMotion(RecordedMotion):
         return display.table(title, rows, below=self._figure(title))
 
     def _figure(self, title: str) -> str:
-        """Return the coordinates over time as an image; "" where there is nothing to draw."""
+        """Return an image of the coordinates over time; "" if there is nothing to draw."""
         if len(self.t) < 2 or not np.isfinite(self.q).any():
             return ""
         every = -(-len(self.t) // MOST_POINTS)

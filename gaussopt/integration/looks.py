@@ -1,4 +1,4 @@
-"""Positions at the steps of a motion, recorded or not, and their differences from those of another motion."""
+"""Collection of the positions at all steps of a motion, recorded or not, and comparison with another motion."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SAME = 1e-13
 
 
 class Looks:
-    """Collects positions at the steps of a motion, one by one or many at once, and passes them to `take` in blocks.
+    """Collects the positions at the steps of a motion, one by one or many at once, and passes blocks of them to `take`.
 
     Attributes
     ----------
-    between : whether to take positions within the steps of an adaptive method, too, at the instants that `due` returns
+    between : whether also to collect positions within steps of an adaptive method, at the instants that `due` returns
     """
 
     between = False
@@ -33,45 +33,45 @@ class Looks:
         self._q: list[Vector] = []
 
     def at(self, t: float, q: Vector) -> None:
-        """Take the state after a step."""
+        """Collect the instant and the positions, (n,), after a step."""
         self._t.append(t)
         self._q.append(q)
         if len(self._t) * len(q) >= BLOCK:
             self.flush()
 
     def rows(self, t: Vector, q: Matrix) -> None:
-        """Take states after steps, (r,) and (r, n)."""
+        """Collect instants, (r,), and positions, (r, n), after r steps."""
         self.flush()
         if len(t):
             self.take(t, q)
 
     def flush(self) -> None:
-        """Pass on the collected states."""
+        """Pass the collected positions to `take`."""
         if self._t:
             t, q = np.array(self._t), np.array(self._q)
             self._t, self._q = [], []
             self.take(t, q)
 
     def due(self, t: float) -> Vector:
-        """Return the requested instants up to t that have not been returned yet."""
+        """Return the requested instants up to t that no earlier call has returned."""
         return np.zeros(0)
 
     def take(self, t: Vector, q: Matrix) -> None:
-        """Take a block of states, (r,) and (r, n)."""
+        """Process a block of instants, (r,), and positions, (r, n)."""
 
 
 class Steps(Looks):
-    """Keeps the positions of a motion.
+    """Stores the positions of a motion.
 
     Parameters
     ----------
-    most : largest number of floats that are kept; if there are more, no positions are kept
+    most : largest number of floats to store; a motion with more is not stored at all
 
     Attributes
     ----------
-    low, high : (n,), smallest and largest coordinates; empty before the first block
-    fastest : largest norm of the mean velocity over a step
-    whole : whether all positions were kept
+    low, high : (n,), smallest and largest value of each coordinate; empty before the first block
+    fastest : largest norm of the mean velocity over one step
+    whole : whether all positions are stored
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -82,7 +82,7 @@ class Steps(Looks):
         self._blocks: list[tuple[Vector, Matrix]] = []
 
     def take(self, t: Vector, q: Matrix) -> None:
-        """Keep a block."""
+        """Store a block."""
         low, high = q.min(axis=0), q.max(axis=0)
         first = not len(self.low)
         self.low, self.high = (low, high) if first else (np.minimum(self.low, low), np.maximum(self.high, high))
@@ -98,18 +98,18 @@ class Steps(Looks):
 
     @property
     def last(self) -> float:
-        """The latest kept instant."""
+        """The latest stored instant."""
         return float(self._blocks[-1][0][-1]) if self._blocks else -np.inf
 
     def states(self) -> tuple[Vector, Matrix]:
-        """Return all kept instants and positions, in order."""
+        """Return all stored instants and positions, in order of time."""
         self.flush()
         if len(self._blocks) > 1:
             self._blocks = [(np.concatenate([t for t, _ in self._blocks]), np.vstack([q for _, q in self._blocks]))]
         return self._blocks[0] if self._blocks else (np.zeros(0), np.zeros((0, len(self.low))))
 
     def forget(self, t: float) -> None:
-        """Drop the states before an instant."""
+        """Discard the positions before an instant."""
         times, q = self.states()
         keep = int(np.searchsorted(times, t, side="left"))
         self._size -= keep * q.shape[1]
@@ -117,17 +117,17 @@ class Steps(Looks):
 
 
 class Differences(Looks):
-    """Compares a motion with a reference motion wherever both have a state.
+    """Compares a motion with a reference motion at all instants at which both have positions.
 
     Parameters
     ----------
     mine : Steps, the reference motion
-    between : whether to compare within steps, too, at the instants of the reference motion
-    ahead : callable that computes more of the reference motion and returns False at its end; None if it is complete
+    between : whether also to compare within steps, at the instants of the reference motion
+    ahead : callable that continues the reference motion, and returns False at its end; None if it is complete
 
     Attributes
     ----------
-    largest : (n,), largest differences
+    largest : (n,), largest difference of each coordinate
     count : number of instants compared
     """
 
@@ -137,13 +137,13 @@ class Differences(Looks):
         self.largest, self.count = np.zeros(n), 0
 
     def _known(self, t: float) -> tuple[Vector, Matrix]:
-        """Return the known states of the reference motion, after computing it at least up to an instant."""
+        """Compute the reference motion at least up to an instant, if it has not ended; return its positions."""
         while self._ahead is not None and self._mine.last < t and self._ahead():
             self._mine.flush()
         return self._mine.states()
 
     def due(self, t: float) -> Vector:
-        """Return the instants of the reference motion up to t that have not been returned yet."""
+        """Return the instants of the reference motion up to t that no earlier call has returned."""
         if not self.between:
             return super().due(t)
         times = self._known(t)[0]
@@ -152,7 +152,7 @@ class Differences(Looks):
         return times[begin:end]
 
     def take(self, t: Vector, q: Matrix) -> None:
-        """Compare a block."""
+        """Compare a block of positions with the reference motion."""
         slack = SAME * (1.0 + np.abs(t))
         times, states = self._known(float(t[-1] - slack[-1]))
         if not len(times):

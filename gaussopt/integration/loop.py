@@ -1,4 +1,4 @@
-"""The loop of every motion: take steps, pass on positions, keep marks and report progress to the end."""
+"""The loop over time of every motion: it takes steps, passes on positions, keeps restart marks, reports progress."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Progress = Callable[[float], None]
 
 
 class MotionLoop:
-    """Takes a motion from a state to its end, by any kind of advance.
+    """Integrates a motion from a state to its end by an `Advance` of any kind.
 
     Parameters
     ----------
     advance : Advance, takes the steps and holds the state that the motion has reached
-    progress : called with the fraction done, or None
-    too_long : function of the instant, called after every step, or None; where it returns True, the loop ends with
-        `left` set, for the motion to begin anew as machine code
+    progress : function called with the fraction of the motion done, or None
+    too_long : function called with the instant after every step, or None; if it returns True, the loop ends and sets
+        `left`, so that the motion can begin anew in machine code
 
     Attributes
     ----------
-    kept : mark at which a continuation begins: at the end for an adaptive method, otherwise before the last step, which
-        the end of the motion may have shortened
+    kept : mark from which a continuation starts: at the end for an adaptive method; with constant steps before the last
+        step, which may have been shortened to reach the end
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class MotionLoop:
         self.left = False
 
     def integrate(self, t: float, q: Vector, v: Vector) -> End:
-        """Go from a state to the end; return status and message.
+        """Integrate from a state to the end; return status and message.
 
-        Raises Rejected if a step has no accepted answer. Raises BadInput if the motion cannot begin there or is no
-        longer finite.
+        Raises Rejected if a step has no accepted answer. Raises BadInput if the motion cannot begin at that state or is
+        no longer finite.
         """
         return self._traced(lambda: self.enter(t, q, v))
 
@@ -54,14 +54,14 @@ class MotionLoop:
         a.begin()
 
     def resume(self, mark: Mark) -> End:
-        """Go on to the end from the mark of a loop with the same settings, as that loop would have done.
+        """Continue to the end from a mark of a loop with the same settings, as that loop would have continued.
 
         Raises what `integrate` raises.
         """
         return self._traced(lambda: self._recall(mark))
 
     def forward(self) -> End | None:
-        """Advance, and pass on the new position; return how the motion ended there, or None."""
+        """Take one or more steps and pass on the position; return status and message if the motion ends, else None."""
         ended = self.advance.take()
         if ended is None and self.advance.looks is not None:
             self.advance.looks.at(self.advance.t, self.advance.q)

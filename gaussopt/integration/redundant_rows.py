@@ -1,9 +1,9 @@
-"""Redundant rows at states off the constraints: the distance from the constraints decides which singular values count.
+"""Treatment of redundant rows at states off the constraints: which small singular values of J count as zero.
 
 Rows that are linearly dependent where the constraints hold are dependent elsewhere only up to the position error: with
-an error of 2e-10, a singular value that should be zero is 3e-14, which is more than rounding error. If it counted, the
-contradiction between the rows, about 1e-10, would be divided by 3e-14. Therefore singular values that do not exceed the
-change of J between the state and the nearest state on the constraints count as zero, as they are zero there.
+an error of 2e-10, a singular value that should be zero is, say, 3e-14, which is more than rounding error. If it counted
+as nonzero, the contradiction between the rows, about 1e-10, would be divided by 3e-14. Therefore a singular value
+counts as zero if it does not exceed the change of J between the state and the nearest state on the constraints.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ MARGIN = 4.0
 def agreeing(
     system: AbstractSystem, step: StepData, J: Matrix, r: Vector, *, without_rounding: bool = False
 ) -> tuple[Matrix, Vector] | None:
-    """Return rows J x = r without contradictions that arise only off the constraints; None if nothing changes.
+    """Return J and r of rows J x = r without the contradictions that the position error causes; None if unchanged.
 
     Parameters
     ----------
-    step : StepData, of the state; dense
+    step : StepData, dense, of the state
     J, r : (m, n), (m,), the first m rows of the step, with any right-hand side
-    without_rounding : whether to drop singular values at rounding level, too, for a caller that scales the rows
-        differently and might count them
+    without_rounding : whether the result is also freed from singular values at rounding level, for a caller whose
+        scaling of the rows might make them count
     """
     if not len(J) or step.q is None or step.v is None:
         return None
@@ -61,7 +61,7 @@ def agreeing(
 
 
 def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
-    """Return the step without contradictions of redundant rows; the step itself if there are none."""
+    """Return the step without the contradictions of redundant rows; the same object if there are none."""
     if step.sparse:
         return step
     found = agreeing(system, step, step.J, step.gamma)
@@ -72,9 +72,9 @@ def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
 
 
 def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
-    """Return gamma of dependent rows without contradictions that arise only off the constraints; None if unchanged.
+    """Return gamma of dependent rows without the contradictions that the position error causes; None if unchanged.
 
-    Such contradictions arise where a mechanism has more rows than coordinates: its rows are dependent at every state.
+    They arise if the rows are dependent at every state, as in a mechanism with more rows than coordinates.
     """
     assert step.q is not None
     assert step.v is not None
@@ -98,7 +98,7 @@ def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
 
 
 def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
-    """Return U, s and V^T of the scaled rows without zero singular values, and the scales of coordinates and rows."""
+    """Return U, s, V^T of the scaled rows for nonzero singular values, and the scales of coordinates and rows."""
     d, row = equilibrate(step.M, step.J)
     U, s, Vt = np.linalg.svd(step.J * d * row[:, None], full_matrices=False)
     counts = ~rounded(U, s, rounding(step.n, step.m), row_noise(step, d, row))
@@ -106,7 +106,7 @@ def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
 
 
 def redundant(step: StepData) -> bool:
-    """Tell whether rows of a dense step are or may be redundant."""
+    """Tell whether rows of a dense step are redundant, or may be."""
     if step.sparse or not step.m:
         return False
     d, row = equilibrate(step.M, step.J)

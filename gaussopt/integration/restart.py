@@ -1,4 +1,4 @@
-"""The mark of a motion between two steps, from which a continuation goes on as if the motion had never ended."""
+"""The data of a motion between two steps from which a continuation goes on as if the motion had never ended."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Mark:
     t, q, v : the instant, s, and the state, (n,)
     origin : the instant from which steps are counted in multiples of dt
     steps : steps of the method so far
-    rows, events : how many instants were recorded and how many events noted so far
-    memory : data, in addition to the state, that the loop carries from step to step, by name
+    rows, events : numbers of instants and events recorded so far
+    memory : by name, the data besides the state that the loop passes from step to step
     """
 
     t: float
@@ -38,13 +38,13 @@ class Mark:
     memory: Mapping[str, Any] = field(default_factory=dict)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the mark as plain JSON data, from which `of` restores every number bit for bit."""
+        """Return the mark as JSON data, from which `of` restores every number bit for bit."""
         found: dict[str, Any] = json.loads(json.dumps({x: getattr(self, x) for x in self.__slots__}, default=_plain))
         return found
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Mark:
-        """Make a mark from plain data; raises LookupError, TypeError or ValueError if they do not describe a mark."""
+        """Make a mark from JSON data; raises LookupError, TypeError or ValueError if they do not describe a mark."""
         found = cls(**data)
         q, v = (np.array(x, dtype=np.float64) for x in (found.q, found.v))
         if not q.shape == v.shape == (len(q),):
@@ -53,7 +53,7 @@ class Mark:
 
 
 class Deferred(Mapping[str, Any]):
-    """A mapping that is put together when it is first read; most motions are never continued or saved."""
+    """A mapping that is computed when it is first read, because most motions are never continued or saved."""
 
     def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
         self._make = make
@@ -75,7 +75,7 @@ class Deferred(Mapping[str, Any]):
         return len(self._data)
 
     def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
-        """Reduce to a plain dict for copies and other processes."""
+        """Copy and pickle the mapping as a plain dict."""
         return dict, (self._data,)
 
 

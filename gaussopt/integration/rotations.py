@@ -1,17 +1,17 @@
-"""Angular velocities in place of the rates of unit quaternions, for steps at velocity level.
+"""Angular velocities as unknowns instead of the rates of unit quaternions, for steps at velocity level.
 
-Time steps with the rates e' as unknowns slow a rotation down: |e'| is constant while |e| grows, or |e'| shrinks where e
-is normalised, at a relative rate of about dt |omega|^2 / 8. With e' = E(e)^T omega / 2 (`gaussopt.bodies.space`) the
-rates v are T(q) w, where w, (p,), holds the angular velocities omega in the frame of the ground, and
+Time steps whose unknowns are the rates e' of unit quaternions e slow a rotation down, at a relative rate of about
+dt |omega|^2 / 8: |e'| stays constant while |e| grows or, if e is normalised, |e'| shrinks. With e' = E(e)^T omega / 2
+(`gaussopt.bodies.space`), v = T(q) w, where w, (p,), holds the angular velocities omega in the frame of the ground, and
 
     T^T M T w' = T^T (Q - h - M b + J^T lam + J_N^T lam_N + J_T^T lam_T),   b = T' w = -|e'|^2 e,
 
-in which the forces of the rows e . e = 1 vanish. A constant omega moves e along a great circle,
+without the forces of the rows e . e = 1. A constant omega moves e along a great circle,
 
     e(h) = cos(h |e'|) e + sin(h |e'|) e' / |e'|,
 
-so that a body turns about a principal axis at a constant rate in steps of any length, and a ball changes its spin by
-the torques alone. For other bodies, taking T^T M T only at the start of a step costs one order: see `force_between`.
+so that a rotation about a principal axis keeps its rate in steps of any length, and only torques change the spin of a
+ball. For other bodies, T^T M T taken only at the start of a step would cost an order: see `force_between`.
 Compare J. C. Simo, K. K. Wong, "Unconditionally stable algorithms for rigid body dynamics that exactly preserve energy
 and momentum", Int. J. Numer. Methods Eng. 31, 1991.
 """
@@ -34,12 +34,12 @@ class Rotations:
 
     Parameters
     ----------
-    quaternions : for each quaternion, numbers of the row that keeps its length at 1, and of its four coordinates
+    quaternions : for each quaternion, the number of the row e . e = 1, and the numbers of its four coordinates
     n, m : numbers of coordinates and equality rows
 
     Attributes
     ----------
-    rows : numbers of the other equality rows
+    rows : numbers of the equality rows other than e . e = 1
     """
 
     def __init__(self, quaternions: Sequence[tuple[int, Sequence[int]]], n: int, m: int) -> None:
@@ -50,7 +50,7 @@ class Rotations:
         self._omega = np.searchsorted(self._kept, self._e[:, 1:])
 
     def moved(self, q: Vector, v: Vector, h: float) -> tuple[Vector, Vector]:
-        """Return positions and rates, (n,) each, after a time h at constant w, from positions q and rates v."""
+        """Return positions and rates, (n,) each, that q and v become after a time h at constant w."""
         if not self._any:
             return q + h * v, v
         e = q[self._e]
@@ -64,7 +64,7 @@ class Rotations:
         return q, v
 
     def carried(self, q: Vector, v: Vector, to: Vector) -> Vector:
-        """Return the rates at the positions `to` that belong to the same w as the rates v at q."""
+        """Return the rates v at the positions `to` for the same w that v has at the positions q."""
         if not self._any:
             return v
         v = v.copy()
@@ -88,7 +88,7 @@ class Rotations:
         return b
 
     def force(self, step: StepData) -> Vector:
-        """Return T^T (Q - h - M b), (p,), for step data that hold their state (q, v)."""
+        """Return T^T (Q - h - M b), (p,); the step data must hold their state (q, v)."""
         if not self._any:
             return step.force
         assert step.q is not None
@@ -96,7 +96,7 @@ class Rotations:
         return self._times(step.q, step.force - step.M @ self.bias(step.q, step.v))
 
     def force_between(self, begin: StepData, between: StepData, rate: Vector) -> Vector:
-        """Return the force at a state within a step plus (T^T M T at the start - T^T M T at the state) w', (p,).
+        """Return the force at a state within a step, plus (T^T M T at the start - T^T M T at the state) w', (p,).
 
         Parameters
         ----------
@@ -111,11 +111,11 @@ class Rotations:
         return force + (begin.M - self._mass(between.q, between.M)) @ rate
 
     def without_units(self, rows: Vector | None) -> Vector | None:
-        """Return values of the equality rows without the rows that keep quaternions at unit length."""
+        """Return the values of all equality rows except e . e = 1."""
         return rows[self.rows] if self._any and rows is not None else rows
 
     def with_units(self, rows: Vector | None) -> Vector | None:
-        """Return forces of all equality rows, which are zero in the rows that keep quaternions at unit length."""
+        """Return the forces of all equality rows from those of the rows `rows`; zero for the rows e . e = 1."""
         if not self._any or rows is None:
             return rows
         found = np.zeros(self._m)
@@ -123,7 +123,7 @@ class Rotations:
         return found
 
     def reduced(self, step: StepData) -> StepData:
-        """Return the step data for w in place of v, with `force` as Q - h."""
+        """Return the step data for the unknowns w in place of v, with the result of `force` as Q and h = 0."""
         if not self._any:
             return step
         q, v = step.q, step.v
@@ -143,7 +143,7 @@ class Rotations:
         )  # fmt: skip
 
     def _mass(self, q: Vector, M: Matrix) -> Matrix:
-        """Return T^T M T, symmetric to the last bit, as a mass matrix has to be."""
+        """Return T^T M T, made symmetric to the last bit."""
         found = self._times(q, self._times(q, M).T)
         return 0.5 * (found + found.T)
 

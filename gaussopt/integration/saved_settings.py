@@ -1,4 +1,4 @@
-"""Checks of the settings and other entries of a saved motion, apart from its arrays, before they are used."""
+"""Checks of the settings and other non-array entries of a saved motion, before they are used."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ SETTINGS: dict[str, Check] = {
 
 
 def check_saved(meta: Any, restart: Any, instants: int, coordinates: int) -> None:
-    """Check the entries of a saved motion; raises BadInput that names the first wrong entry."""
+    """Check the entries `meta` and `restart` of a saved motion; raises BadInput that names the first wrong entry."""
     _check("meta", meta, META, OPTIONAL)
     if len(meta.get("units", ())) not in (0, coordinates):
         raise BadInput(f"units of meta are {len(meta['units'])}, expected {coordinates}")

@@ -1,15 +1,15 @@
-"""Detection of singular positions, where rows of the constraints become dependent, close to a motion.
+"""Detection of singular positions close to a motion: positions where rows of the constraints become dependent.
 
-At such a position a mechanism may have several branches, the equations of motion do not determine which one continues,
-and a step of any method may jump between branches while every residual is small. Therefore the distance of each row
-from the span of the rows before it is monitored at every step of an interpreted motion, at every recorded state of a
-compiled motion, and within every compiled step of an adaptive method: as the sine of an angle
-(`Certificate.independence`), and relative to its usual value in this motion, because rows may vanish. Close to a
-singular position it falls and rises almost linearly in time: the lines through two states before and through two after
-meet near zero. If the rows change so much over an interpreted step (by the difference between its ends or by their rate
-there) that a singular position may lie between its ends, states within the step are examined, too, and more of them
-next to a nearly singular state; the same is done in compiled steps of adaptive methods. In a compiled motion with
-constant steps, a position is missed if the motion approaches or leaves it within less than two recorded intervals.
+At a singular position several branches of a mechanism may meet; the equations of motion do not determine on which of
+them the motion continues, and a step of any method may jump between branches while every residual is small. Therefore
+the distance of each row from the span of the preceding rows is monitored: at every step of an interpreted motion, at
+every recorded state of a compiled motion, and within every compiled step of an adaptive method. It is measured as the
+sine of an angle (`Certificate.independence`), and relative to its usual value in the motion, because rows may vanish.
+Close to a singular position the distance falls and rises almost linearly in time: the line through the last two states
+before it and the line through the next two states meet near zero. If the rows change so much over a step (by their
+values or rates at both ends) that a singular position may lie within an interpreted step, or a compiled step of an
+adaptive method, states within the step are examined, too, and more states next to a nearly singular one. In a compiled
+motion with constant steps, one is missed if the motion approaches or leaves it in less than two recorded intervals.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ ABRUPT = 1.0
 
 
 class SingularWatch:
-    """Collects the distances of rows from the span of the rows before them while a motion is computed.
+    """Collects, while a motion is computed, the distances of rows from the span of the preceding rows.
 
-    They are kept as reciprocal squares, as in certificates: of the sines, (N,), and of the distances, (N, m). If `stop`
-    is true, the motion ends at a nearly singular state. If `idle` is true, no warning is wanted, and no states within
-    steps are examined.
+    As in certificates, reciprocal squares are stored: of the smallest sine at each state, (N,), and of all distances,
+    (N, m). If `stop` is true, the motion ends at a nearly singular state. If `idle` is true, no warning is needed, and
+    no states within steps are examined.
     """
 
     def __init__(self, stop: bool = False) -> None:
@@ -89,7 +89,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore")
     def distance(self, independence: float, closeness: Vector | None) -> float:
-        """Return the smaller of the sine and the distances of the rows relative to their largest values so far."""
+        """Return the sine or, if smaller, the smallest ratio of a row's distance to its largest value so far."""
         if closeness is None or not len(closeness):
             return math.inf
         known = self._farthest if len(self._farthest) == len(closeness) else closeness
@@ -98,7 +98,7 @@ class SingularWatch:
         return min(independence, float(beside_usual(closeness[None, :], counted)[0]))
 
     def note(self, t: float, independence: float, closeness: Vector | None) -> None:
-        """Note the independence at a state, unless the rows are unknown or the state was the last one noted."""
+        """Store the independence at a state, unless the rows are unknown or the latest entry has the same instant."""
         if closeness is None or not len(closeness) or (self._rows and self._rows[-1][0] == t):
             return
         self._rows.append((t, independence**-2 if independence > 0.0 else math.inf, closeness))
@@ -106,7 +106,7 @@ class SingularWatch:
             self._end(np.array([t]), np.array([self._rows[-1][1]]), closeness[None, :])
 
     def extend(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
-        """Note several recorded states."""
+        """Store the independence at several recorded states."""
         if closeness.shape[1]:
             self._pack()
             self._blocks.append((times, angles, closeness))
@@ -115,7 +115,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _end(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
-        """Raise NotAccepted at the first of these states that is nearly singular compared with the motion's start."""
+        """Raise NotAccepted at the first of these states that is nearly singular compared with the first state."""
         if self._first is None:
             self._first = np.where(closeness[0] < REDUNDANT**-2 * closeness[0].min(), closeness[0], np.inf)
         distances = np.fmin(angles**-0.5, beside_usual(closeness, self._first))
@@ -134,11 +134,11 @@ class SingularWatch:
     def between(
         self, step: StepData, independence: float, earlier: Callable[[float, Vector, Vector], StepData] | None = None
     ) -> list[tuple[float, Vector, Vector]]:
-        """Return states (t, q, v) within the step from the previous state to this one; [] if none can be singular.
+        """Return states (t, q, v) within the step from the previous state to `step`; [] if no state can be singular.
 
-        The states lie on the cubic through positions and velocities at the ends. The test uses that singular values
-        change by no more than the rows. `earlier` evaluates a state shortly before this one for the rate of the rows:
-        after a step in which a mechanism makes a whole turn, the rows themselves may have their old values again.
+        The states lie on the Hermite cubic between the ends. None can be singular if the rows change too little, since
+        singular values change by no more than the rows. `earlier` evaluates a state shortly before `step`, for the rate
+        of the rows: after a whole turn of a mechanism, the rows have the same values as before the step.
         """
         assert step.q is not None
         assert step.v is not None
@@ -146,14 +146,14 @@ class SingularWatch:
         least = min(independence, least)
         t, q, v, before = step.t, step.q, step.v, self._before
         if before is None or not t > before[0]:
-            again = before is not None and t == before[0]  # a corrected state, whose rows have the same rate
+            again = before is not None and t == before[0]  # the state was corrected; the rate remains
             self._before = t, q, v, least, rows, before[-1] if before is not None and again else 0.0
             return []
         t0, q0, v0, s0, rows0, speed0 = before
         h, speed = t - t0, 0.0
         if earlier is not None:
             moment = MOMENT * h
-            with suppress(BadInput):  # the equations may be undefined a moment before
+            with suppress(BadInput):  # the equations may be undefined at the earlier state
                 past, _ = self._in_proportion(earlier(t - moment, q - moment * v, v))
                 speed = float(np.linalg.norm(rows - past)) / moment
         self._before = t, q, v, least, rows, speed
@@ -165,7 +165,7 @@ class SingularWatch:
         return self._within(np.arange(1, parts) / parts)
 
     def closer(self, distances: Sequence[float]) -> list[tuple[float, Vector, Vector]]:
-        """Return more states of the same step, next to those states of `between` whose `distances` are small."""
+        """Return more states of the same step, around the states of `between` whose `distances` are small."""
         *_, parts, small = self._step
         parts *= CLOSER
         middles = CLOSER * (1 + np.flatnonzero(np.array(distances) < small))
@@ -177,8 +177,8 @@ class SingularWatch:
         return [(t0 + x * h, *within_step(h, before, after, x)) for x in parts]
 
     def _in_proportion(self, step: StepData) -> tuple[Matrix, float]:
-        """Return rows divided by their greatest lengths so far, and the least resulting length, without zero rows."""
-        # If scaled by its mass alone, a coordinate whose mass is rounding error would turn the rows at every step.
+        """Return the rows divided by their largest lengths so far, and the smallest quotient of nonzero rows."""
+        # With a scale by mass alone, a coordinate whose mass is a rounding error would turn the rows at every step.
         scaled = step.J * coordinate_scale(step.M, step.J)
         lengths = np.linalg.norm(scaled, axis=1)
         known = self._longest if len(self._longest) == len(lengths) else np.zeros(len(lengths))
@@ -189,14 +189,14 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def sentence(self) -> str | None:
-        """Return a warning about the motion; None if it did not come close to a singular position."""
+        """Return a warning if the motion came close to a singular position; None otherwise."""
         self._pack()
         if not self._blocks:
             return None
         t, angles, closeness = (
             self._blocks[0] if len(self._blocks) == 1 else map(np.concatenate, zip(*self._blocks, strict=True))
         )
-        t, first = np.unique(t, return_index=True)  # states between steps may be noted after those at their ends
+        t, first = np.unique(t, return_index=True)  # sorted: states within a step may be stored after its end
         angles, closeness = angles[first], closeness[first]
         usual = usual_closeness(t, closeness)
         # For most motions this quick test of the largest values suffices.
@@ -207,7 +207,7 @@ class SingularWatch:
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def near(t: Vector, angles: Vector, closeness: Matrix) -> NDArray[np.bool_]:
-    """Return a mask of the states of a part of a motion that are close to a singular position, (N,)."""
+    """Mark those of N states of a motion that are close to a singular position, (N,)."""
     order = t.argsort(kind="stable")
     usual = usual_closeness(t[order], closeness[order])
     return np.asarray(np.fmin(angles**-0.5, beside_usual(closeness, usual)) < NEAR)
@@ -221,23 +221,23 @@ def within_step(h: Any, before: tuple[Any, Any], after: tuple[Any, Any], x: floa
 
 
 def usual_closeness(t: Vector, closeness: Matrix) -> Vector:
-    """Return the median of `closeness` over the time of a motion, (m,); infinite for rows that are always redundant."""
+    """Return the median in time of `closeness`, (m,); infinite for rows that are redundant throughout the motion."""
     even = np.searchsorted(t, np.linspace(t[0], t[-1], SAMPLES)).clip(0, len(t) - 1)
-    middle = np.sort(closeness[even], axis=0)[SAMPLES // 2]  # NaN is sorted last
+    middle = np.sort(closeness[even], axis=0)[SAMPLES // 2]  # np.sort puts NaN last
     return np.where(middle < REDUNDANT**-2 * middle.min(), middle, np.inf)
 
 
 def beside_usual(closeness: Matrix, usual: Vector) -> Vector:
-    """Return the smallest distance of a row, relative to the usual distance of that row, at each of N states, (N,).
+    """Return, for each of N states, the smallest ratio of a row's distance to the usual distance of the row, (N,).
 
-    It falls to zero for a vanishing row, too, which has no angle. Rows that are always redundant do not count.
+    The ratio also detects a row that vanishes, which has no angle. Rows that are always redundant do not count.
     """
     counted = np.isfinite(usual)
     return np.asarray(np.fmin.reduce((usual[counted] / closeness[:, counted]) ** 0.5, axis=1, initial=np.inf))
 
 
 def singular_sentence(t: Vector, independence: Vector) -> str | None:
-    """Return a warning if the independence, NaN where unknown, at instants t, (N,), comes near zero; None otherwise."""
+    """Return a warning if `independence` (NaN if unknown) comes near zero at instants t, (N,); None otherwise."""
     known = np.isfinite(independence)
     t, s = t[known], independence[known]
     if not len(s) or not s.min() < NEAR:
@@ -256,7 +256,7 @@ def singular_sentence(t: Vector, independence: Vector) -> str | None:
 
 
 def _others(found: list[tuple[float, float]], worst: float) -> str:
-    """List the other instants near singular positions in words, one per passage; given (independence, instant)."""
+    """List in words the instants of other passages near singular positions, from pairs (independence, instant)."""
     instants: list[float] = []
     usual = float(np.median(np.diff(sorted(t for _, t in found)))) if len(found) > 1 else 0.0
     for s, t in sorted(found):
@@ -270,7 +270,7 @@ def _others(found: list[tuple[float, float]], worst: float) -> str:
 
 
 def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
-    """Return value and instant where the lines through points k-1, k and k+1, k+2 meet; inf if outside k to k+1."""
+    """Intersect the lines through points k-1, k and k+1, k+2; return (s, t), with s = inf if t is not between them."""
     if k < 1 or k + 2 >= len(s) or not (t[k - 1] < t[k] < t[k + 1] < t[k + 2]):
         return math.inf, float(t[k])
     down, up = (s[k] - s[k - 1]) / (t[k] - t[k - 1]), (s[k + 2] - s[k + 1]) / (t[k + 2] - t[k + 1])
@@ -283,9 +283,9 @@ def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
 
 
 def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, rest: float = 0.0, fastest: float = 0.0) -> str | None:
-    """Return a warning of accelerations that are too large for the steps and exceed `rest`; None if there are none.
+    """Return a warning of accelerations that exceed `rest` and are too large for the steps; None if there are none.
 
-    The states are those at the ends of all steps, or `fastest` is the largest speed at the ends that are left out.
+    If not all steps are given, `fastest` is the largest speed at the ends of the steps left out.
     """
     if len(t) < 2:
         return None

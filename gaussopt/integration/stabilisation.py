@@ -1,7 +1,7 @@
 """Stabilisation of a trajectory on its constraints: none, Baumgarte's feedback, or projection.
 
-An acceleration-level formulation satisfies phi'' = 0, so errors of position and velocity grow; a stabilisation
-limits them.
+An acceleration-level formulation satisfies phi'' = 0, so that errors of position and velocity grow; a stabilisation
+limits their growth.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ LOST = 1e6
 
 
 class Settling:
-    """Criterion for the end of an iteration, relative to 1 + the largest entry; see `gaussopt.core.endings`."""
+    """Stopping criterion of an iteration; the tolerance is relative to 1 + the largest unknown, see `core.endings`."""
 
     def __init__(self, tolerance: float) -> None:
         self._tolerance, self._best, self.lost = tolerance, math.inf, False
 
     def ended(self, size: float, reach: float) -> bool:
-        """Tell whether a residual is small enough for unknowns up to `reach`; set `lost` if it has grown too much."""
+        """Tell whether a residual is small enough; `reach` is the largest unknown. Set `lost` if it diverges."""
         goal = self._tolerance * (1.0 + reach)
         ended = settled(size, goal, self._best)
         self.lost = not (ended or size <= LOST * self._best)
@@ -55,14 +55,14 @@ class _Inactive:
 
 @dataclass(frozen=True)
 class Unstabilised(_Inactive):
-    """No stabilisation: constraint errors stay as they are."""
+    """No stabilisation: constraint errors are not corrected."""
 
     name: str = "none"
 
 
 @dataclass(frozen=True)
 class Baumgarte(_Inactive):
-    """J a = gamma - 2 alpha phi' - beta^2 phi: errors decay like a damped oscillator.
+    """Baumgarte's feedback, J a = gamma - 2 alpha phi' - beta^2 phi: errors decay like a damped oscillator.
 
     Attributes
     ----------
@@ -102,12 +102,12 @@ class Baumgarte(_Inactive):
 
 @dataclass(frozen=True)
 class Projection(_Inactive):
-    """Projection of the state after every step onto the constraints, to the nearest state in the mass metric.
+    """Moves the state after every step to the nearest state on the constraints, in the mass metric.
 
     Attributes
     ----------
     tolerance : float
-        Largest constraint residual left, relative to 1 + the largest coordinate.
+        Largest accepted constraint residual after the projection, relative to 1 + the largest coordinate.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class Projection(_Inactive):
     name: str = "projection"
 
     def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Correct q by `positions`, then v by `velocities`; raises BadInput as `positions` does."""
+        """Return q corrected by `positions` and v corrected by `velocities`; raises BadInput as `positions` does."""
         q = self.positions(system, t, q, v)
         return q, self.velocities(system, t, q, v)
 
@@ -167,14 +167,14 @@ def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
 
 
 def _least_agreed(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> Vector:
-    """Return the smallest x with J x = r; rows that are redundant on the constraints count as redundant here, too."""
+    """Return the smallest x with J x = r; rows that are redundant where the constraints hold count as redundant."""
     x, least = _least_motion(step.M, J, r)
     found = agreeing(system, step, J, r, without_rounding=True) if least < DOUBTFUL else None
     return x if found is None else least_motion(step.M, *found)
 
 
 def _least_motion(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
-    """Return the smallest x with J x = r, and the smallest nonzero singular value, relative to the largest."""
+    """Return the smallest x with J x = r, and the ratio of the smallest nonzero to the largest singular value of J."""
     if is_sparse(M):
         return nearest_sparse(M, J, r), 1.0  # type: ignore[arg-type]
     L = cholesky(M)
@@ -182,7 +182,7 @@ def _least_motion(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
         return nearest(M, J, r)
     B = solve_lower(L, J.T)
     # x = L^-T B (B^T B)^+ r
-    y, _, rank, s = np.linalg.lstsq(B.T, r, rcond=rounding(len(M), len(J)))  # the same limit as in `agreeing`
+    y, _, rank, s = np.linalg.lstsq(B.T, r, rcond=rounding(len(M), len(J)))  # the rank tolerance of `agreeing`
     return np.asarray(np.linalg.solve(L.T, y)), float(s[rank - 1] / s[0]) if rank else 1.0
 
 
@@ -190,7 +190,7 @@ STABILISATIONS: dict[str, Stabilisation] = {x.name: x for x in (Unstabilised(), 
 
 
 def make(stabilisation: str | Stabilisation) -> Stabilisation:
-    """Return a stabilisation by name, or the object itself; raises UnknownName."""
+    """Return the stabilisation of this name, or the given object itself; raises UnknownName for an unknown name."""
     if not isinstance(stabilisation, str):
         return stabilisation
     if stabilisation not in STABILISATIONS:
@@ -215,7 +215,7 @@ class ContactSurface(AbstractSystem):
         self.system, self._whole, self.closed, self.sticking = system, whole, list(closed), list(sticking)
 
     def evaluate(self, t: float, q: Any, v: Any) -> StepData:
-        """Return step data whose J has the rows of `velocity_residual`."""
+        """Return step data in which J is the Jacobian of `velocity_residual` by v."""
         step = self._whole(t, q, v)
         J = np.vstack((step.J, step.J_N[self.closed], step.J_T[self.sticking].reshape(-1, step.n)))
         return replace(step.select([]), J=J, gamma=np.zeros(len(J)), arithmetic=None, J_terms=None)
@@ -233,7 +233,7 @@ class ContactSurface(AbstractSystem):
         return np.vstack([*rows, step.J_N[self.closed]])
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return constraint residuals, gap rates and slips at velocity level."""
+        """Return velocity residuals of the joints, gap rates of closed contacts, and slips of sticking contacts."""
         rate = self.system.velocity_residual(t, q, v)
         step = self._whole(t, q, v)
         if step.gdot_N is None:

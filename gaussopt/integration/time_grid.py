@@ -39,7 +39,7 @@ class TimeGrid:
         return self.at(np.append(np.arange(0, self.steps, self.every), self.steps))
 
     def at(self, steps: NDArray[np.int64]) -> Vector:
-        """Return the instants after these numbers of steps, s."""
+        """Return the instants, s, that are reached after these numbers of steps."""
         return np.where(steps >= self.steps, self.end, self.begin + steps * self.dt)
 
     @property
@@ -48,5 +48,5 @@ class TimeGrid:
         return (self.steps - 1) // self.every + 2
 
     def recorded(self, steps: int) -> int:
-        """Return the number of recorded instants that `steps` steps reach."""
+        """Return the number of instants recorded in the first `steps` steps, the start included."""
         return self.count if steps >= self.steps else steps // self.every + 1

@@ -1,4 +1,4 @@
-"""A computed motion with its certificates."""
+"""The result of a simulation: recorded states, forces and certificates; reading, writing and recording it."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ CONTACT_COLUMNS = {
 @shown
 @dataclass(frozen=True, slots=True, repr=False)
 class WorstCertificate:
-    """Largest values over all accelerations that were computed, stages of the stepper included.
+    """Largest certificate values over all computed accelerations, including the stages of the stepper.
 
-    Units as in `gaussopt.certificates.base.Certificate`.
+    Units are those of `gaussopt.certificates.base.Certificate`.
     """
 
     error_bound: float = 0.0
@@ -65,7 +65,7 @@ class WorstCertificate:
 
     @property
     def words(self) -> str:
-        """The bound for the errors of all accelerations in words, or the rounding floor if the bound is below it."""
+        """The bound on the errors of all accelerations in words, or the rounding floor if the bound is smaller."""
         if self.error_bound <= self.rounding_floor:
             return f"error at most {self.rounding_floor:.2g} (mass norm), the rounding floor"
         return f"relative error at most {self.relative_error:.2g}"
@@ -77,7 +77,7 @@ class WorstCertificate:
 
 @dataclass(frozen=True, repr=False)
 class Trajectory(ShownMotion):
-    """Recorded states, forces and certificates of a run.
+    """A simulated motion: recorded states, forces and certificates.
 
     Attributes
     ----------
@@ -98,31 +98,31 @@ class Trajectory(ShownMotion):
     mode : (N, k)
         0 open, 1 sliding, 2 sticking.
     forces_unique : (N,), bool
-        Whether lam, lam_N and lam_T are unique for the acceleration. Where they are not, as for two sticking contacts
-        of one body, only their resultant has a meaning; the message names these forces.
+        Whether the acceleration determines lam, lam_N and lam_T. If it does not, as for two sticking contacts of one
+        body, only the resultant of the forces has a meaning; the message names these forces.
     integrals : dict of (N,)
         Integrals by name, from the start of the motion to each recorded instant.
     events : tuple of dict
         Events of the motion: {"t", "kind", ...}.
     error_estimate : (n,)
-        Estimated error of each coordinate, the largest over the motion, in the unit of the coordinate: the error of the
-        time steps, which no certificate of accelerations shows. `meta["compared_with"]` names the motions from whose
-        differences it comes. NaN where it was not requested or the motion did not reach its end.
+        Largest estimated error of each coordinate over the motion, in the unit of the coordinate: the error of the time
+        steps, which certificates of accelerations do not cover, estimated by comparison with the motions that
+        `meta["compared_with"]` names. NaN if it was not requested or the motion did not reach its end.
     status, message
-        End of the run. A run that stops early keeps its states so far; a run that fails at the start keeps the start
-        state, with NaN for accelerations and forces.
+        How the run ended. A run that stops early keeps its states so far; a run that fails at the start keeps the
+        initial state, with NaN for accelerations and forces.
     warnings : tuple of str
-        Sentences about a motion as a whole that its status does not express, such as that it passed a singular
-        position; they are part of the message, too.
+        Warnings about the motion as a whole, in addition to its status: that it passed a singular position, for
+        example. The message includes them.
     worst : WorstCertificate
     timing : seconds by part, summed over the run
         `prepare` and `compile`; `model` (equations), `build`, `setup`, `update`, `solve`, `recover` and `verify` of
-        single steps (in compiled loops, `solve` is the time of whole steps); `events`, finding and passing events;
-        `record`; and `integration`, all other time of the loop. They add up to `total`; `backend` is a part of `solve`.
+        single steps (in compiled loops, `solve` is the time of whole steps); `events`, for finding and processing them;
+        `record`; and `integration`, for the rest of the loop. They add up to `total`; `backend` is a part of `solve`.
     meta : settings of the run
-        Its entry `steps` counts the steps of the method up to the last instant reached, recorded or not; for an
-        adaptive method these are its accepted steps, also where dt is the recording interval.
-    failed_step : the step that was not accepted, if any
+        Its entry `steps` counts all steps of the method up to the last instant reached, recorded or not; for an
+        adaptive method it counts accepted steps, even if dt is the recording interval.
+    failed_step : the step whose answer was not accepted, if any
     failed_step_file : path to which that step was saved
     restart : data from which `simulate(..., start=...)` continues
     problem : Problem or System that was simulated, which `animate` draws; None in a motion that was loaded or unpickled
@@ -161,12 +161,12 @@ class Trajectory(ShownMotion):
     problem: Any = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the entries to pickle, without the problem, whose functions may be from an interactive session."""
+        """Return the entries to pickle, without the problem, whose functions may exist only in this session."""
         return {**self.__dict__, "problem": None}
 
     @property
     def _known(self) -> dict[str, tuple[str, ...]]:
-        """The arrays present, with their dimensions."""
+        """Names of the arrays that the motion has, with their dimensions."""
         known = COLUMNS | (CONTACT_COLUMNS if self.contacts else {})
         return {k: x for k, x in known.items() if k != "forces_unique" or len(self.forces_unique) == len(self.t)}
 
@@ -217,7 +217,7 @@ class Trajectory(ShownMotion):
         return pd.DataFrame(columns)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write NetCDF; the file appears complete or not at all.
+        """Write a NetCDF file, completely or not at all.
 
         Raises
         ------
@@ -231,9 +231,9 @@ class Trajectory(ShownMotion):
         return b"".join(netcdf.image(self.to_xarray()))
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the last state, the worst certificate, drifts, energies, events and settings, for JSON.
+        """Return last state, worst certificate, drifts, energies, events and settings as data for JSON.
 
-        Where nothing is recorded, entries of the last state are None.
+        If nothing was recorded, the entries of the last state are None.
         """
         last = len(self.t) - 1
         timing = dict(self.timing)
@@ -273,7 +273,7 @@ class Trajectory(ShownMotion):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
-        """Read a file that `save` wrote, verifying its checksum; if it has none, see `gaussopt.storage.netcdf.read`.
+        """Read a file that `save` wrote, and verify its checksum, if any; see `gaussopt.storage.netcdf.read`.
 
         Raises
         ------
@@ -294,7 +294,7 @@ class Trajectory(ShownMotion):
 
 
 def _columns(data: xr.Dataset) -> dict[str, Any]:
-    """Return the arrays of a trajectory in a file; raises an error where their shapes do not fit each other."""
+    """Return the arrays of a trajectory in a file; raises an error if their shapes do not fit each other."""
     found: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
     found["t"] = np.asarray(data["time"].values)
     found["integrals"] = _integrals(data, len(found["t"]))
@@ -317,7 +317,7 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
 
 
 def _integrals(data: xr.Dataset, instants: int) -> dict[str, Vector]:
-    """Return integrals by name; raises ValueError where their shape does not fit."""
+    """Return the integrals by name; raises ValueError if their shape is wrong."""
     if "integrals" not in data:
         return {}
     values, names = np.asarray(data["integrals"].values, dtype=np.float64), data["integral"].values.tolist()
@@ -327,7 +327,7 @@ def _integrals(data: xr.Dataset, instants: int) -> dict[str, Vector]:
 
 
 def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a trajectory other than its arrays; raises an error where they are not valid."""
+    """Return the entries of a trajectory other than its arrays; raises an error if they are not valid."""
     read: dict[str, Any] = {key: json.loads(attrs[key]) for key in ("worst", "timing", "meta")}
     restart = json.loads(attrs.get("restart", "{}"))
     lists = {key: json.loads(attrs.get(key, "[]")) for key in ("events", "warnings")}
@@ -348,7 +348,7 @@ def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Recorder:
-    """Collects rows of a trajectory while it is computed: t, `COLUMNS` and, with contacts, `CONTACT_COLUMNS`."""
+    """Collects the values of a trajectory while it is computed: t, `COLUMNS` and, with contacts, `CONTACT_COLUMNS`."""
 
     def __init__(self, contacts: int = 0) -> None:
         self._rows: list[tuple[Any, ...]] = []
@@ -356,12 +356,12 @@ class Recorder:
         self._k, self._count = contacts, 0
 
     def add(self, *row: Any) -> None:
-        """Add one instant."""
+        """Add the values at one instant."""
         self._rows.append(row)
         self._count += 1
 
     def extend(self, *columns: NDArray[np.float64]) -> None:
-        """Add several instants."""
+        """Add the values at several instants, column by column."""
         self._pack()
         self._blocks.append(columns)
         self._count += len(columns[0])
@@ -375,7 +375,7 @@ class Recorder:
         return self._count
 
     def arrays(self, n: int) -> dict[str, Any]:
-        """Return the columns of `Trajectory`, for n coordinates."""
+        """Return the columns of `Trajectory` by name, for n coordinates."""
         self._pack()
         sizes = {"coordinate": n, "row": 0, "contact": self._k, "tangent": 1}
         table = {"t": (), **COLUMNS, **CONTACT_COLUMNS}
@@ -387,5 +387,5 @@ class Recorder:
 
 
 def _plane(forces: Any) -> Any:
-    """Drop the tangent axis of forces in the plane."""
+    """Return contact forces or slips, (k, d), as (k,) for planar contacts (d = 1)."""
     return forces[:, 0] if forces.shape[1] == 1 else forces

@@ -1,8 +1,8 @@
-"""Events and integrals that a user requests of a motion without contacts.
+"""Events and integrals that a user requests for a motion without contacts.
 
-Both evaluate the path within each step of the method, recorded or not, and do not change the motion. The path is the
-quintic through positions, velocities and accelerations at the ends of the step or, where the step is too long for the
-quintic, the interpolant of the method. Integrals along that path are computed by Gauss-Legendre quadrature.
+Both are evaluated on an interpolant within each step of the method, recorded or not, and do not change the motion. The
+interpolant is the quintic through positions, velocities and accelerations at the ends of the step or, if the step is
+too long for the quintic, the dense output of the method. Integrals are computed by Gauss-Legendre quadrature.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Dense = Callable[[], Callable[[float], Vector] | None]
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """An instant within a step at which events occur: the state, the events' numbers, whether the motion ends there."""
+    """An instant within a step at which events occur: state, numbers of the events, whether they end the motion."""
 
     t: float
     q: Vector
@@ -40,7 +40,7 @@ class Crossing:
 
 
 class _Straight:
-    """The angles on which gaps depend: none, because there are no contacts."""
+    """A `Turning` without angles, because there are no contacts."""
 
     least, periodic = 1, 0
 
@@ -52,14 +52,14 @@ class _Straight:
 
 
 class WatchedSteps:
-    """Events and integrals of the steps of one motion.
+    """Finds events and computes integrals in the steps of one motion.
 
     Parameters
     ----------
     system : AbstractSystem
     events : gaussopt.Event
     integrals : functions of (t, q, v), integrated along the motion
-    adaptive : whether the method chooses its steps
+    adaptive : whether the method controls its step size
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class WatchedSteps:
         self._last: Sample | None = None
 
     def begin(self, t: float, q: Vector, v: Vector, a: Vector) -> None:
-        """Start the motion: every event waits for a change of the present sign of its function."""
+        """Start the motion: every event waits until its function changes its present sign."""
         for integral in self._integrals:
             integral.value(t, q, v)
         self._sides = [math.copysign(1.0, event.value(t, q, v)) for event in self._events]
@@ -96,7 +96,7 @@ class WatchedSteps:
         self.sums = np.array(memory["sums"], dtype=np.float64)
 
     def _value(self, i: int, t: float, q: Vector, v: Vector) -> float:
-        """Return the value of an event function, with the sign that makes it positive before the event."""
+        """Return the function of event i with the sign that makes it positive before the event."""
         event = self._events[i]
         return (-event.direction or self._sides[i]) * event.value(t, q, v)
 
@@ -105,7 +105,7 @@ class WatchedSteps:
         return Sample(t, q, v, a, values, NONE, NONE, np.zeros(len(values)))
 
     def take(self, t: float, q: Vector, v: Vector, a: Vector, dense: Dense) -> list[Crossing]:
-        """Take a step to this state; return its crossings in order, none after an event that ends the motion."""
+        """Process a step to this state; return its crossings in order, up to an event that ends the motion."""
         assert self._last is not None
         before, after = self._last, self._sample(t, q, v, a)
         self.sums = self.sums + self._rest
@@ -117,14 +117,14 @@ class WatchedSteps:
         return found
 
     def sum_at(self, t: float) -> Vector:
-        """Return the integrals up to an instant of the latest step, (integrals,)."""
+        """Return the integrals from the start of the motion to an instant in the latest step."""
         step = self._step
         if step is None:
             return self.sums
         return self.sums + (self._rest if t >= step.after.t else self._between(0.0, t - step.before.t))
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return q and v at an instant of the latest step."""
+        """Return q and v, interpolated, at an instant in the latest step."""
         assert self._step is not None
         return self._step.state(t - self._step.before.t)
 
@@ -170,7 +170,7 @@ class WatchedSteps:
             self._live[hits] = False
 
     def _first(self, step: StepInterior) -> tuple[float, list[int]] | None:
-        """Return the time of the first events, from the start of the step, and their numbers; None if none occur."""
+        """Return the first events: time after the start of the step, and numbers; None if there is no event."""
 
         def at(s: float) -> Sample:
             return self._sample(step.before.t + s, *step.state(s), step.before.a)
@@ -197,7 +197,7 @@ class WatchedSteps:
             return low
         if float(at(high).values[i]) >= 0.0:
             return high
-        from scipy.optimize import brentq  # imported only if there are events, because it takes a third of a second
+        from scipy.optimize import brentq  # imported only for events: it takes a third of a second
 
         accuracy = TOLERANCES.instant * (1.0 + abs(t))
         return float(brentq(lambda s: float(at(s).values[i]), low, high, xtol=accuracy, rtol=8.9e-16))

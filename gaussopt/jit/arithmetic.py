@@ -1,4 +1,4 @@
-"""Instructions for operations on numbers, and functions of the C library."""
+"""Generation of LLVM instructions for operations on numbers, and for calls of the C library."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INTEGER_OPERATIONS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 
 
 class Unit(ABC):
-    """The LLVM module into which functions are written, and constant tables of the source by name."""
+    """The LLVM module that receives the functions, and the constant tables of the source by name."""
 
     def __init__(self) -> None:
         self.module = ir.Module("generated")
@@ -44,13 +44,13 @@ class Unit(ABC):
         """Return a function of the source, translated at first use, and the types of its parameters."""
 
     def outside(self, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
-        """Return a function of the C library."""
+        """Return the declaration of a function of the C library."""
         if name not in self.module.globals:
             ir.Function(self.module, ir.FunctionType(result, parameters), name).attributes.add("nounwind")
         return self.module.globals[name]
 
     def library(self, name: str, arguments: int) -> ir.Function:
-        """Return a function of floats from LLVM or the C library."""
+        """Return the declaration of a function of `arguments` floats from LLVM or the C library."""
         reals = [REAL] * arguments
         if name.startswith("llvm."):
             return self.module.declare_intrinsic(name, [REAL], ir.FunctionType(REAL, reals))
@@ -62,7 +62,7 @@ class Arithmetic:
 
     def __init__(self, unit: Unit, function: ir.Function, flags: tuple[str, ...]) -> None:
         self._unit, self._function, self._flags = unit, function, flags
-        # Variables are stack slots of the entry block, which LLVM turns into registers.
+        # The entry block allocates the variables on the stack; LLVM turns these into registers.
         self._entry = ir.IRBuilder(function.append_basic_block("entry"))
         self._b = ir.IRBuilder(function.append_basic_block("body"))
 
@@ -79,7 +79,7 @@ class Arithmetic:
             return b.fdiv(self._cast(x, REAL), self._cast(y, REAL), flags=self._flags)
         x, y = self._alike([x, y, constant(0)])[:2]
         if x.type == REAL and isinstance(op, ast.Mod):
-            # The sign of Python's remainder is that of the divisor.
+            # Python's remainder has the sign of the divisor; that of LLVM has the sign of the dividend.
             rest, zero = b.frem(x, y), constant(0.0)
             other = b.xor(self._holds("<", rest, zero), self._holds("<", y, zero))
             return b.select(b.and_(other, self._holds("!=", rest, zero)), b.fadd(rest, y), rest)
@@ -103,7 +103,7 @@ class Arithmetic:
         return b.fdiv(constant(1.0), found, flags=self._flags) if n < 0 else found
 
     def _mathematical(self, name: str, reals: Sequence[ir.Value]) -> ir.Value | None:
-        """Return a call of a function of Python's math module, None if there is none of this name."""
+        """Return a call of a function of Python's math module; None if there is no translation for this name."""
         found = INTRINSICS.get(name) or LIBRARY.get(name)
         return self._b.call(self._unit.library(found, len(reals)), reals) if found else None
 
@@ -112,7 +112,7 @@ class Arithmetic:
         return self._holds("<", size, constant(CONSTANTS["inf"]))
 
     def _fraction(self, x: ir.Value) -> ir.Value:
-        """Return the fraction and exponent, as `math.frexp`."""
+        """Return fraction and exponent, as `math.frexp` does."""
         b, slot = self._b, self._entry.alloca(SHORT)
         fraction = b.call(self._unit.outside("frexp", REAL, [REAL, SHORT.as_pointer()]), [x, slot])
         pair = b.insert_value(ir.Constant(ir.LiteralStructType([REAL, INTEGER]), ir.Undefined), fraction, 0)
@@ -122,7 +122,7 @@ class Arithmetic:
         return x if x.type == TRUTH else self._holds("!=", x, ir.Constant(x.type, 0))
 
     def _alike(self, values: Sequence[ir.Value]) -> list[ir.Value]:
-        """Return values in the widest of their types; integer literals take the type of the others."""
+        """Convert values to the widest of their types; integer literals take the type of the other values."""
         return [self._cast(x, self._widest(values)) for x in values]
 
     def _widest(self, values: Sequence[ir.Value]) -> ir.Type:

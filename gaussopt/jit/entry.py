@@ -1,7 +1,7 @@
-"""Calls of machine code from Python, through ctypes; they release the interpreter's lock.
+"""Calls of machine code from Python through ctypes, which release the interpreter's lock.
 
-Arguments take places of eight bytes, one after the other: a number takes one place; an array takes places for the
-address of its first entry and for its shape; a record takes the places of its fields. Results go to the first places.
+Arguments lie in consecutive places of eight bytes: a number takes one place; an array takes places for the address of
+its first entry and for its shape; a record takes the places of its fields. Results overwrite the first places.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def address_of(array: NDArray[Any]) -> int:
     """Return the address of the first entry of a contiguous array."""
     try:
         return ctypes.addressof(_from_buffer(array))  # type: ignore[arg-type]
-    except TypeError:  # a read-only array; this takes twenty times as long
+    except TypeError:  # for a read-only array; twenty times slower
         return array.ctypes.data
 
 
 class _Record:
-    """Appends the places of a record; the latest places are cached, because most calls pass the same record."""
+    """A taker of records; it caches the places of the latest record, because most calls pass the same record."""
 
     def __init__(self, fields: Sequence[Taker]) -> None:
         self._fields = fields
@@ -69,7 +69,7 @@ def _array(entry: str, dimensions: int) -> Taker:
     kind, array = _KINDS[entry], np.ndarray
 
     def take(x: Any, places: list[Any]) -> None:
-        # `is` holds nearly always, because NumPy has a single object for this dtype; `==` takes longer.
+        # `is` is faster than `==`, and nearly always true, because NumPy has a single object for this dtype.
         right = isinstance(x, array) and (x.dtype is kind or x.dtype == kind) and x.flags.c_contiguous
         if not right or (dimensions and x.ndim != dimensions):
             axes = f" with {dimensions} axes" if dimensions else ""
@@ -90,7 +90,7 @@ def _function(x: Any, places: list[Any]) -> None:
 
 
 def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
-    """Return format and taker of a parameter."""
+    """Return the struct format and the taker of a parameter with this annotation."""
     name = annotation_name(annotation)
     if name in NUMBERS:
         return NUMBERS[name], _number
@@ -108,13 +108,13 @@ def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
 
 
 def annotation_name(annotation: Any) -> str:
-    """Return an annotation as written."""
+    """Return the text of an annotation."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
     return str(text or getattr(annotation, "__name__", annotation))
 
 
 def _results(annotation: str) -> str:
-    """Return the format of a function's result: nothing, one number, or two numbers."""
+    """Return the struct format of a function's result: nothing, one number, or two numbers."""
     if annotation == "tuple":
         return NUMBERS["float"] * 2
     parts = annotation.removeprefix("tuple").strip("[]").split(", ")
@@ -122,9 +122,9 @@ def _results(annotation: str) -> str:
 
 
 class MachineCode:
-    """Machine code, called like the annotated Python function that it was made from.
+    """Machine code that is called like the annotated Python function from which it was compiled.
 
-    Python calls it at its entrance, other machine code at its address. A call raises TypeError for an array of another
+    Python calls it at `entrance`, other machine code at `address`. A call raises TypeError for an array of the wrong
     type.
     """
 
@@ -145,7 +145,7 @@ class MachineCode:
         return self.call(*arguments)
 
     def _one_by_one(self, *arguments: Any) -> Any:
-        """Return the result of the function, for arguments of all kinds."""
+        """Return the result of the function; this works for arguments of all kinds."""
         parts: list[Any] = []
         for take, x in zip(self._take, arguments, strict=True):
             take(x, parts)
@@ -155,9 +155,9 @@ class MachineCode:
         return self._result(places)
 
     def _unrolled(self, kinds: Sequence[str]) -> Callable[..., Any]:
-        """Return a function like `_one_by_one`, but twice as fast, if all arguments are numbers, vectors or matrices.
+        """Return a function that does the same as `_one_by_one` twice as fast, for numbers, vectors and matrices.
 
-        Arrays of other types, and read-only arrays, are left to `_one_by_one`.
+        For other arrays, such as read-only ones, it calls `_one_by_one`; for other parameters it is `_one_by_one`.
         """
         if not all(kind in NUMBERS or ARRAYS.get(kind, ("", 0))[1] for kind in kinds):
             return self._one_by_one
@@ -192,9 +192,9 @@ class MachineCode:
         return found
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a function without arguments that calls the code with these arrays; addresses are taken once.
+        """Return a function without arguments that calls the code with these arrays, whose addresses are read once.
 
-        It is for one thread at a time.
+        Only one thread at a time may call it.
         """
         parts: list[Any] = []
         for take, x in zip(self._take, arguments, strict=True):
@@ -202,8 +202,8 @@ class MachineCode:
         packed, places = self._arguments.pack(*parts), self._places()
         call, result, size = self._call, self._result, len(packed)
 
-        def run(kept: tuple[Any, ...] = arguments) -> Any:  # keeps the arrays alive while their addresses are in use
-            ctypes.memmove(places, packed, size)  # the results overwrite the first arguments
+        def run(kept: tuple[Any, ...] = arguments) -> Any:  # `kept` keeps the arrays alive
+            ctypes.memmove(places, packed, size)  # because results overwrite the first places
             call(places)
             return result(places)
 
@@ -215,10 +215,10 @@ class MachineCode:
 
 
 class Workspace:
-    """Memory for the arguments of one checked function, whose addresses are taken once; for one thread at a time.
+    """Memory for the arguments of one checked function; only one thread at a time may use it.
 
-    Sizes are the numbers of entries of the arguments, None for a number. `arguments` are arrays to write into, of one
-    entry for a number.
+    `sizes` holds the number of entries of each argument, None for a number. Before a call, values are written into the
+    arrays `arguments`; the array of a number has one entry.
     """
 
     __slots__ = ("_begin", "_call", "_first", "_places", "arguments")
@@ -236,7 +236,7 @@ class Workspace:
     def call(self) -> bool:
         """Run the function and return its result."""
         self._call(self._begin)
-        found: int = self._places[0]  # the result overwrites the first argument
+        found: int = self._places[0]  # the result has overwritten the first place
         if self._first is not None:
             self._places[0] = self._first
         return found != 0

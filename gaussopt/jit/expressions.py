@@ -1,4 +1,4 @@
-"""Instructions for expressions of the kernel language."""
+"""Generation of LLVM instructions for expressions of the kernel language."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _names(node: ast.expr) -> set[str]:
 
 
 class Expressions(Arithmetic):
-    """Translates the expressions of one function; `known` are numbers of the module by name."""
+    """Translates the expressions of one function; `known` holds the numeric constants of the module by name."""
 
     def __init__(self, unit: Unit, function: ir.Function, flags: tuple[str, ...], known: Mapping[str, float]) -> None:
         super().__init__(unit, function, flags)
@@ -123,7 +123,7 @@ class Expressions(Arithmetic):
         return self._b.load(place, typ=place.type.pointee) if part is None else part
 
     def _place(self, node: ast.Subscript) -> tuple[ir.Value, Any]:
-        """Return the address of an entry and None, or the address at which a part of an array begins and the part."""
+        """Return the address of an entry and None; for a part of an array, its address and the part itself."""
         base, index = self._value(node.value), node.slice
         if isinstance(base, Array) and len(base.shape) == 2:
             rows, width = base.shape
@@ -144,7 +144,7 @@ class Expressions(Arithmetic):
         return place, Array(base.type, place, (length,))
 
     def _span(self, index: ast.Slice, length: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Return the beginning of a slice, and its length."""
+        """Return the first index and the length of a slice."""
         if index.step is not None:
             raise untranslated(index)
         high = length if index.upper is None else self._value(index.upper)
@@ -159,7 +159,7 @@ class Expressions(Arithmetic):
         return self._b.gep(place, [index], inbounds=True, source_etype=place.type.pointee)
 
     def _guarded(self, node: ast.expr, conditions: Sequence[ast.expr]) -> bool:
-        """Tell whether an expression may be evaluated only where the conditions before it hold."""
+        """Tell whether an expression may be evaluated only if the preceding conditions are true."""
         named = set[str]().union(*map(_names, conditions))
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and self._unit.defines(part.func.id):
@@ -169,7 +169,7 @@ class Expressions(Arithmetic):
         return False
 
     def _both(self, op: ast.boolop, one: ir.Value, node: ast.expr, guarded: bool) -> ir.Value:
-        """Return `and` or `or` of two sides."""
+        """Return the conjunction or disjunction of `one` and `node`."""
         b, both = self._b, isinstance(op, ast.And)
         if not guarded:
             return (b.and_ if both else b.or_)(one, self._truth(self._value(node)))
@@ -178,7 +178,7 @@ class Expressions(Arithmetic):
         return self._one_of(one, *sides)
 
     def _one_of(self, chosen: ir.Value, body: ast.expr, other: ast.expr) -> ir.Value:
-        """Return a conditional expression of which only one side is evaluated."""
+        """Return the value of a conditional expression, only one side of which is evaluated."""
         b = self._b
         blocks = [b.append_basic_block() for _ in range(2)]
         behind = b.append_basic_block()
@@ -203,7 +203,7 @@ class Expressions(Arithmetic):
         if isinstance(one, list):
             return [self._choice(chosen, x, y) for x, y in zip(one, other, strict=True)]
         if isinstance(one, Array) or isinstance(other, Array):
-            # If one side is only the address of a first entry, so is the result.
+            # If one side has no shape, but only the address of a first entry, the result has no shape either.
             kind = other.type if isinstance(one, Array) else one.type
             pairs = zip(parts_of_value(self._cast(one, kind)), parts_of_value(self._cast(other, kind)), strict=True)
             return value_of(kind, iter([self._b.select(chosen, x, y) for x, y in pairs]))
@@ -241,7 +241,7 @@ class Expressions(Arithmetic):
         if name == "isfinite":
             return self._is_finite(self._cast(arguments[0], REAL))
         if name in ("max", "min"):
-            # As in Python, also with NaN: the first value unless a later one exceeds it.
+            # As in Python, also for NaN, the result is the first value unless a later value is greater (or less).
             found, *others = self._alike(arguments)
             for x in others:
                 found = b.select(self._holds(">" if name == "max" else "<", x, found), x, found)
@@ -266,19 +266,19 @@ class Expressions(Arithmetic):
         return found
 
     def _passed(self, function: ir.Value, arguments: Sequence[Any], kinds: Sequence[Kind]) -> ir.Value:
-        """Return a call of a function with parameters of these types."""
+        """Return a call of a function whose parameters have the types `kinds`."""
         given = zip(arguments, kinds, strict=True)
         return self._b.call(function, [part for x, kind in given for part in parts_of_value(self._cast(x, kind))])
 
     def _zeros(self, size: int) -> Array:
-        """Return zeros on the stack, allocated once per call."""
+        """Return an array of zeros on the stack; its memory is allocated once per call of the function."""
         kind = ir.ArrayType(REAL, size)
         space = self._entry.alloca(REAL, size)
         self._b.store(ir.Constant(kind, None), self._b.bitcast(space, kind.as_pointer()))
         return Array(Arrays(REAL, 1), space, (ir.Constant(INTEGER, size),))
 
     def _space(self, node: ast.Call) -> Array:
-        """Return zeros on the heap, valid until the function returns or evaluates this expression again."""
+        """Return an array of zeros on the heap, valid until the function returns or evaluates this expression again."""
         b, slot = self._b, self._spaces[node]
         size, *more = node.args
         entry = INTEGER if more and taken_from(more[0], "np") == "int64" else REAL

@@ -1,4 +1,4 @@
-"""Kernels as machine code; the environment variable `GAUSSOPT_COMPILE=0` leaves them functions in plain Python."""
+"""Kernels: functions compiled to machine code, unless the environment variable `GAUSSOPT_COMPILE` is 0."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if COMPILED:
 else:
 
     def functions(*arguments: Any, **settings: Any) -> Any:  # type: ignore[misc]
-        """Raise NotCompiled: compilation is switched off."""
+        """Raise NotCompiled, because compilation is switched off."""
         raise NotCompiled(SWITCHED_OFF)
 
     checked_functions = functions  # type: ignore[assignment]
@@ -38,7 +38,7 @@ class Kernel:
 
     @cached_property
     def code(self) -> Any:
-        """The machine code, without contraction of products and sums."""
+        """The machine code; products and sums are not contracted to fused operations."""
         name = self._function.__name__
         return functions(sys.modules[self._function.__module__], [name], contract=False, vectors=False)[name]
 
@@ -53,12 +53,12 @@ class Kernel:
 
 
 def kernel(function: F) -> F:
-    """Mark a function in the subset of Python of `gaussopt.jit.translation`, compiled unless switched off."""
+    """Mark a function, in the Python subset of `gaussopt.jit.translation`, as a kernel; compile it if switched on."""
     return cast("F", Kernel(function)) if COMPILED else function
 
 
 def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """Return a function without arguments that calls a kernel with the given arrays, which may change between calls."""
+    """Return a function without arguments that calls a kernel with these arrays, whose entries may change."""
     return function.code.bound(*arguments) if isinstance(function, Kernel) else partial(function, *arguments)
 
 

@@ -1,6 +1,6 @@
-"""Machine code of generated functions and kernels: compiled by LLVM, cached on disk.
+"""Compilation of generated functions and kernels to machine code by LLVM, with a cache on disk.
 
-LLVM comes with llvmlite.
+The package llvmlite contains LLVM.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ VERSION = "7"
 
 @functools.cache
 def target() -> tuple[str, str]:
-    """Return name and features of the processor.
+    """Return the name and the features of the processor.
 
-    Vectors of 512 bits are used where the processor has them; by default LLVM uses 256 bits on many such processors.
+    Vectors of 512 bits are used if the processor has them; by default LLVM uses 256 bits on many such processors.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = ""
-    with suppress(RuntimeError):  # not available on every processor
+    with suppress(RuntimeError):  # features are not known for every processor
         found = llvm.get_host_cpu_features()
         features = found.flatten() + (",-prefer-256-bit" if found.get("avx512f") else "")
     return llvm.get_host_cpu_name(), features
@@ -42,21 +42,21 @@ def target() -> tuple[str, str]:
 def functions(
     module: ModuleType, names: Sequence[str], contract: bool, vectors: bool = True, given: Sequence[ModuleType] = ()
 ) -> dict[str, MachineCode]:
-    """Return annotated functions of a module as machine code, for numbers, contiguous arrays, and named tuples of them.
+    """Return annotated functions of a module as machine code; parameters are numbers, arrays, or named tuples of these.
 
-    If `contract`, a product and a sum may become one operation with one rounding. If `vectors`, loops are vectorised,
-    which does not pay for few entries. Functions and numbers that the module only declares are taken from the modules
-    `given`. Raises NotCompiled if the source holds a form without translation.
+    Arrays must be contiguous. If `contract`, a product and a sum may become one operation with one rounding. If
+    `vectors`, loops are vectorised, which does not pay for few entries. Functions and numbers that the module only
+    declares come from the modules `given`. Raises NotCompiled if a part of the source has no translation.
     """
     address = _compiled(module, names, contract, vectors, False, given)
     return {name: MachineCode(plain(getattr(module, name)), address(name + ENTRANCE), address(name)) for name in names}
 
 
 def checked_functions(module: ModuleType, names: Sequence[str]) -> dict[str, int]:
-    """Return addresses of straight-line functions in machine code that return whether every value is defined.
+    """Compile straight-line functions that return whether all their values are defined; return their addresses by name.
 
-    The addresses are for `gaussopt.jit.entry.Workspace`; see `gaussopt.jit.statements.CheckedBody`. Raises NotCompiled
-    if the source holds anything but straight lines.
+    `gaussopt.jit.entry.Workspace` calls them; see `gaussopt.jit.statements.CheckedBody`. Raises NotCompiled if the
+    source is not straight-line code.
     """
     address = _compiled(module, names, False, False, True)
     return {name: address(name + ENTRANCE) for name in names}
@@ -66,7 +66,7 @@ def _compiled(
     module: ModuleType, names: Sequence[str], contract: bool, vectors: bool, checked: bool,
     given: Sequence[ModuleType] = (),
 ) -> Callable[[str], int]:  # fmt: skip
-    """Read machine code from the disk, or compile it now; return a function that finds the address of a function."""
+    """Load machine code from the cache, or compile it; return a function that maps names to addresses."""
     sources = _sources(module, names, given)
     parts = [part for text, known in sources for part in (text, repr(known))]
     settings = [str(contract), str(vectors), str(checked), VERSION, llvmlite.__version__, llvm.get_process_triple()]
@@ -85,7 +85,7 @@ def _compiled(
 
 
 def _sources(module: ModuleType, names: Sequence[str], given: Sequence[ModuleType]) -> list[Source]:
-    """Return the sources of a module and of modules whose functions it calls, each with the numbers that it may use."""
+    """Return the sources of a module and of the modules that it uses, each with the numeric constants it may use."""
     met, waiting = {module, *given}, [plain(getattr(module, name)) for name in names]
     own = [(home, x) for home in given for x in vars(home).values() if isinstance(x, FunctionType)]
     waiting += [x for home, x in own if x.__module__ == home.__name__]
@@ -99,7 +99,7 @@ def _sources(module: ModuleType, names: Sequence[str], given: Sequence[ModuleTyp
         found = (plain(function.__globals__.get(name)) for name in function.__code__.co_names)
         waiting += [x for x in found if isinstance(x, FunctionType)]
         kinds = [(function.__globals__, kind) for kind in function.__annotations__.values()]
-        while kinds:  # records, and the records that they hold
+        while kinds:  # named tuples, and those inside them
             names_there, kind = kinds.pop()
             record = names_there.get(annotation_name(kind))
             if isinstance(record, type):

@@ -1,4 +1,4 @@
-"""Instructions for the statements of a function, also of a function that checks its numbers."""
+"""Generation of LLVM instructions for the statements of a function, optionally with checks of its numbers."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class Body(Expressions):
                 raise untranslated(target)
 
     def _several(self, value: Any) -> Sequence[Any]:
-        """Return the values that are assigned to several names at once."""
+        """Return the values of a tuple, record or list that is assigned to several names at once."""
         if isinstance(value, RecordValue):
             return list(value.fields.values())
         if isinstance(value, ir.Value):
@@ -201,10 +201,10 @@ class Body(Expressions):
 
 
 class CheckedBody(Body):
-    """Writes a function that returns True if CPython would raise no error and all numbers written are finite.
+    """Writes a function that returns True if CPython would raise no error and all numbers that it writes are finite.
 
-    If the source returns a boolean, that must be true as well. Where the function returns False, its results are
-    meaningless.
+    If the source returns a boolean, the boolean must be true as well. If the function returns False, its results must
+    not be used.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -228,7 +228,7 @@ class CheckedBody(Body):
             self._finite(self._cast(value, REAL))
 
     def _guarded(self, node: ast.expr, conditions: Sequence[ast.expr]) -> bool:
-        return True  # the branch that is not chosen may be undefined
+        return True  # the other side may be undefined
 
     def _binary(self, op: ast.operator, x: ir.Value, y: ir.Value) -> ir.Value:
         if isinstance(op, ast.Div | ast.Mod | ast.FloorDiv):

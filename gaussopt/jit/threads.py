@@ -1,4 +1,4 @@
-"""Work shared between cores by threads: machine code runs without the interpreter's lock."""
+"""Distribution of work to threads on all cores, as machine code runs without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def cores() -> int:
 
 
 def share(work: Callable[[int, int], object], pieces: range, threads: int | None, each: int = PARTS) -> None:
-    """Call work(first, last) for parts of a range.
+    """Divide a range into parts, and call work(first, last) for each part in a thread.
 
     Parameters
     ----------
-    work : machine code for the pieces first, ..., last - 1; different pieces do not share memory
-    pieces : range of their numbers
-    threads : number of threads, None for the number of cores
-    each : parts for each thread
+    work : function that processes the pieces first, ..., last - 1; different pieces do not share memory
+    pieces : range of the numbers of all pieces
+    threads : number of threads; None for the number of cores
+    each : number of parts for each thread
     """
     threads = threads or cores()
     if threads == 1 or len(pieces) == 1:
@@ -37,13 +37,13 @@ def share(work: Callable[[int, int], object], pieces: range, threads: int | None
     try:
         for task in tasks:
             task.result()
-    finally:  # after an interrupt no thread may go on writing to the memory
+    finally:  # no thread may write to the memory after an interrupt
         wait([task for task in tasks if not task.cancel()])
 
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Return threads that are kept for later work; starting them takes as long as several thousand steps."""
+    """Return a pool of threads, kept for later work: starting threads takes as long as several thousand steps."""
     return ThreadPoolExecutor(threads, "gaussopt")
 
 

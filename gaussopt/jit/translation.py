@@ -1,17 +1,17 @@
-"""LLVM instructions from the subset of Python in which generated functions and kernels are written.
+"""Translation to LLVM of the subset of Python in which generated functions and kernels are written.
 
-A compiler for all of Python takes ten times as long to analyse straight-line code as LLVM takes to compile it. Here
-values are floats, integers, booleans, arrays of floats or integers, pairs, records (named tuples), and functions
-passed as arguments; a name has the type of its first value, so that one pass over the syntax tree writes the
+A compiler for all of Python takes ten times as long to analyse straight-line code as LLVM takes to compile it. In this
+subset, values are floats, integers, booleans, arrays of floats or integers, pairs, records (named tuples), and
+functions passed as arguments. A name has the type of its first value, so that one pass over the syntax tree writes the
 instructions. Conditional expressions become selections, which have no branches, and `and` and `or` evaluate both sides,
-unless a side calls a function of the module or reads an entry whose index the condition before it tests. Indices,
-and integers that are divided with remainder, must not be negative.
+unless a side calls a function of the module or reads an entry whose index the preceding condition tests. Indices, and
+operands of integer division and remainder, must not be negative.
 
-Parameters of exported functions are annotated as in `types.PARAMETERS`, records by their class, functions by the name
-of a `Callable` of the module. Parameters of other functions take the types of the arguments of their first call.
-A function without annotation returns a boolean or nothing. In a function decorated with `any_order` sums may be taken
-in any order, so that they are vectorised; functions marked `inlined` are put into their callers. `zeros`
-makes an array of constant size on the stack, `np.zeros` and `np.empty` arrays on the heap that live until the return.
+Parameters of exported functions are annotated by the names in `types.PARAMETERS`, records by their class, functions by
+the name of a `Callable` of the module. Parameters of other functions take the types of the arguments in the first call.
+A function without annotation of its result returns a boolean or nothing. If a function is decorated with `any_order`,
+its sums may be computed in any order and therefore be vectorised; functions marked `inlined` are inlined. `zeros` makes
+an array of constant size on the stack; `np.zeros` and `np.empty` make arrays on the heap that live until the return.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ from gaussopt.jit.types import (
 
 
 class Source(NamedTuple):
-    """A module from which functions are taken, and its numbers by name."""
+    """The text of a module whose functions are translated, and its numeric constants by name."""
 
     text: str
     known: Mapping[str, float]
 
 
 class Translation(Unit):
-    """A module of functions in the text form of LLVM.
+    """Translates a module of functions to LLVM's text form.
 
     Parameters
     ----------
     text : source of the module
-    exported : functions that are called from outside, by Python
+    exported : names of functions that Python calls
     contract : whether a product and a sum may become one operation with one rounding
-    known : numbers of the module by name
-    others : modules from which the module takes functions and records
+    known : numeric constants of the module by name
+    others : modules whose functions and records the module uses
     checked : whether functions return whether all values that they compute are defined, see `CheckedBody`
     """
 
@@ -85,7 +85,7 @@ class Translation(Unit):
             self._enter(function, kinds)
 
     def _read(self, node: ast.stmt, known: Mapping[str, float]) -> None:
-        """Read a statement of a module."""
+        """Store the function, record type or constant table that a statement of a module defines."""
         match node:
             case ast.FunctionDef(name=name):
                 if name in self._definitions:
@@ -94,7 +94,7 @@ class Translation(Unit):
             case ast.ClassDef(name=name):
                 self._types[name] = node
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple() as value):
-                with suppress(ValueError):  # not literals
+                with suppress(ValueError):  # the values are no literals
                     values = ast.literal_eval(value)
                     if all(isinstance(x, float | int) for x in values):
                         self._table(name, values)
@@ -102,7 +102,7 @@ class Translation(Unit):
                 self._types[name] = node.value
 
     def _kind(self, annotation: ast.expr) -> Kind:
-        """Return the type that an annotation stands for."""
+        """Return the type for an annotation."""
         name = ast.unparse(annotation)
         if name in PARAMETERS:
             return PARAMETERS[name]
@@ -115,7 +115,7 @@ class Translation(Unit):
         raise untranslated(annotation)
 
     def _enter(self, function: ir.Function, kinds: Sequence[Kind]) -> None:
-        """Write the entrance by which Python calls a function, see `_Entrance`."""
+        """Write the entrance through which Python calls a function, see `_Entrance`."""
         outer = ir.FunctionType(ir.VoidType(), [INTEGER.as_pointer()])
         reader = _Entrance(ir.Function(self.module, outer, f"{function.name}{ENTRANCE}"))
         reader.leave(reader.b.call(function, [part for kind in kinds for part in reader.parts(kind)]))
@@ -160,14 +160,14 @@ class Translation(Unit):
 
 
 class _Entrance:
-    """Writes a function that calls another one with arguments from Python, see `gaussopt.jit.entry`."""
+    """Writes a function that reads arguments from Python and calls another function, see `gaussopt.jit.entry`."""
 
     def __init__(self, function: ir.Function) -> None:
         self.b = ir.IRBuilder(function.append_basic_block())
         self._next = self._first = function.args[0]
 
     def parts(self, kind: Kind) -> list[ir.Value]:
-        """Return the parts of the next argument."""
+        """Read the next argument; return the values in which LLVM passes it."""
         b = self.b
         if isinstance(kind, Records):
             return [part for _, field in kind.fields for part in self.parts(field)]
@@ -176,7 +176,7 @@ class _Entrance:
         return [self._taken(part) for part in parts_of(kind)]
 
     def leave(self, result: ir.Value) -> None:
-        """Write the result, if there is one, or both numbers of a pair."""
+        """Write the result to the first places: nothing, one number, or both numbers of a pair."""
         b, self._next, results = self.b, self._first, [result]
         if isinstance(result.type, ir.LiteralStructType):
             results = [b.extract_value(result, i) for i in range(2)]

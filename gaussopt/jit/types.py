@@ -1,4 +1,4 @@
-"""Types and values of the kernel language in terms of LLVM."""
+"""Representation of the types and values of the kernel language in LLVM."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAIR = ir.LiteralStructType([REAL, REAL])
 
 @dataclass(frozen=True)
 class Arrays:
-    """Arrays of entries of a type, row by row: passed as the address of the first entry and the shape."""
+    """Type of arrays, stored row by row, and passed as the address of the first entry and the shape."""
 
     entry: ir.Type
     dimensions: int
@@ -29,14 +29,14 @@ class Arrays:
 
 @dataclass(frozen=True)
 class Records:
-    """Named tuples of a class, passed field by field."""
+    """Type of named tuples of one class, passed field by field."""
 
     fields: tuple[tuple[str, Kind], ...]
 
 
 @dataclass(frozen=True)
 class Functions:
-    """Functions of one signature, passed as addresses."""
+    """Type of functions of one signature, passed as addresses."""
 
     arguments: tuple[Kind, ...]
     result: ir.Type
@@ -76,18 +76,18 @@ PARAMETERS: dict[str, Kind] = {"float": REAL, "int": INTEGER, "bool": TRUTH} | {
 
 
 def constant(value: float) -> ir.Constant:
-    """Return the constant of a number in the source."""
+    """Return the LLVM constant for a number in the source."""
     kind = TRUTH if isinstance(value, bool) else INTEGER if isinstance(value, int) else REAL
     return ir.Constant(kind, int(value) if kind == TRUTH else value)
 
 
 def untranslated(node: ast.AST) -> NotCompiled:
-    """Return the error for a form that the kernel language does not have."""
+    """Return the error for a construct that the kernel language does not have."""
     return NotCompiled(f"its generated source holds '{ast.unparse(node)}', which has no translation")
 
 
 def parts_of(kind: Kind) -> list[ir.Type]:
-    """Return the types of the parts in which a value is passed."""
+    """Return the types of the LLVM values in which a value of the type `kind` is passed."""
     match kind:
         case Arrays():
             return [kind.entry.as_pointer(), *[INTEGER] * kind.dimensions]
@@ -100,7 +100,7 @@ def parts_of(kind: Kind) -> list[ir.Type]:
 
 
 def value_of(kind: Kind, parts: Iterator[ir.Value]) -> Any:
-    """Return the value made of its parts."""
+    """Return a value of the type `kind` made of the next LLVM values of `parts`."""
     match kind:
         case Arrays():
             return Array(kind, next(parts), tuple(next(parts) for _ in range(kind.dimensions)))
@@ -112,7 +112,7 @@ def value_of(kind: Kind, parts: Iterator[ir.Value]) -> Any:
 
 
 def parts_of_value(value: Any) -> list[ir.Value]:
-    """Return the parts of a value."""
+    """Return the LLVM values in which a value is passed."""
     match value:
         case Array():
             return [value.first, *value.shape]
@@ -124,7 +124,7 @@ def parts_of_value(value: Any) -> list[ir.Value]:
 
 
 def result_type(annotation: ast.expr) -> ir.Type:
-    """Return the type of the result of a function."""
+    """Return the LLVM type of a function's result, from its annotation."""
     match annotation:
         case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=[one, other])):
             return ir.LiteralStructType([result_type(one), result_type(other)])
@@ -132,7 +132,7 @@ def result_type(annotation: ast.expr) -> ir.Type:
 
 
 def taken_from(node: ast.expr, module: str) -> str | None:
-    """Return the name that an expression takes from a module; None if it takes no name from that module."""
+    """Return the name that an expression reads from a module, such as zeros in np.zeros; None for other expressions."""
     match node:
         case ast.Attribute(value=ast.Name(id=base), attr=name) if base == module:
             return name

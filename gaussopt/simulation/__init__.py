@@ -1,1 +1,1 @@
-"""Simulation of a motion or of a batch of motions: settings, choice of engine, error estimates."""
+"""Simulation of single motions and of batches of motions: settings, choice of engine, error estimates."""

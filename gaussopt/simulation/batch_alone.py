@@ -1,4 +1,4 @@
-"""Members of a batch that are computed one by one, in several processes where that saves time."""
+"""Computation of members of a batch one by one, in several processes if that saves time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PARTS = 16
 
 @dataclass(frozen=True)
 class LoneMember:
-    """The result of a member: status, message, last instant, and its variables at all instants, NaN after the last."""
+    """The result of a member: status, message, last instant, and variables at all instants, NaN after the last one."""
 
     status: Status
     message: str
@@ -47,7 +47,7 @@ class LoneMember:
 
 @dataclass(frozen=True)
 class LoneMembers:
-    """Members with the settings of `simulate`, the recorded instants, and whether certificates are recorded."""
+    """Members to compute one by one, settings of `simulate`, recorded instants, and whether to keep certificates."""
 
     members: BatchMembers
     settings: Mapping[str, Any]
@@ -55,7 +55,7 @@ class LoneMembers:
     certify: bool
 
     def run(self, left: Sequence[int], threads: int | None) -> Iterator[tuple[int, LoneMember]]:
-        """Yield results of the members `left` in any order; long work uses `threads` processes (None: all cores)."""
+        """Yield results of the members `left` in any order; `threads` processes (None: all cores) share long work."""
         processes = 1 if is_guarded() else threads or cores()
         for count, i in enumerate(left, 1):
             begin = perf_counter()
@@ -79,21 +79,21 @@ class LoneMembers:
             return LoneMember(Status.BAD_INPUT, str(error))
 
     def _simulate(self, i: int) -> Trajectory:
-        """Simulate member i by itself, by generated code if that exists; raises GaussoptError."""
+        """Simulate member i alone, by generated code if that exists; raises GaussoptError."""
         members = self.members
         one, contacts = members.one(i), bool(members.system.contact_names)
         given: dict[str, Any] = dict(self.settings, q0=members.q[i], v0=members.v[i])
         given |= {"step_folder": None, "keep_interrupted": True, "record_every": self.instants.every}
-        given["error_estimate"] = False  # members that are integrated together have no estimate either
+        given["error_estimate"] = False  # as members integrated together have none
         if not contacts:
             try:
                 return simulate(one, **given, engine="compiled")
             except NotAccepted:
-                pass  # no generated form
+                pass  # there is no generated code
         return simulate(one, **given)
 
     def _recorded(self, motion: Trajectory) -> LoneMember:
-        """Return a trajectory at the instants of the batch; an impact has two rows, of which the later one counts."""
+        """Select the rows of a trajectory at the instants of the batch; at an impact, the later of its two rows."""
         if not len(motion.t):
             return LoneMember(motion.status, motion.message)
         times, near = self.instants.times, 1e-9 * self.instants.dt
@@ -109,7 +109,7 @@ class LoneMembers:
     # -- several processes -----------------------------------------------------------------------------------------
 
     def _orders(self, left: Sequence[int], processes: int) -> list[tuple[Sequence[int], Order]]:
-        """Return the members in parts, as jobs for other processes; [] if they cannot be sent to another process."""
+        """Divide the members into parts, each with a job for another process; [] if they cannot be sent there."""
         problem = self.members.problem
         if isinstance(problem, Problem) and problem.events is None:
             problem = problem.system  # functions of a problem may exist only in this process
@@ -118,7 +118,7 @@ class LoneMembers:
         parts = [left[i : i + size] for i in range(0, len(left), size)]
         try:
             return [(part, Order.of(Job("part", alone.part, {"left": part}))) for part in parts]
-        except Exception:  # most often because of a user's plain functions
+        except Exception:  # most often a user's functions cannot be pickled
             return []
 
     def _spread(self, orders: list[tuple[Sequence[int], Order]], processes: int) -> Iterator[tuple[int, LoneMember]]:

@@ -1,4 +1,4 @@
-"""A batch of motions on a GPU: a thread for each member, in parts that fit into the memory of the GPU."""
+"""Integration of a batch of motions on a GPU: one thread for each member, in parts that fit into the GPU's memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHARE = 0.2
 
 
 class CardPart(NamedTuple):
-    """A part in computation: range of members, arrays on the GPU, CUDA events before and after the last launch."""
+    """A part of a batch being computed: members, arrays on the GPU, CUDA events before and after the last launch."""
 
     members: slice
     memory: Any
@@ -33,26 +33,26 @@ class CardPart(NamedTuple):
 
 
 class CudaBatch(MarchedBatch):
-    """A batch on a GPU; recorded states are fetched while the next part is integrated."""
+    """A batch on a GPU; the recorded states of a part are copied to the host while the next part is integrated."""
 
     kernel: float
 
     def _start(self, job: LoopJob, state: Matrix) -> None:
         self._code, self._card, self._state = cuda.march(job), cuda.driver(), state
         i = self.instants
-        # Loops with error control count recorded states, other loops count steps.
+        # Loops with error control count recorded states; other loops count steps.
         self._every, self._total = (1, i.count - 1) if job.method.adaptive else (i.every, i.steps)
         self._times = self._card.to_device(i.times)
         self._steps, self._copies = self._card.stream(), self._card.stream()
         self._failed = np.zeros(len(state), dtype=int)
         self._fetched = np.zeros(len(state), dtype=bool)
         self._pace, self.kernel = 0, 0.0
-        # The first launch, for one member and without a step, compiles the kernel.
+        # The first launch, for one member and no steps, compiles the kernel.
         self._fetch(self._launch(slice(0, 1), lambda done: None, steps=0))
         self._fetched[0], self.kernel, self.steps = False, 0.0, 0
 
     def march(self, progress: Callable[[float], None]) -> None:
-        """Integrate to the end, part by part; the start is recorded, too, and projected if the steps are."""
+        """Integrate to the end, part by part; the start is also recorded, and projected if the steps are projected."""
         N = self.members.count
         row = 8 * (self._code.numbers["LENGTH"] + self.states[0].size)
         free, _ = self._card.current_context().get_memory_info()
@@ -68,12 +68,12 @@ class CudaBatch(MarchedBatch):
                 progress(first / N)
                 before, waiting = waiting, self._launch(slice(first, last), shown)
                 self._fetch(before)
-        finally:  # after Ctrl-C, too: a part whose last launch has begun will be complete
+        finally:  # after Ctrl-C, too: the last launch of this part has begun, so that it will be complete
             self._fetch(waiting)
         progress(1.0)
 
     def _launch(self, members: slice, progress: Callable[[float], None], steps: int | None = None) -> CardPart:
-        """Start a part; return when its last launch has begun."""
+        """Compute a part; return it when its last launch has begun."""
         i, numbers, total = self.instants, self._code.numbers, self._total
         count, steps = members.stop - members.start, total if steps is None else steps
         memory = self._card.device_array(numbers["LENGTH"] * count)
@@ -100,14 +100,14 @@ class CudaBatch(MarchedBatch):
             progress(done / total)
 
     def _waited(self, part: CardPart) -> float:
-        """Wait for the last launch of a part and return its time."""
+        """Wait for the last launch of a part, and return how long it ran, s."""
         part.end.synchronize()
         seconds = max(0.0, float(part.begin.elapsed_time(part.end))) / 1e3
         self.kernel += seconds
         return seconds
 
     def _fetch(self, part: CardPart | None) -> None:
-        """Copy the states of a part, if there is one, from the GPU."""
+        """Copy the states of a part from the GPU; do nothing for None."""
         if part is None:
             return
         self._waited(part)
@@ -117,9 +117,9 @@ class CudaBatch(MarchedBatch):
         found = part.memory[failed : failed + count].copy_to_host(stream=self._copies)
         self._copies.synchronize()
         self._failed[part.members], self._fetched[part.members] = found, True
-        self.steps = self.instants.steps  # of the members fetched: the others count as failed
+        self.steps = self.instants.steps  # for members not fetched yet, `failed` is 1
 
     @property
     def failed(self) -> NDArray[np.int64]:
-        """Number of the step that failed, counted from 1; 0 if none failed; 1 for members not yet fetched."""
+        """Number of each member's failed step, counted from 1; 0 if none failed, 1 if the member is not fetched yet."""
         return np.where(self._fetched, self._failed, 1)

@@ -1,4 +1,4 @@
-"""Computation of a batch and its dataset: members are integrated together where possible, otherwise one by one."""
+"""Computation of a batch and its dataset: members are integrated together if possible, otherwise one by one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DIMENSIONS = ("trajectory", "time", "coordinate", "row", "contact", "tangent")
 
 
 def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None:
-    """Refuse a recording that does not fit into usual memory; raises BadInput."""
+    """Raise BadInput if the recording would not fit into usual memory."""
     N, n = members.q.shape
     m, k = getattr(members.system, "m", n), len(members.system.contact_names)
     size = 8 * N * instants.count * (2 * n + (n + m + 16 + 8 * k if certify else 0))
@@ -50,7 +50,7 @@ def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None
 
 
 class Batch:
-    """The computation of a dataset of members; `settings` are those of `simulate`, for members computed one by one."""
+    """The computation of a batch; `settings` are those that `simulate` receives for members computed one by one."""
 
     def __init__(
         self, members: BatchMembers, method: Stepper, instants: TimeGrid, settings: Mapping[str, Any], certify: bool,
@@ -60,7 +60,7 @@ class Batch:
         self.stabiliser: Stabilisation = settings["stabilisation"]
         self._settings, self.certify, self.progress = settings, certify, progress
         self.columns: dict[str, NDArray[np.float64]] = {}
-        self.status = np.full(members.count, "", dtype=object)  # empty: not computed yet
+        self.status = np.full(members.count, "", dtype=object)  # "": not computed yet
         self.message = np.full(members.count, "", dtype=object)
         self.reached = np.full(members.count, np.nan)
         self.timing: dict[str, float] = {}
@@ -71,13 +71,13 @@ class Batch:
             self.status[i], self.message[i] = str(Status.BAD_INPUT), fault
 
     def run(self, threads: int | None, device: str) -> None:
-        """Compute all members to their end, or to the failure that stops them."""
+        """Compute every member to its end, or to the failure that stops it."""
         self._march_together(threads, device)
         self._go_alone(threads)
         self.progress(1.0)
 
     def interrupt(self) -> None:
-        """Keep unfinished members as they are, with the status interrupted."""
+        """Keep the states so far of unfinished members, and set their status to interrupted."""
         if self._run is not None and not self._collected:
             self._collect(self._run, Status.INTERRUPTED)
         left = self.status == ""
@@ -85,7 +85,7 @@ class Batch:
         self.message[left] = "Interrupted before this trajectory was computed by itself."
 
     def _march_together(self, threads: int | None, device: str) -> None:
-        """Integrate members together if generated code can; raises BadInput if it cannot and a GPU is requested."""
+        """Integrate all members together if there is generated code; if not, raise BadInput if a GPU is requested."""
         reason, run = self._why_alone(), None
         if reason is None:
             kind = SimdBatch if device == "cpu" else CudaBatch
@@ -111,7 +111,7 @@ class Batch:
         self._collect(run, Status.SOLVED)
 
     def _why_alone(self) -> str | None:
-        """Say why the members cannot be integrated together; None if they can."""
+        """Return the reason why the members cannot be integrated together; None if they can."""
         system = self.members.system
         if not modules.has_llvm():
             return SWITCHED_OFF
@@ -122,7 +122,7 @@ class Batch:
         return GeneratedAdvance.why_not(self.method, self.stabiliser)
 
     def _collect(self, run: MarchedBatch, status: Status) -> None:
-        """Keep the results of members that passed; the others are left to be computed one by one."""
+        """Keep the results of members whose steps and certificates pass; the others are computed one by one later."""
         begin = perf_counter()
         if self.certify:
             run.certify()
@@ -137,14 +137,14 @@ class Batch:
             self.columns |= run.columns()
         t = float(self.instants.times[recorded - 1])
         message = f"Reached t = {t:g}."
-        if run.steps == self.instants.steps:  # true of some members at least; the others are not sound
+        if run.steps == self.instants.steps:  # on a GPU this holds for fetched members; others are not sound
             status = Status.SOLVED
         if status is Status.INTERRUPTED:
             message = f"Interrupted after t = {t:.9g}; the motion up to there is kept."
         one_by_one = self.certify and run.table is None
         if one_by_one and status is Status.INTERRUPTED:
             message += " Its recorded states are not certified."
-        sound &= self.status == ""  # the others were certified before the interruption
+        sound &= self.status == ""  # other members already have a status
         if one_by_one and status is Status.SOLVED:
             for i in np.flatnonzero(sound):
                 sound[i] = self._certify_alone(int(i), recorded)
@@ -153,7 +153,7 @@ class Batch:
         self.timing["verify"] = perf_counter() - begin
 
     def _certify_alone(self, i: int, recorded: int) -> bool:
-        """Certify the recorded states of a member by the rank-revealing path; return whether all pass."""
+        """Certify the recorded states of a member one by one, with `StepSolver`; return whether all pass."""
         n, one = self.members.q.shape[1], self.members.one(i)
         system = one.system if isinstance(one, Problem) else one
         motion = CertifiedAccelerations(
@@ -172,7 +172,7 @@ class Batch:
         return True
 
     def _column(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Return a variable, filled with NaN if it is new."""
+        """Return the array of a variable; create it, filled with NaN, if there is none yet."""
         if name not in self.columns:
             self.columns[name] = np.full((self.members.count, self.instants.count, *shape), np.nan)
         return self.columns[name]
@@ -193,7 +193,7 @@ class Batch:
             self.timing["alone"] = perf_counter() - begin
 
     def dataset(self, seconds: float) -> xr.Dataset:
-        """Return all results of a batch that took `seconds`."""
+        """Return all results as a dataset; `seconds` is the time that the batch took."""
         import xarray as xr
 
         members, dimensions = self.members, COLUMNS | CONTACT_COLUMNS
@@ -229,7 +229,7 @@ class Batch:
 
 
 def _keys(names: Sequence[str], taken: set[str]) -> dict[str, str]:
-    """Return names of parameters that a dataset and its file can hold: unchanged where that is possible."""
+    """Return, for each parameter, a name that a dataset and its file can hold; it is unchanged if possible."""
     fits = {name: "".join(c if c.isalnum() or c in "_'" else "_" for c in name) or "p_" for name in names}
     keys: dict[str, str] = {}
     for name in sorted(names, key=lambda name: fits[name] != name or name in taken):

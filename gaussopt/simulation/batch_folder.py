@@ -1,4 +1,4 @@
-"""A batch in parts that are saved to a folder as they are completed, so that an interrupted batch can be continued."""
+"""Batches in parts: each part is saved to a folder when it is complete, so that an interrupted batch can go on."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Compute = Callable[[NDArray[np.intp]], "xr.Dataset"]
 
 
 class BatchFolder:
-    """A folder of the parts of one batch, created if it is missing.
+    """A folder with the parts of one batch; it is created if it does not exist.
 
-    `about` holds all that determines the result, as JSON data. Raises BadInput if the folder holds other files, or a
-    batch with another `about`.
+    `about` holds, as JSON data, everything that determines the result. Raises BadInput if the folder holds other files,
+    or a batch with a different `about`.
     """
 
     def __init__(self, folder: str | os.PathLike[str], about: Mapping[str, Any]) -> None:
@@ -59,7 +59,7 @@ class BatchFolder:
             raise BadInput(f"{self._folder} holds a batch with other {', '.join(other)}; name another folder.")
 
     def gather(self, count: int, compute: Compute) -> xr.Dataset:
-        """Return all members, read from the folder or computed now; after an interruption, only the members so far."""
+        """Return all members, read from the folder or computed now; after an interruption, those known so far."""
         import xarray as xr
 
         parts = []

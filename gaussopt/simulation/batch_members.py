@@ -19,14 +19,14 @@ INITIAL = ("q0", "v0")
 
 @dataclass(frozen=True)
 class BatchMembers:
-    """A problem for several sets of parameters and initial states.
+    """The members of a batch: one problem with several sets of parameters and initial states.
 
     Attributes
     ----------
-    values : parameter values by name, one for each member
-    varied : names of the given parameters
+    values : for each parameter of the problem, its values for all members, (N,)
+    varied : names of the parameters that the user gave
     q, v : (N, n), initial states
-    faults : messages about errors in the data of members, by the number of the member
+    faults : messages about errors in a member's data, by the number of the member
     """
 
     problem: Problem | AbstractSystem
@@ -40,7 +40,7 @@ class BatchMembers:
     def of(
         cls, problem: Problem | AbstractSystem, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
     ) -> BatchMembers:
-        """Make the members from a user's parameters and initial values; raises BadInput, UnknownName."""
+        """Make the members from a user's parameters and initial values; raises BadInput or UnknownName."""
         base = problem.parameter_values if isinstance(problem, Problem) else problem.parameters
         given = {k: _numbers(f"parameters[{k!r}]", x, (0, 1)) for k, x in _mapping("parameters", parameters).items()}
         for name in given:
@@ -78,20 +78,20 @@ class BatchMembers:
         return self.problem.system if isinstance(self.problem, Problem) else self.problem
 
     def parameters(self, i: int) -> dict[str, float]:
-        """Return the given parameters of member i."""
+        """Return, for member i, the parameters that the user gave."""
         return {name: float(self.values[name][i]) for name in self.varied}
 
     def one(self, i: int) -> Problem | AbstractSystem:
-        """Return the problem at the parameters of member i."""
+        """Return the problem with the parameters of member i."""
         if isinstance(self.problem, Problem):
             return self.problem.at(**self.parameters(i))
         one = self.problem.with_parameters(**self.parameters(i))
-        one.unused = ()  # parameters of a batch may affect only the start
+        one.unused = ()  # a parameter that affects only the start is no mistake here
         return one
 
 
 def _mapping(label: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if given is not None and not hasattr(given, "items"):  # a pandas table has items, too
+    if given is not None and not hasattr(given, "items"):  # not only mappings have items: a pandas table has them, too
         example = '{"m1": [...]}' if label == "parameters" else '{"q0": [...], "v0": [...]}'
         raise BadInput(f"{label} is {type(given).__name__}; give names with arrays, such as {example}.")
     found: dict[str, Any] = {}
@@ -107,7 +107,7 @@ def _mapping(label: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _numbers(label: str, given: Any, dimensions: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return an array with one of the allowed numbers of dimensions; it may hold NaN."""
+    """Return given numbers, NaN included, as an array; raise BadInput unless its dimension is in `dimensions`."""
     try:
         found = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -121,7 +121,7 @@ def _numbers(label: str, given: Any, dimensions: tuple[int, ...]) -> NDArray[np.
 
 
 def _count(shapes: Mapping[str, tuple[int, ...]]) -> int:
-    """Return the number of members for which arrays of these shapes hold values."""
+    """Return the number of members, which arrays of these shapes determine; raise BadInput if they disagree."""
     if not shapes:
         raise BadInput(
             "Nothing says how many trajectories there are; give an array of values under parameters, or q0 or v0 with "
@@ -146,7 +146,7 @@ def _starts(
     count: int,
     faults: dict[int, str],
 ) -> tuple[Matrix, Matrix]:
-    """Return initial states, given or the problem's own at the parameters of each member."""
+    """Return q and v at the start of each member: given, or computed by the problem from the member's parameters."""
     if isinstance(problem, AbstractSystem):
         if len(states) < 2:
             raise BadInput("A bare system needs q0 and v0 under initial.")
@@ -171,7 +171,7 @@ def _own_starts(
         return q, v
     start = problem.starts.get(problem.variant, problem.start)
     table = np.column_stack(list(values.values())).tolist() if values else [[] for _ in range(count)]
-    with np.errstate(all="ignore"):  # values that are not finite are reported
+    with np.errstate(all="ignore"):  # instead of warnings, non-finite values are reported
         for i in range(count):
             if i in faults:
                 continue

@@ -1,4 +1,4 @@
-"""A batch of motions integrated together: a block of members in the lanes of SIMD vectors, blocks on all cores."""
+"""Integration of a batch of motions together: blocks of members in the lanes of SIMD vectors, shared between cores."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ ROWS = 200_000
 
 
 class MarchedBatch(ABC):
-    """Integrates all members together and marks those that fail, which are computed one by one elsewhere.
+    """Integrates all members together, and marks members that fail; `Batch` then computes these one by one.
 
     Parameters
     ----------
-    members : at least one of them without a fault; members with a fault are marked as failed
-    method, stabiliser : a method with generated functions; no stabilisation or projection
-    threads : number of threads, None for all cores
-    control : rtol and atol of a method that chooses its steps
+    members : the members; at least one must have no fault, and members with a fault are marked as failed
+    method, stabiliser : a method with generated functions; `Unstabilised` or `Projection`
+    threads : number of threads; None for all cores
+    control : rtol and atol of an adaptive method
 
     Attributes
     ----------
     states : (N, T, 2 n), q and v at the recorded instants; undefined after `steps` and where a member failed
-    table : (N, T, 15 + n + 2 m), rows as `modules.rows` computes them; None where the certificate is not generated
-    steps : number of steps done so far
-    certified : (N,), number of recorded states that have a row
-    compiling : time to compile and set up everything, s
+    table : (N, T, 15 + n + 2 m), rows as `modules.rows` computes them; None if there is no generated certificate
+    steps : number of steps taken so far
+    certified : (N,), number of recorded states that have a row in `table`
+    compiling : time for compilation and setup, s
     kernel : time that a GPU took for steps alone, without copies, s; None on the CPU
 
-    Raises NotCompiled where the equations cannot be unrolled.
+    Raises NotCompiled if the equations cannot be unrolled.
     """
 
     def __init__(
@@ -84,22 +84,22 @@ class MarchedBatch(ABC):
     """Number of members of a block, which are always integrated together."""
 
     def _filled(self, rows: Matrix) -> Matrix:
-        """Return rows of members, padded to whole blocks; the row of a valid member replaces rows of faulty members."""
+        """Pad the rows of the members to whole blocks by the row of a valid member, which also replaces faulty rows."""
         count, faults = len(rows), list(self.members.faults)
         if missing := -count % self.whole:
             rows = np.vstack((rows, np.tile(rows[self._sample], (missing, 1))))
         if faults:
             rows = rows.copy()
-            rows[faults] = rows[self._sample]  # their results are not used
+            rows[faults] = rows[self._sample]  # the results of these members are not used
         return np.ascontiguousarray(rows)
 
     @abstractmethod
     def _start(self, job: LoopJob, state: Matrix) -> None:
-        """Compile, and store the states at the start, (N padded to whole blocks, 2 n)."""
+        """Compile, and store the initial states; `state` is (N padded to whole blocks, 2 n)."""
 
     @abstractmethod
     def march(self, progress: Callable[[float], None]) -> None:
-        """Integrate to the end, or until Ctrl-C; the start is recorded, too, and projected if the steps are."""
+        """Integrate to the end or until Ctrl-C; record the start, too, projected if the steps are projected."""
 
     @property
     @abstractmethod

@@ -18,19 +18,19 @@ ARRAYS = ("t", *COLUMNS, *CONTACT_COLUMNS)
 def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
     """Join a motion and its continuations, each made by `simulate(..., start=...)` from the previous motion.
 
-    With a method of constant steps and the same engine, the result equals bit for bit what one call to `simulate` up to
-    the last end records. A state that was recorded only because a part ended there is left out.
+    With a method of constant steps and the same engine, the result equals bit for bit what a single call to `simulate`
+    up to the last end would record. A state that was recorded only because a part ended there is left out.
 
     Parameters
     ----------
-    motions : in order of time
+    motions : the motions, in order of time
 
     Returns
     -------
     Trajectory
-        Instants, events, warnings and worst certificates of all motions; status, failed step and settings of the last;
-        sums of computing times and counts, in which a step that two parts share counts twice. Estimated errors are
-        added up, too, although it is not known how the error of a part grows in the next part.
+        It holds instants, events, warnings and worst certificates of all motions; status, failed step and settings of
+        the last motion; sums of computing times and counts, where a step that two parts share counts twice; and sums of
+        estimated errors, although it is not known how the error of a part grows in the next part.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
 def _joined(first: Trajectory, last: Trajectory) -> Trajectory:
     rows, events = first.restart["mark"]["rows"], first.restart["mark"]["events"]
     if rows and len(last.t) and _state(first, rows - 1) == _state(last, 0):
-        rows -= 1  # an adaptive method records the state that it begins with
+        rows -= 1  # an adaptive method records its first state
     arrays: dict[str, Any] = {
         name: np.concatenate((getattr(first, name)[:rows], getattr(last, name))) for name in ARRAYS
     }
@@ -104,7 +104,7 @@ def _sum(first: Mapping[str, Any], last: Mapping[str, Any], names: Iterable[str]
 
 
 def _meta(first: Mapping[str, Any], last: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings and steps of the last part, with counts of both parts."""
+    """Return the settings and number of steps of the last part, with the sums of the counts of both parts."""
     counts: Sequence[str] = [x for x in ("evaluations", "iterations", "handed_over") if x in last]
     found = {**last, **_sum(first, last, counts)}
     if "residuals" in last:

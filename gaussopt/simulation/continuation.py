@@ -1,4 +1,4 @@
-"""Continuation of a motion: the data that are kept for it, and checks of the given settings."""
+"""Continuation of a motion: the data that a trajectory keeps for it, and checks of a user's settings against them."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def restart_of(settings: Mapping[str, Any], begin: Mark, first: StepData, mark: 
 
     Parameters
     ----------
-    settings : by the names of `KEPT`, with stabilisation, events (their names) and solver_options
-    begin : the start as given
-    first : the step data at the start
-    mark : state of the loop
+    settings : the settings named in `KEPT`, and stabilisation, events (their names) and solver_options
+    begin : the start of the motion, as the user gave it
+    first : the step data at the start of the motion
+    mark : state of the loop from which a continuation goes on
     """
     kept = {
         "settings": {**settings, "stabilisation": as_mapping(settings["stabilisation"])},
@@ -56,13 +56,13 @@ def restart_of(settings: Mapping[str, Any], begin: Mark, first: StepData, mark: 
 
 
 def as_mapping(stabiliser: Stabilisation) -> dict[str, Any]:
-    """Return name and constants of a stabilisation."""
+    """Return name and parameters of a stabilisation as a mapping."""
     known = is_dataclass(stabiliser) and not isinstance(stabiliser, type)
     return {"name": stabiliser.name, **(asdict(stabiliser) if known else {})}  # type: ignore[call-overload]
 
 
 def equations(step: StepData) -> Vector:
-    """Return a few numbers that identify the equations of one instant: sizes, and weighted sums of their terms."""
+    """Return a few numbers that identify the equations at a state: sizes, and weighted sums of their entries."""
     n, m, k = (1.0 + np.arange(size) * GOLDEN % 1.0 for size in (step.n, step.m, step.k))
     sums = [n @ (step.M @ n), n @ step.force, m @ (step.J @ n), m @ step.gamma, k @ (step.J_N @ n), k @ step.zeta_N]
     sums += [k @ (step.J_T.sum(axis=1) @ n), k @ step.mu] if step.k else []
@@ -70,11 +70,11 @@ def equations(step: StepData) -> Vector:
 
 
 class Continuation:
-    """A checked motion that is to be continued.
+    """A motion to continue, which the constructor checks.
 
     Parameters
     ----------
-    start : Trajectory, or the path of its file
+    start : Trajectory, or the path of a trajectory file
 
     Raises BadInput if the motion cannot be continued.
     """
@@ -104,7 +104,7 @@ class Continuation:
             )
 
     def problem(self, name: str | None = None) -> Problem:
-        """Find the problem of the motion at its parameters, by its name or in a file."""
+        """Return the problem of the motion with its parameters; find it by its own name, or by a given name or file."""
         meta = self.motion.meta
         try:
             entry = registered_problem(meta["problem"]) if name is None else find_problem(name)
@@ -116,12 +116,12 @@ class Continuation:
             ) from None
         known = {p.name for p in entry.parameters}
         if name is not None and not known.issuperset(meta["parameters"]):
-            return entry  # another problem, which `check` refuses
+            return entry  # `check` will refuse this other problem
         variant = {"variant": meta["variant"]} if meta.get("variant") in entry.variants else {}
         return entry.at(**{**variant, **meta["parameters"]})
 
     def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings of a run, from the motion where not given; raises BadInput if they differ from it."""
+        """Complete a user's settings by those of the motion; raises BadInput where given settings differ from them."""
         for name in ("q0", "v0", "t0"):
             if given[name] is not None:
                 raise BadInput(f"{name} is given beside start; a motion that is continued has its state.")
@@ -161,7 +161,7 @@ class Continuation:
             )
 
     def check(self, entry: Problem | AbstractSystem) -> None:
-        """Refuse a problem that differs in name, variant, parameters or coordinates."""
+        """Raise BadInput if a problem differs from that of the motion in name, variant, parameters or coordinates."""
         meta, name, variant = self.motion.meta, entry.name, ""
         if isinstance(entry, Problem):
             name, variant, parameters = entry.name or entry.system.name, entry.variant, entry.parameter_values
@@ -176,7 +176,7 @@ class Continuation:
         self._compare("the coordinates", listed(here), listed(there))
 
     def check_first(self, name: str, events: list[str], integrals: list[str], first: StepData) -> None:
-        """Refuse other names of events or integrals, or other equations at the start."""
+        """Raise BadInput if the names of events or integrals, or the equations at the start, have changed."""
         self._compare("events", events, self._settings["events"])
         self._compare("integrals", integrals, self._settings.get("integrals", []))
         here, there = equations(first), np.array(self.kept["equations"])
@@ -187,7 +187,7 @@ class Continuation:
             )
 
     def check_end(self, t_end: float) -> None:
-        """Refuse an end that the motion has reached; raises BadInput."""
+        """Raise BadInput if the motion has already reached this end."""
         reached = max(self.mark.t, float(self.motion.t[-1]) if len(self.motion.t) else self.mark.t)
         if not t_end > reached:
             raise BadInput(

@@ -1,4 +1,4 @@
-"""Choice of the engine of a motion: the first advance in a list that can take the motion and is worth using."""
+"""Choice of the engine for a motion: the first `Advance` of a list that can run the motion and is worth using."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ ADVANCES: tuple[type[Advance], ...] = (
 
 
 def choose_engine(settings: RunSettings, progress: Progress | None, long: bool = False) -> MotionLoop:
-    """Return the loop of checked settings, ready to integrate, by the requested engine or the engine worth using.
+    """Return the loop for checked settings, ready to integrate, with the requested engine or the one worth using.
 
-    A loop of an adaptive method may end early (`left`) because compiling is worth it; then call this with `long`.
+    If a loop of an adaptive method ends with `left` set, compiling is worth its time: call this again with `long`.
 
     Raises NotAccepted if compiled code is requested and cannot run this motion, or the stepper does not fit.
     """
@@ -104,7 +104,7 @@ def _without_contacts(s: RunSettings) -> CertifiedAccelerations:
 
 
 def _state(settings: RunSettings, solver: StepSolver) -> str:
-    """Return the kind of state that is integrated with q: as requested, or that of the formulation."""
+    """Return the variable to integrate together with q: the requested one, or that of the formulation."""
     system, state = settings.system, settings.state
     if state is None:
         natural = solver.formulation.state
@@ -131,7 +131,7 @@ def _stated(s: RunSettings) -> CertifiedAccelerations:
 
 
 def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | None]:
-    """Return why compiling does not pay, or None, and an outlook if the rate of the first steps has to decide."""
+    """Return why compiling is not worth it, or None; and an `_Outlook` if the rate of the first steps must decide."""
     if s.named:
         return "the pair that was asked for is interpreted unless the engine 'compiled' is", None
     if s.with_contacts or not s.method.adaptive:
@@ -143,18 +143,18 @@ def _many(settings: RunSettings, weight: int = 1) -> bool:
     """Tell whether a run is worth compiling; the answer is the same on every machine."""
     if settings.control.dt is None:
         return False
-    # NumPy steps of long linkages take as long as many steps of small systems.
+    # A step of a long linkage in NumPy takes as long as many steps of a small system.
     return weight * _evaluations(settings) * max(1, settings.first.n // LONG_STATE) >= MANY
 
 
 class _Outlook:
-    """Decides by the rate of steps so far whether the rest of a motion by an adaptive method is worth compiling."""
+    """Decides whether the rest of a motion by an adaptive method is worth compiling, by its rate of steps so far."""
 
     def __init__(self, settings: RunSettings) -> None:
         self._settings, self._count, self._last = settings, 0, (0, settings.first.t)
 
     def __call__(self, t: float) -> bool:
-        """Count a step that ended at t; decide after each of `LOOKS` steps, because steps may become shorter."""
+        """Count a step that ended at t; decide after the step numbers in `LOOKS`, because steps may become shorter."""
         self._count += 1
         if self._count not in LOOKS:
             return False
@@ -164,9 +164,9 @@ class _Outlook:
 
 
 def _worth(settings: RunSettings, seconds: float, steps: float = 0.0) -> bool:
-    """Tell whether this many steps of an adaptive method, over this many seconds of motion, are worth compiling.
+    """Tell whether `steps` steps of an adaptive method over `seconds` of motion are worth compiling.
 
-    States that are recorded between steps cost one step each.
+    Each state recorded between two steps costs another step.
     """
     s = settings
     recorded = 0.0 if s.control.dt is None else seconds / s.control.dt
@@ -174,7 +174,7 @@ def _worth(settings: RunSettings, seconds: float, steps: float = 0.0) -> bool:
 
 
 def _evaluations(settings: RunSettings) -> float:
-    """Return the number of evaluations of a motion, infinite if not known."""
+    """Return the number of evaluations of a motion; infinite if it is unknown."""
     control = settings.control
     if control.dt is None:
         return math.inf

@@ -1,4 +1,4 @@
-"""Estimate of the error of a computed motion, by comparison with the same motion with other steps."""
+"""Estimate of the error of a computed motion, by comparison with the same motion computed with other steps."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class MotionError:
 
     Attributes
     ----------
-    largest : (n,), of each coordinate over the compared instants; NaN where not known
+    largest : (n,), largest error of each coordinate over the compared instants; NaN if unknown
     instants : number of compared instants
-    compared : the motions used for comparison, in words
-    extent : (2, n), the smallest and the largest value of each coordinate at all steps
-    leaps : whether the steps of an adaptive motion were determined by something other than its tolerances
+    compared : descriptions of the motions used for comparison
+    extent : (2, n), smallest and largest value of each coordinate at all steps
+    leaps : whether steps may miss short changes: equations change within steps, or tolerances do not limit the steps
     end : estimated error of the instant of the event that ended the motion, s; zero without such an event
     """
 
@@ -65,17 +65,17 @@ class MotionError:
 
 
 def unknown(settings: RunSettings) -> MotionError:
-    """Return the error, all NaN, of a motion whose estimate was interrupted."""
+    """Return an error of NaN, for a motion whose estimate was interrupted."""
     n = len(settings.start.q)
     return MotionError(np.full(n, math.nan), 0, (), np.zeros((2, n)))
 
 
 def amplitudes(q: Matrix, mass: Vector) -> Vector:
-    """Return the amplitude of each coordinate of a motion, (n,): its largest minus its smallest value in q, (N, n).
+    """Return the amplitude of each coordinate, (n,): its largest minus its smallest value in q, (N, n).
 
-    The result is at least a thousandth of the largest amplitude, compared in the mass norm (as plain numbers for a
-    coordinate without mass); for this, an amplitude counts as at least a ten-thousandth of the largest value of its
-    coordinate. `mass` is the diagonal of M, (n,).
+    No result is below a thousandth of the largest amplitude, where amplitudes are compared after multiplication by
+    sqrt(mass) (without it for a coordinate without mass), and count as at least a ten-thousandth of the largest value
+    of their coordinate. `mass` is the diagonal of M, (n,).
     """
     ranges = np.ptp(q, axis=0)
     reach = np.maximum(ranges, REST * np.abs(q).max(axis=0))
@@ -89,7 +89,7 @@ def amplitudes(q: Matrix, mass: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class _Difference:
-    """Differences of coordinates and end from another motion, number of compared instants, steps of that motion."""
+    """Difference from another motion: of coordinates and final instant; number of compared instants; its steps."""
 
     largest: Vector
     end: float = 0.0
@@ -98,7 +98,7 @@ class _Difference:
 
     @property
     def all(self) -> Vector:
-        """Differences of the coordinates and of the instant, (n + 1,)."""
+        """Differences of the coordinates and of the final instant, (n + 1,)."""
         return np.append(self.largest, self.end)
 
 
@@ -106,16 +106,16 @@ def estimated(
     settings: RunSettings, start: tuple[float, Vector, Vector], loop: MotionLoop, columns: Columns,
     progress: Progress | None,
 ) -> MotionError:  # fmt: skip
-    """Estimate the error of the time steps of a motion that reached its end; `loop` kept the positions at all steps.
+    """Estimate the error due to time steps of a motion that reached its end; `loop` has stored its positions.
 
-    The same motion is computed with steps (tolerances of an adaptive method) that are twice (ten times) as large. The
-    error follows from the difference by the order of the method; with adaptive methods it is the difference itself and
-    mostly overestimated. If the difference exceeds `BOUND`, the order proves nothing, and a motion with finer steps
-    decides. It also decides where an adaptive method takes the same steps with larger tolerances: their length had
-    another cause, such as the first step or the end, and equal steps show no difference. Where the equations change in
-    time between the instants of the steps (`leaps`), steps that are short enough for the change decide.
+    The same motion is computed again with steps twice as large, or with tolerances ten times as large if the method is
+    adaptive. The error follows from the difference and the order of the method; for adaptive methods it is the
+    difference itself, mostly an overestimate. If the difference exceeds `BOUND`, the order is not reliable, and the
+    motion is compared with finer steps instead. This is also done if an adaptive method takes equal steps with larger
+    tolerances, since equal steps show no difference: something else limited them, such as the first step or the end.
+    If the equations change in time within steps (`gaussopt.simulation.leaps`), much shorter steps are compared.
 
-    Motions are compared at all common instants of their steps, or at all steps of an adaptive one, and at the end.
+    Motions are compared at all common instants of their steps, with adaptive methods at all steps, and at the end.
     """
     method, mine = settings.method, _Mine(settings, start, loop, columns)
     tried: list[str] = []
@@ -145,7 +145,7 @@ def estimated(
     fine = other(0.5, (3 / 7, 1.0), max(2 * loop.advance.steps, FEWEST) if alike else 0)
     if np.isnan(fine.all).any():
         return found(coarse.all, coarse, alike)
-    # Factor by which finer steps or tolerances reduced the error, limited to at least 2 and at most 2^order or 10.
+    # `gain` is the factor by which finer steps or tolerances reduced the error, limited to 2 ... 2^order, or 2 ... 10.
     rough = coarse.all
     known = np.divide(rough, fine.all, out=np.full(len(rough), 2.0), where=(fine.all > 0) & np.isfinite(rough))
     gain = np.clip(known, 2.0, TENFOLD if method.adaptive else order)
@@ -157,10 +157,10 @@ class _Mine:
 
     Attributes
     ----------
-    end, span : instant of its end, and its length, s
+    end, span : final instant, s, and duration, s
     extent : (2, n), smallest and largest values at all steps
     event : name of the event that ended it, or None
-    resolution : length of the step in which that event lies, s; zero if the event is located within the step
+    resolution : length of the step that contains that event, s; zero if the event is located within the step
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class _Mine:
         self.extent = np.array([self.extent.min(axis=0), self.extent.max(axis=0)])
 
     def compared(self, given: RunSettings, progress: Progress | None) -> _Difference:
-        """Return differences from the same motion by other settings; NaN where that motion does not reach its end."""
+        """Return differences from the same motion with other settings; NaN if that motion does not reach its end."""
         n = len(self._last)
         failed = _Difference(np.full(n, math.nan), math.nan)
         try:
@@ -187,19 +187,19 @@ class _Mine:
             differences = loop.advance.looks = self._differences(n)
             status, _ = loop.integrate(*self._start)
             differences.flush()
-        except Exception:  # the motion itself is kept; the failed comparison is reported
+        except Exception:  # a failed comparison is reported, and the motion is kept
             return failed
         if status is not Status.SOLVED:
             return replace(failed, taken=loop.advance.steps)
         its = loop.advance.recorder.arrays(n)
-        # Where an event ended both motions at different instants, the other is extrapolated to the end of this one.
+        # If an event ended both motions, at different instants, the other one is extrapolated to the end of this one.
         late = self.end - float(its["t"][-1])
         there = its["q"][-1] + late * (its["v"][-1] + 0.5 * late * its["a"][-1]) if late else its["q"][-1]
         largest = np.maximum(differences.largest, np.abs(there - self._last))
         return _Difference(largest, abs(late), differences.count + 1, loop.advance.steps)
 
     def _differences(self, n: int) -> Differences:
-        """Return the comparison with the kept positions, or with those of the motion computed once more."""
+        """Return a comparison with the stored positions; if they were too many to store, compute the motion again."""
         settings = self._settings
         if self.steps.whole:
             return Differences(self.steps, n, settings.method.adaptive)
@@ -214,7 +214,7 @@ class _Mine:
 
 
 def _unseen(settings: RunSettings, loop: MotionLoop, control: Control) -> RunSettings:
-    """Return settings for the same engine, without recording, integrals and the search for singular positions."""
+    """Return settings with the same engine, but without recording, integrals and search for singular positions."""
     rules = replace(settings.rules, integrals=())
     return replace(
         settings,
@@ -228,9 +228,9 @@ def _unseen(settings: RunSettings, loop: MotionLoop, control: Control) -> RunSet
 
 
 def _other(settings: RunSettings, loop: MotionLoop, mine: _Mine, factor: float, steps: int = 0) -> RunSettings:
-    """Return settings of the same motion with other steps, which ends at the same instant or with the same event.
+    """Return settings of the same motion with other steps; it ends at the same instant or by the same event.
 
-    If `steps` is given, no step is longer than the duration divided by `steps`, at whose multiples steps end.
+    If `steps` is given, no step is longer than the duration divided by `steps`, and steps end at its multiples.
     """
     control = settings.control if mine.event is not None else replace(settings.control, t_end=mine.end)
     if settings.method.adaptive:
@@ -244,7 +244,7 @@ def _other(settings: RunSettings, loop: MotionLoop, mine: _Mine, factor: float, 
         even = np.linspace(mine.end - mine.span, mine.end, steps + 1)[1:-1]
         control = replace(control, dt=None, instants=tuple(even.tolist()))
     elif control.dt is not None:
-        # Where the motion is shorter than one step, half a step is half of the motion.
+        # In a motion shorter than one step, half a step is half of the motion.
         control = replace(control, dt=factor * min(control.dt, mine.span))
     return _unseen(settings, loop, control)
 
@@ -257,10 +257,10 @@ def _steps(settings: RunSettings) -> str:
 
 
 def _part(progress: Progress | None, begin: float, end: float) -> Progress | None:
-    """Return the progress function of a part of the work."""
+    """Return the progress function for a part of the work, from the fraction `begin` to the fraction `end`."""
     return None if progress is None else lambda done: progress(begin + (end - begin) * done)
 
 
 def of_motion(progress: Progress | None) -> Progress | None:
-    """Return the progress function of a motion whose error is estimated."""
+    """Return the progress function for a motion whose error will be estimated afterwards."""
     return _part(progress, 0.0, 2 / 3)

@@ -1,4 +1,4 @@
-"""Functions of a user that are integrated along a motion."""
+"""Functions that the user wants integrated along a motion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaussopt.core.system import AbstractSystem
 
 
 def integrands(given: Any, system: AbstractSystem, method: Stepper, n: int) -> list[Integrand]:
-    """Return integrals by name as functions of (t, q, v) of a system of n coordinates; raises BadInput, NotAccepted."""
+    """Return the user's integrands as functions of (t, q, v), with n coordinates; raises BadInput or NotAccepted."""
     if not isinstance(given, Mapping):
         raise BadInput(f"integrals is {given!r}; give functions of (t, q, v), or SymPy expressions, by their names.")
     if given and (system.contact_names or method.loop):
@@ -26,7 +26,7 @@ def integrands(given: Any, system: AbstractSystem, method: Stepper, n: int) -> l
 
 
 def _function(name: str, given: Any, system: AbstractSystem, n: int) -> Any:
-    """Return a given function unchanged, or make a function of an expression in t, q, v and parameters."""
+    """Return a given function unchanged; convert an expression in t, q, v and parameters to a function."""
     if not hasattr(given, "free_symbols"):
         return given
     import sympy as sp

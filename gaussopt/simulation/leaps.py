@@ -1,8 +1,8 @@
-"""Forces and drives that change in time between the instants at which a method evaluates them.
+"""Estimate of changes of forces and drives that the steps of a method miss, because they occur between evaluations.
 
-Two motions that both step over a short pulse agree, so that their difference does not show the error. Therefore the
-equations are also evaluated between the ends of the steps, at a fixed state for each step: their change with time alone
-is integrated twice, from its values at the instants that the method uses and from its values at many more.
+If two motions both step over a short pulse, they agree, so that their difference does not show the error. Therefore the
+equations are also evaluated within the steps, at one fixed state per step: their change with time is integrated by two
+quadratures, with the nodes at which the method evaluates them and with many more nodes.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ ENOUGH = 1024
 
 
 def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Vector, steps: Steps) -> float:
-    """Return the velocity change that steps miss as the equations change in time, relative to the largest velocity.
+    """Return the velocity change that the steps miss because the equations change in time, over the largest velocity.
 
-    Changes by forces count in the mass norm, those by rows along the row; `begin` (s) and q0 (n,) are the start. Zero
-    also means that it cannot be computed, or that the motion has enough steps to evaluate the equations often.
+    Changes due to forces are measured in the mass norm, and those due to rows along the row; `begin` (s) and q0 (n,)
+    are the start. The result is also zero if it cannot be computed, or if the motion has very many steps.
     """
     if not (system.depends_on_time and steps.whole):
         return 0.0
@@ -60,7 +60,7 @@ def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Ve
 
 
 def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vector) -> Vector:
-    """Return integrals over a step of Q - h and gamma minus their values at its start, at a fixed state, (n + m,)."""
+    """Return the integral over a step of the changes of Q - h and gamma since its start, at a fixed state, (n + m,)."""
     begin, h, q, v = there
     found = [system.evaluate(float(begin + h * x), q, v) for x in nodes]
     values = np.array([np.concatenate((step.Q - step.h, step.gamma)) for step in found])
@@ -69,7 +69,7 @@ def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vecto
 
 
 def _share(system: AbstractSystem, missed: Vector, fast: Vector, there: _Step) -> float:
-    """Return the velocity change due to impulses, relative to the largest velocity, in the mass norm or along a row."""
+    """Return the largest velocity change due to the impulses `missed`, relative to the largest velocity."""
     begin, _, q, v = there
     step = system.evaluate(float(begin), q, v)
     mass = np.sqrt(np.maximum(step.M.diagonal(), 0.0))
@@ -82,7 +82,7 @@ def _share(system: AbstractSystem, missed: Vector, fast: Vector, there: _Step) -
 
 @cache
 def _simpson(parts: int) -> tuple[Vector, Vector]:
-    """Return nodes and weights of Simpson's rule on `parts` equal parts, an even number, of the unit interval."""
+    """Return nodes and weights of Simpson's rule on the unit interval in `parts` equal parts, an even number."""
     weights = np.full(parts + 1, 2.0)
     weights[1::2] = 4.0
     weights[[0, -1]] = 1.0
@@ -91,7 +91,7 @@ def _simpson(parts: int) -> tuple[Vector, Vector]:
 
 @cache
 def _lobatto(count: int) -> tuple[Vector, Vector]:
-    """Return the Chebyshev extrema on the unit interval, and weights that are exact for polynomials through them."""
+    """Return the Chebyshev extrema on the unit interval, and weights exact for polynomials of degree below `count`."""
     nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(count) / (count - 1))
     powers = np.vander(2.0 * nodes - 1.0, increasing=True).T
     moments = [0.0 if k % 2 else 1.0 / (k + 1) for k in range(count)]

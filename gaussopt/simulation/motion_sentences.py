@@ -1,4 +1,4 @@
-"""Warnings about a motion as a whole: its error, its drift, steps that are too long, a state that diverges."""
+"""Warnings about a motion as a whole: large errors, drift, steps that are too long, a state that diverges."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NOTHING = 1e-10
 
 
 def dead_centre_sentence(settings: RunSettings, columns: Columns, status: Status) -> str:
-    """Return a sentence, after a space, if the constraints contradict each other at a dead centre; otherwise ""."""
+    """Return a sentence, preceded by a space, if a dead centre makes the constraints contradict each other, else ""."""
     if status is not Status.INFEASIBLE or not len(columns["t"]) or settings.first.sparse:
         return ""
     found = mobility(settings.system, columns["q"][-1], t=float(columns["t"][-1]))
@@ -58,9 +58,9 @@ def dead_centre_sentence(settings: RunSettings, columns: Columns, status: Status
 
 
 def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) -> str | None:
-    """Return a warning if the error estimate exceeds its bound or is not known; None otherwise."""
+    """Return a warning if the estimated error exceeds its bound or is unknown; None otherwise."""
     if not error.compared:
-        # Without steps there is no error.
+        # Nothing is compared if the motion has no steps, and hence no error, or if Ctrl-C interrupted the estimate.
         unknown = np.isnan(error.largest).any()
         return "The error of the motion is unknown: its estimate was interrupted." if unknown else None
     if np.isnan(error.largest).any():
@@ -90,8 +90,8 @@ def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) 
 def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
     """Return a warning if the state is too far from the constraints; None otherwise.
 
-    The distance is that to the nearest positions on the constraints, and to the nearest velocities that they allow
-    there, in the mass metric, at the instants of the largest drifts.
+    At the instants of the largest drifts, positions are compared with the nearest positions on the constraints, in the
+    mass metric, and velocities with the nearest velocities that the constraints allow.
     """
     first, system = settings.first, settings.system
     moved = amplitudes(columns["q"], first.M.diagonal())
@@ -120,10 +120,9 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
 
 
 def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> str | None:
-    """Return a warning if accelerations are too large for the steps; None otherwise, or for a motion with contacts.
+    """Return a warning if accelerations are too large for the steps; None otherwise, and for motions with contacts.
 
-    If only some states are recorded, the state before the last step is examined, because the last step may be shorter
-    than the others.
+    If not all states are recorded, only the state before the last step is examined; the last step may be shorter.
     """
     t, v, a, mark, dt = columns["t"], columns["v"], columns["a"], loop.kept, settings.control.dt
     span = settings.control.t_end - settings.first.t
@@ -166,8 +165,8 @@ def start_sentence(settings: RunSettings, columns: Columns) -> str | None:
 def growth_sentence(settings: RunSettings, columns: Columns) -> str | None:
     """Return a warning if the state grows by ten orders of magnitude; None otherwise.
 
-    Growth is relative to a prediction from the start: the largest entry of |q|, |v| T and |a| T^2, with the duration T
-    of the motion. It is relative to 1 if these are rounding errors.
+    Growth is relative to a prediction from the start, the largest entry of |q|, |v| T and |a| T^2 for a motion of
+    duration T, or relative to 1 if that prediction is a rounding error.
     """
     t = columns["t"]
     span = float(t[-1] - t[0]) if len(t) else 0.0
@@ -194,7 +193,7 @@ def free_acceleration(first: StepData) -> float:
 
 
 def _worst(error: Vector, unit: Vector) -> tuple[int, float]:
-    """Return the number of the coordinate with the largest error relative to `unit`, and this ratio."""
+    """Return the number of the coordinate with the largest ratio of error to `unit`, and this ratio."""
     share = np.divide(error, unit, out=np.where(error > 0, math.inf, 0.0), where=unit > 0)
     i = int(np.argmax(share))
     return i, float(share[i])
@@ -205,7 +204,7 @@ def _name(settings: RunSettings, i: int) -> str:
 
 
 def _remedy(settings: RunSettings) -> str:
-    """Say how to compute the motion more exactly."""
+    """Return advice on how to compute the motion more accurately."""
     method, first = settings.method, settings.first
     found = ["smaller rtol and atol" if method.adaptive else "a smaller dt"]
     if not (method.adaptive or method.loop):

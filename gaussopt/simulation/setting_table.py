@@ -1,7 +1,7 @@
-"""The settings of `simulate`, each listed once: default, allowed values, whether a continuation shares it.
+"""Table of the settings of `simulate`: default, allowed values, and whether a continuation must share the setting.
 
-The signature of `simulate` is tested against the table, which determines the values checked by name, the defaults,
-what a continuation shares and what a trajectory keeps for a continuation.
+A test compares the signature of `simulate` with the table. The table determines the defaults, the values that are
+checked by name, and the settings that a trajectory keeps because a continuation must share them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
 
 class Setting(NamedTuple):
-    """A setting.
+    """A setting of `simulate`.
 
     Attributes
     ----------
-    name : as in the signature
-    default : value used where None is given
-    choices, what : allowed values, and their name in a message
-    kept : function of settings and loop of a run that returns the value a continuation must share; None if it is free
+    name : name in the signature
+    default : value used if None is given
+    choices, what : allowed values, and what messages call them
+    kept : function (settings, loop) of a run that returns the value a continuation must share; None if it may differ
     """
 
     name: str
@@ -70,12 +70,12 @@ _DEFAULTS = {x.name: x.default for x in SETTINGS}
 
 
 def completed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with their defaults where None is given."""
+    """Return settings in which defaults replace None."""
     return {name: _DEFAULTS.get(name) if value is None else value for name, value in given.items()}
 
 
 def check_choices(given: Mapping[str, Any]) -> None:
-    """Refuse a value that is not among the choices of its setting; raises UnknownName."""
+    """Raise UnknownName for a value that is not among the choices of its setting."""
     for x in SETTINGS:
         value = given.get(x.name)
         if x.choices and value is not None and value not in x.choices:
@@ -83,5 +83,5 @@ def check_choices(given: Mapping[str, Any]) -> None:
 
 
 def kept_of(settings: Any, loop: Any) -> dict[str, Any]:
-    """Return the settings that a continuation of a motion shares, by the names of `KEPT`."""
+    """Return the values, by the names in `KEPT`, that a continuation of a motion must share."""
     return {x.name: x.kept(settings, loop) for x in SETTINGS if x.kept is not None}

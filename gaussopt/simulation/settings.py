@@ -48,9 +48,9 @@ NEVER = 2**40
 
 @dataclass(frozen=True)
 class RunStart:
-    """A problem with its start, (n,), its own events, its times, s, and the units of its coordinates by name.
+    """What a run starts from: system, parameters, initial state q and v, (n,), times, s, and the problem's events.
 
-    dt is None where neither user nor problem gives it; `fixed` tells whether no parameter affects the start.
+    dt is None if neither user nor problem gives it; `fixed` tells whether no parameter affects q and v.
     """
 
     system: AbstractSystem
@@ -68,7 +68,7 @@ class RunStart:
 
     @classmethod
     def of(cls, given: Any, q0: Any, v0: Any, dt: float | None, t_end: float | None) -> RunStart:
-        """Make the start from a user's arguments; raises BadInput, UnknownName."""
+        """Make the start from a user's arguments; raises BadInput or UnknownName."""
         problem = problem_or_system(given)
         if isinstance(problem, AbstractSystem):
             named = None if problem.size is None else problem.coordinates(problem.size)
@@ -81,7 +81,7 @@ class RunStart:
             v = as_coordinates("v0", v0, problem.coordinates(len(q)))
             return cls(problem, problem.name, "", problem.parameters, q, v, dt, t_end, entry=problem)
         if start := {k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None}:
-            problem = problem.at(**start)  # otherwise the same object, which assembles its start only once
+            problem = problem.at(**start)  # an unchanged problem keeps the start it has assembled
         return cls(
             problem.system, problem.name or problem.system.name, problem.variant, problem.parameter_values, problem.q0,
             problem.v0, problem.dt if dt is None else dt, problem.t_end if t_end is None else t_end,
@@ -91,15 +91,15 @@ class RunStart:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Checked settings of a run; attributes not described here are as in `simulate`.
+    """Checked settings of a run; attributes not described here have their meaning in `simulate`.
 
     Attributes
     ----------
     system : the system of the start, prepared for one motion
-    first : the step data at the start, which are evaluated only here
-    formulation, solver, named : names, chosen where not given; whether at least one of them was given
-    watched : whether to look for singular positions; False for a motion that only serves comparison
-    continued : the motion to continue, None for a new motion
+    first : the step data at the start, kept so that they need not be evaluated again
+    formulation, solver, named : names, given by the user or chosen; whether the user gave at least one of them
+    watched : whether to search for singular positions; False for a motion that only serves as a comparison
+    continued : the motion to continue; None for a new motion
     """
 
     start: RunStart
@@ -158,7 +158,7 @@ class RunSettings:
                 raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
         rules = ContactRules(law, [*start.events, *given["events"]], given["accumulation"] == "close",
                              integrands(given["integrals"] or {}, start.system, method, len(start.q)))  # fmt: skip
-        first = evaluated(start.system, t0, start.q, start.v)  # plain functions determine the number of contacts here
+        first = evaluated(start.system, t0, start.q, start.v)  # determines the number of contacts of plain functions
         if continued is not None:
             watched = [[x.name for x in some] for some in (rules.events, rules.integrals)]
             continued.check_first(start.name, watched[0], watched[1], first)
@@ -185,16 +185,16 @@ class RunSettings:
         return bool(self.system.contact_names) or isinstance(self.system, SteppedSystem)
 
     def check_stepper(self, state: str) -> None:
-        """Refuse a motion with this state that the stepper cannot integrate; raises NotAccepted."""
+        """Raise NotAccepted if the stepper cannot integrate the motion with this state variable."""
         reason = self.method.refuses(self.system, state, self.stabiliser)
         if reason is not None:
             raise NotAccepted(f"The stepper {self.method.name!r} does not fit: {reason}.")
 
     def consistent_start(self) -> tuple[float, Vector, Vector]:
-        """Return time and state at which the loop starts, on the constraints.
+        """Return time, positions and velocities, on the constraints, from which the loop starts.
 
-        Raises BadInput if the start is off the constraints and is not to be moved there, or the rows of the system
-        contradict each other.
+        Raises BadInput if the start is off the constraints and the stabilisation does not move it onto them, or if the
+        rows of the system contradict each other.
         """
         t, q, v = self.first.t, self.start.q, self.start.v
         _check_residuals(self.system, self.first.m, t, q, v)
@@ -204,7 +204,7 @@ class RunSettings:
 
 
 def problem_or_system(given: Any) -> Problem | AbstractSystem:
-    """Return the problem or system that a user names or gives; raises BadInput, UnknownName."""
+    """Return the problem or system that a user gives, possibly by name or file; raises BadInput or UnknownName."""
     if isinstance(given, str | os.PathLike):
         return find_problem(given)
     if isinstance(given, AbstractSystem | Problem):
@@ -215,7 +215,7 @@ def problem_or_system(given: Any) -> Problem | AbstractSystem:
 
 
 def stride(record_every: Any) -> int:
-    """Return the number of steps between two recorded states; raises BadInput."""
+    """Return a user's number of steps between two recorded states, checked; raises BadInput."""
     whole = isinstance(record_every, int | np.integer) and not isinstance(record_every, bool)
     if not whole or record_every < 1:
         raise BadInput(f"record_every is {record_every!r}; give a whole number of steps, 1 or more.")
@@ -226,7 +226,7 @@ def check_settings(
     dt: float | None, t_end: float, stepper: str, t0: float = 0.0, rtol: float | None = None,
     atol: float | None = None,
 ) -> Stepper:  # fmt: skip
-    """Return the stepper, if it can run with these settings; raises UnknownName, BadInput."""
+    """Return the stepper of this name; raises UnknownName, or BadInput if it cannot run with these settings."""
     method: Stepper = registry.load("stepper", stepper)
     for label, value in (("t0", t0), ("dt", dt), ("t_end", t_end), ("rtol", rtol), ("atol", atol)):
         if value is not None and (isinstance(value, str) or not hasattr(value, "__float__")):
@@ -257,14 +257,14 @@ def check_settings(
 
 
 def check_kinds(stabilisation: Any, progress: Any) -> None:
-    """Refuse a stabilisation or a progress function of the wrong type; raises BadInput."""
+    """Raise BadInput for a stabilisation or a progress function of the wrong type."""
     if not (isinstance(stabilisation, str) or hasattr(stabilisation, "correct")):
         raise BadInput(f"stabilisation is {stabilisation!r}; give none, baumgarte, projection or a Stabilisation.")
     check_progress(progress)
 
 
 def check_start(problem: Problem) -> None:
-    """Refuse a start that is off the constraints; raises BadInput."""
+    """Raise BadInput if the start of a problem is off its constraints."""
     system, q, v = problem.system, problem.q0, problem.v0
     _check_residuals(system, system.evaluate(0.0, q, v).m, 0.0, q, v)
     _consistent(system, 0.0, q, v, stabilisation.make("none"))
@@ -278,7 +278,7 @@ def _check_size(step: StepData, dt: float | None, duration: float, every: int) -
 
 
 def refuse_large(what: str, size: float, every: int, instead: str = "") -> None:
-    """Refuse a recording of `size` bytes that does not fit into usual memory; raises BadInput."""
+    """Raise BadInput if a recording of `size` bytes would not fit into usual memory."""
     if size > MOST_BYTES:
         raise BadInput(
             f"Recording {what} takes {size / 2**30:.1f} GiB, more than {MOST_BYTES / 2**30:g}; raise record_every to "
@@ -287,13 +287,13 @@ def refuse_large(what: str, size: float, every: int, instead: str = "") -> None:
 
 
 def _check_without_contacts(system: AbstractSystem, method: Stepper) -> None:
-    """Refuse a method that is only for motions with contacts."""
+    """Raise NotAccepted for a method that is only for motions with contacts."""
     if method.loop and not isinstance(system, SteppedSystem):
         raise NotAccepted(f"The stepper {method.name!r} is for motions with contacts, and {system.name!r} has none.")
 
 
 def _check_residuals(system: AbstractSystem, m: int, t: float, q: Vector, v: Vector) -> None:
-    """Refuse constraint functions that do not match the m rows of J."""
+    """Raise BadInput if constraint functions do not match the m rows of J."""
     phi, rate = system.position_residual(t, q), system.velocity_residual(t, q, v)
     if phi is not None and len(phi) > m:
         raise BadInput(f"position of {system.name!r} returns {len(phi)} values, but J has only {m} rows.")
@@ -304,7 +304,7 @@ def _check_residuals(system: AbstractSystem, m: int, t: float, q: Vector, v: Vec
 def _consistent(
     system: AbstractSystem, t: float, q: Vector, v: Vector, stabiliser: Stabilisation
 ) -> tuple[Vector, Vector]:
-    """Return the initial state on the constraints; raises BadInput, which says how far off it is."""
+    """Return the initial state, projected if so chosen; raises BadInput with the residual if it is off constraints."""
     if isinstance(stabiliser, Projection):
         return stabiliser.correct(system, t, q, v)
     phi = system.position_residual(t, q)
@@ -323,7 +323,7 @@ def _consistent(
 
 
 def _nearest(system: AbstractSystem, t: float, q: Vector, v: Vector) -> str:
-    """Return advice about a start off the constraints: the nearest state on the constraints, if there is one."""
+    """Return advice for a start off the constraints, with the nearest state on the constraints, if there is one."""
     near = q, v
     try:
         near = Projection().correct(system, t, q, v)
@@ -344,7 +344,7 @@ def _nearest(system: AbstractSystem, t: float, q: Vector, v: Vector) -> str:
 
 
 def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, step: StepData) -> tuple[str, str]:
-    """Return formulation and solver, chosen by the first step where not given."""
+    """Return formulation and solver: those given, others chosen by the first step."""
     if isinstance(system, SteppedSystem):
         if formulation not in (None, "coulomb-soccp"):
             raise NotAccepted(f"{system.name!r} states its own time steps, as problems of coulomb-soccp.")
@@ -358,10 +358,10 @@ def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, s
     if solver is not None:
         return name, solver
     if name == "stick-slip" and step.k:
-        return name, "lemke"  # its program is a linear complementarity problem at every step
+        return name, "lemke"  # every step of it is a linear complementarity problem
     entry = find(name)
     if step.k:
-        step = replace(step, v_T=np.where(step.v_T == 0, 1.0, step.v_T))  # the kind of program does not depend on it
+        step = replace(step, v_T=np.where(step.v_T == 0, 1.0, step.v_T))  # v_T = 0 does not change the kind of program
     try:
         entry.check(step)
         return name, default_solver(entry.apply(step)[0])

@@ -1,4 +1,4 @@
-"""Simulation of one motion: check the settings, choose the engine, integrate, and keep the results as a trajectory."""
+"""Simulation of one motion: check the settings, choose the engine, integrate, and return a trajectory."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def simulate(
 
 @dataclass(frozen=True)
 class _End:
-    """The end of a motion: status, message, seconds spent, rejected step, and whether the machine failed."""
+    """The end of a motion: status, message, seconds, rejected step, whether the machine failed, and error estimate."""
 
     status: Status
     message: str
@@ -143,9 +143,9 @@ class _End:
 
 
 def _asked(settings: RunSettings, *how: Any) -> tuple[MotionLoop, dict[str, Any], _End]:
-    """Warn of slips in the model, then return what `_computed` returns; errors and interruptions get advice."""
+    """Warn of probable mistakes in the model, and call `_computed`; add advice to its errors and to interruptions."""
     for sentence in of_start(settings.system, settings.first, settings.start.fixed):
-        warnings.warn(sentence, ModelSlip, stacklevel=5)  # simulate and its two decorators lie between
+        warnings.warn(sentence, ModelSlip, stacklevel=5)  # the caller is beyond `simulate` and its decorators
     try:
         return _computed(settings, *how)
     except NegativeMass as error:
@@ -159,9 +159,9 @@ def _asked(settings: RunSettings, *how: Any) -> tuple[MotionLoop, dict[str, Any]
 def _computed(
     settings: RunSettings, progress: Progress | None, keep_interrupted: bool, error_estimate: bool, begin: float
 ) -> tuple[MotionLoop, dict[str, Any], _End]:
-    """Return the motion, its records, and how it ended, with the estimate of its error if it reached its end.
+    """Compute a motion; return its loop, recorded columns, and end, with an error estimate if it reached its end.
 
-    `begin` is the time at which its settings were checked.
+    `begin` is the time, by perf_counter, at which its settings had been checked.
     """
     continued = settings.continued
     start = settings.consistent_start() if continued is None else continued.mark
@@ -204,7 +204,7 @@ def _integrate(
         if not len(advance.recorder):
             advance.record_start()
     except Exception as error:
-        # Whatever the error is, even a defect of this package, the results so far are kept.
+        # The results so far are kept whatever the error is, even if it is a defect of this package.
         if not len(advance.recorder):
             raise
         machine = is_machine(error)
@@ -266,7 +266,7 @@ def _trajectory(
     growing = growth_sentence(settings, columns) if end.status is Status.SOLVED else None
     passed = motion.singular.sentence()
     if passed is not None and motion.singular.stop and end.status is Status.SOLVED:
-        # The singular position lay between two states and is detected only from later ones.
+        # The singular position lies between two states, and only later states reveal it.
         end = replace(end, status=Status.UNSUPPORTED)
         message = f"{message} {SEEN_LATE}"
     slips = of_start(settings.system, settings.first, start.fixed)
@@ -293,7 +293,7 @@ def _trajectory(
 
 
 def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any], ...]:
-    """Return all events; the event that ended the motion also holds the estimated error of its instant."""
+    """Return all events; add the estimated error of its instant to the event that ended the motion, if any."""
     found = tuple(event.to_mapping() for event in advance.events)
     if found and error is not None and found[-1].get("terminal") and math.isfinite(error.end):
         found[-1]["error"] = error.end
@@ -301,14 +301,14 @@ def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any]
 
 
 def _integrals(settings: RunSettings, advance: Advance) -> dict[str, Vector]:
-    """Return integrals by name, (N,), zero at a start whose step has no accepted answer."""
+    """Return integrals by name, each (N,); they are zero at a start whose step has no accepted answer."""
     names = [x.name for x in settings.rules.integrals]
     rows = np.array(advance.sums if advance.sums else [[0.0] * len(names)] * len(advance.recorder))
     return dict(zip(names, rows.T, strict=True)) if names else {}
 
 
 def _loose(worst: Mapping[str, float], status: Status) -> str | None:
-    """Warn of accelerations that are less exact than the default tolerance allows; None otherwise."""
+    """Return a warning if accelerations are less accurate than the default tolerance demands; None otherwise."""
     if status is not Status.SOLVED or not worst["relative_error"] > DEFAULT_TOLERANCE:
         return None
     return (
@@ -342,7 +342,7 @@ def whole_message(
     ended: str, open_forces: Mapping[str, list[Any]], rows: Sequence[str], unique: NDArray[np.bool_],
     warnings: Sequence[str], file: str | None,
 ) -> str:  # fmt: skip
-    """Return the message of a motion: how it ended, forces that are not unique, warnings, file of the failed step."""
+    """Return the message of a motion: how it ended, non-unique forces, warnings, and the file of the failed step."""
     return " ".join([ended + _in_words(open_forces, rows, unique), *warnings]) + _of_file(file)
 
 
@@ -367,7 +367,7 @@ def _restart(settings: RunSettings, loop: MotionLoop, status: Status, ended: str
 
 
 def _of_many(found: Collection[tuple[str, int]], contacts: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the forces that are not unique: rows of lam, counted from 0, and contacts of lam_N and lam_T by name."""
+    """Return the non-unique forces by kind: numbers of rows (from 0) for lam, names of contacts for lam_N and lam_T."""
     many: dict[str, list[Any]] = {}
     for name, i in sorted(found):
         many.setdefault(name, []).append(i if name == "lam" else contacts[i])
@@ -375,7 +375,7 @@ def _of_many(found: Collection[tuple[str, int]], contacts: Sequence[str]) -> dic
 
 
 def _in_words(many: Mapping[str, list[Any]], rows: Sequence[str], unique: NDArray[np.bool_]) -> str:
-    """Return the sentence on recorded forces that are not unique; "" if all are unique."""
+    """Return a sentence about recorded forces that are not unique; "" if all are unique."""
     some, named = int((~unique).sum()), named_forces(many, rows)
     if not some:
         return ""
@@ -387,7 +387,7 @@ def _in_words(many: Mapping[str, list[Any]], rows: Sequence[str], unique: NDArra
 
 
 def _save_failed(step: StepData | None, name: str, message: str, folder: str | Path | None) -> str | None:
-    """Save a step in a folder that exists; return its path, or None where it was not saved."""
+    """Save a step to a folder, if the folder exists; return the path of the file, or None if it was not saved."""
     if step is None or folder is None or not Path(folder).is_dir():
         return None
     safe = "".join(c if c.isalnum() else "-" for c in name)
@@ -395,5 +395,5 @@ def _save_failed(step: StepData | None, name: str, message: str, folder: str | P
     try:
         write_text(path, json.dumps({**step.to_mapping(), "name": name, "note": message}, indent=1))
     except BadInput:
-        return None  # the step is still on the trajectory; a read-only folder must not hide the reason
+        return None  # a folder that cannot be written must not hide the reason of the failure
     return str(path)

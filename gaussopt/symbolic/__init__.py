@@ -1,1 +1,1 @@
-"""Models in SymPy: energies, constraints and contacts as expressions."""
+"""Models given as SymPy expressions: energies, constraints and contacts."""

@@ -1,6 +1,6 @@
-"""Sizes of the terms of an expression, which bound the rounding error of its value in units of machine precision.
+"""Sizes of expressions: bounds on the rounding errors of their values, in units of machine precision.
 
-An expression e has the size S(e) >= |e|, with equality where nothing cancels:
+An expression e has the size S(e) >= |e|, with equality if no terms cancel:
 
     S(a + b) = S(a) + S(b),   S(a b) = S(a) S(b),   S(a^k) = S(a)^k,   S(a^-k) = |a|^-k S(a) / |a|,
     S(f(a)) = |f(a)| + |f'(a)| S(a) for a compound argument a, |f(a)| for a symbol, whose value is exact.
@@ -15,13 +15,13 @@ import sympy as sp
 
 
 def sizes(expressions: Sequence[Any]) -> list[Any]:
-    """Return S of each expression; shared parts are computed once."""
+    """Return S(e) of each expression e; shared parts are computed once."""
     known: dict[Any, Any] = {}
     return [_size(e, known) for e in expressions]
 
 
 def may_cancel(expression: Any) -> bool:
-    """Tell whether an expression contains a sum, whose terms may cancel."""
+    """Tell whether terms may cancel in an expression, because it contains a sum."""
     return bool(expression.has(sp.Add))
 
 

@@ -1,4 +1,4 @@
-"""Derivatives of large sums and products, in which only terms that contain the symbol are differentiated."""
+"""Derivatives of large sums and products; only the terms that contain the symbol are differentiated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sympy as sp
 class Derivatives:
     """Partial derivatives of the expressions of a model, equal to those of `sympy.diff`.
 
-    The symbols of every part and every derivative are cached: a model needs derivatives of the same parts repeatedly.
+    Free symbols and derivatives of parts are cached, because a model needs derivatives of the same parts repeatedly.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Derivatives:
         """Return the free symbols of an expression."""
         found = self._symbols.get(expr)
         if found is None:
-            # Where a part binds symbols, like a sum over an index, only the part itself knows which symbols are free.
+            # If a part binds symbols, such as a sum over an index, its own attribute says which symbols are free.
             plain = isinstance(expr, sp.Add | sp.Mul | sp.Pow)
             found = frozenset().union(*map(self.symbols, expr.args)) if plain else frozenset(expr.free_symbols)
             self._symbols[expr] = found
@@ -37,9 +37,9 @@ class Derivatives:
         return found
 
     def twice(self, expr: Any, a: Any, b: Any) -> Any:
-        """Return the second derivative with respect to a and b, with common factors taken out, as SymPy returns it."""
+        """Return the second derivative with respect to a and b, with common factors extracted, like `sympy.diff`."""
         first, second = sorted((a, b), key=sp.default_sort_key)
-        key = expr, first, second  # a symmetric mass matrix needs each of them twice
+        key = expr, first, second  # cached: a symmetric mass matrix needs each derivative twice
         if key not in self._found:
             self._found[key] = sp.factor_terms(sp.signsimp(self(self(expr, first), second)))
         return self._found[key]

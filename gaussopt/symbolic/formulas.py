@@ -1,4 +1,4 @@
-"""The equations of a model as formulas in LaTeX, in the user's letters."""
+"""The equations of a model as formulas in LaTeX, with the user's names of symbols."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_OPERATIONS = 1200
 
 
 def formulas_of(model: SymbolicModel, parameters: Sequence[str]) -> list[list[str]]:
-    """Return formulas of M, h, Q, the equality rows and the contact rows, line by line; `parameters` are names."""
+    """Return lines of formulas for M, h, Q, equality rows and contact rows; `parameters` are the parameters' names."""
     n, m, k = len(model.q), len(model.holonomic) + len(model.nonholonomic), len(model.contacts)
     balance = r"M \ddot q + h = Q" + (r" + J^T \lambda" if m else "")
     balance += r" + J_N^T \lambda_N + J_T^T \lambda_T" if k else ""
@@ -49,7 +49,7 @@ def formulas_of(model: SymbolicModel, parameters: Sequence[str]) -> list[list[st
 
 
 def _letters(model: SymbolicModel, parameters: Sequence[str]) -> dict[Any, str]:
-    """Return the user's names of our symbols; velocities with a dot."""
+    """Return the LaTeX of each internal symbol, from the user's names; velocities get a dot."""
     names = [sp.latex(sp.Symbol(model.names[v])) for v in model.v]
     dotted = [re.sub(r"^(\\?\w+?|\\operatorname\{\w+\})(_.*)?$", r"\\dot{\1}\2", name) for name in names]
     values = [sp.latex(sp.Symbol(name)) for name in parameters]
@@ -58,7 +58,7 @@ def _letters(model: SymbolicModel, parameters: Sequence[str]) -> dict[Any, str]:
 
 
 def _matrix(rows: Iterable[Iterable[Any]], letters: dict[Any, str]) -> str:
-    """Return a matrix in LaTeX; an empty matrix or a matrix of zeros as one number."""
+    """Return a matrix in LaTeX; an empty matrix, or a matrix of zeros, is returned as 0."""
     cells = [[sp.latex(_read(x), symbol_names=letters) for x in row] for row in rows]
     if all(cell == "0" for row in cells for cell in row):
         return "0"
@@ -66,7 +66,7 @@ def _matrix(rows: Iterable[Iterable[Any]], letters: dict[Any, str]) -> str:
 
 
 def _read(expr: Any) -> Any:
-    """Return an expression as usually written: common factors in front, products of sines as sums where shorter."""
+    """Simplify an expression: extract common factors; write products of sines and cosines as sums if shorter."""
     plain = sp.expand(expr)
     return min((sp.factor_terms(x) for x in (plain, sp.expand(TR8(plain)))), key=sp.count_ops)
 

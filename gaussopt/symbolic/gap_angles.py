@@ -1,4 +1,4 @@
-"""The arguments of the nonlinear functions in gaps and slips, here called angles, as a function of the state."""
+"""Functions of the state that compute the arguments, here called angles, of nonlinear functions in gaps and slips."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
 
 
 def gap_angles(model: SymbolicModel) -> tuple[Callable[..., Any], int]:
-    """Return the angles of a model, then their rates, as a function (t, q, v, p), and the number of periodic angles."""
+    """Return a function (t, q, v, p) for angles, then rates, and the number of arguments of periodic functions."""
     if model.key not in _KNOWN:
         periodic, others = _angles(model)
         found = [*periodic, *others]
@@ -29,7 +29,7 @@ def gap_angles(model: SymbolicModel) -> tuple[Callable[..., Any], int]:
 
 
 def _angles(model: SymbolicModel) -> tuple[list[Any], list[Any]]:
-    """Return the arguments of the periodic functions, and of the other functions, in gaps and slips.
+    """Return the arguments of periodic functions, and the arguments of other functions, in gaps and slips.
 
     For a root, or a negative power, the argument is the logarithm of the base.
     """

@@ -25,21 +25,21 @@ LONG = 100
 
 @dataclass(frozen=True)
 class SymbolicModel:
-    """The definition of a system, in our symbols.
+    """The definition of a system, in internal symbols.
 
     Attributes
     ----------
     name : str
     q, v, p : symbols of the coordinates (n), velocities (n) and parameters
     kinetic, potential : T(q, v, t), V(q, t)
-    forces : F(q, v, t), n generalised forces without potential
+    forces : F(q, v, t), the n generalised forces that have no potential
     holonomic, nonholonomic : phi(q, t), f(q, v, t), zero on the constraints
     quasi_velocities : omega(q, v, t)
-    contacts : their gaps, slips and coefficients
+    contacts : gaps, slips and coefficients of the contacts
     tangents : tangent dimension d of the contacts
-    names : names of the coordinates by their velocities, for messages
-    rows : names of the equality rows, in their order; empty where they were given without names
-    without_rows : names of joints that the choice of the coordinates satisfies
+    names : mapping of velocity symbols to names of coordinates, for messages
+    rows : names of the equality rows, in order; empty if they were given without names
+    without_rows : names of joints without rows, because the choice of coordinates satisfies them
     """
 
     name: str
@@ -60,7 +60,7 @@ class SymbolicModel:
 
     @cached_property
     def key(self) -> str:
-        """A short key for everything on which the equations depend."""
+        """A hash of everything on which the equations depend."""
         bar = sp.Symbol("|")
         parts = [*self.q, *self.v, *self.p, self.kinetic, self.potential, *self.forces, *self.holonomic, bar,
                  *self.nonholonomic, bar, *self.quasi_velocities]  # fmt: skip
@@ -70,14 +70,14 @@ class SymbolicModel:
 
     @cached_property
     def holds_time(self) -> bool:
-        """Tell whether an energy, a force, a constraint or a contact contains the time itself."""
+        """Tell whether an energy, a force, a constraint or a contact depends explicitly on time."""
         parts = [self.kinetic, self.potential, *self.forces, *self.holonomic, *self.nonholonomic]
         parts += [x for c in self.contacts for x in (c.gap, *c.slip)]
         return any(TIME in getattr(x, "free_symbols", ()) for x in parts)
 
     @cached_property
     def quaternions(self) -> list[tuple[int, list[int]]]:
-        """Numbers of the rows phi(q) proportional to e . e - 1 for four coordinates e, each with the numbers of e."""
+        """For each row phi(q) proportional to e . e - 1, with four coordinates e: its number, and the numbers of e."""
         found = []
         for i, row in enumerate(self.holonomic):
             e = [x for x in self.q if x in row.free_symbols]
@@ -89,7 +89,7 @@ class SymbolicModel:
 
     @cached_property
     def equations(self) -> Equations:
-        """The derived equations; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
+        """The equations of motion; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
         d = Derivatives()
 
         def along(expr: Any) -> Any:
@@ -147,10 +147,10 @@ class SymbolicModel:
 
 @dataclass(frozen=True)
 class Equations:
-    """The derived expressions of one step: M, h, Q, J and gamma as in `gaussopt.core.step_data.StepData`.
+    """Derived expressions: M, h, Q, J and gamma as in `gaussopt.core.step_data.StepData`, `rates` and `energy`.
 
-    `rates` are the constraint residuals at velocity level (m); `energy` is kinetic energy, potential energy and the
-    power of the forces without potential.
+    `rates` holds the constraint residuals at velocity level (m); `energy` holds kinetic energy, potential energy and
+    the power of the forces without potential.
     """
 
     M: list[list[Any]]

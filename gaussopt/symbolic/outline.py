@@ -1,4 +1,4 @@
-"""The shape of a planar model as far as it is recognised: its points, its contact points, and constraints as rods."""
+"""Outline of a planar model as far as it is recognised: points, contact points, and constraints drawn as rods."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Point = tuple[Any, Any]
 
 
 def outline_function(model: SymbolicModel, contacts: Sequence[str]) -> Callable[[Any, Any], Outline] | None:
-    """Return a function (q, p) -> Outline; None where the model has neither points nor contact points in the plane.
+    """Return a function (q, p) -> Outline; None if the model has neither points nor contact points in the plane.
 
-    Points are pairs of coordinates x and y, x1 and y1 and so on. A constraint that keeps two points, or a point and
-    the origin, at a fixed distance is a rod; contact points are connected to the points whose coordinates they contain.
+    Points are pairs of coordinates named x and y, x1 and y1, and so on. A constraint that keeps two points, or a point
+    and the origin, at a fixed distance is a rod; a contact point is connected to the points on which it depends.
     """
     names = [model.names[v] for v in model.v]
     points = list(_points(names, model.q))
@@ -50,7 +50,7 @@ def outline_function(model: SymbolicModel, contacts: Sequence[str]) -> Callable[
 
 
 def _points(names: Sequence[str], q: Sequence[Any]) -> Iterator[Point]:
-    """Yield pairs of coordinates that are the position of a point, judged by their names."""
+    """Yield pairs of coordinates that, by their names, are the position of a point."""
     known = dict(zip(names, q, strict=True))
     for name in names:
         found = re.fullmatch(r"[xX](.*)", name)
@@ -59,6 +59,6 @@ def _points(names: Sequence[str], q: Sequence[Any]) -> Iterator[Point]:
 
 
 def _keeps(row: Any, a: Point, b: Point, model: SymbolicModel) -> bool:
-    """Tell whether a constraint is the squared distance of two points minus a constant, or its negative."""
+    """Tell whether a constraint equals, up to its sign, the squared distance of two points minus a constant."""
     distance = (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2
     return any(not (sp.expand(row - sign * distance).free_symbols & {*model.q, TIME}) for sign in (1, -1))

@@ -1,6 +1,6 @@
-"""Conversion of a user's symbols, expressions and contacts into a model in our own symbols; errors name the mistake.
+"""Conversion of a user's symbols, expressions and contacts to a model in internal symbols, with checks.
 
-Symbols are identified by their names, whatever their assumptions; our symbols are real, with their role as a prefix.
+A user's symbols are identified by their names, whatever their assumptions; internal symbols are real.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gaussopt.symbolic.slips import of_symbols
 
 
 class GivenModel(NamedTuple):
-    """A model read from a user's arguments, with its parameter values by name."""
+    """A model made from a user's arguments, with its parameter values by name."""
 
     model: SymbolicModel
     symbols: Symbols
@@ -41,9 +41,9 @@ def read_model(
     t: Any,
     name: str,
 ) -> GivenModel:
-    """Read the arguments of `System.from_lagrangian`; `parts` are its expressions by name.
+    """Make a model from the arguments of `System.from_lagrangian`; `parts` holds its expressions by argument.
 
-    Raises BadInput naming the unknown symbol, the wrong length, or the expression that does not fit.
+    Raises BadInput, which names an unknown symbol, a wrong length, or an expression that is not allowed.
     """
     q = _listed("q", q, name)
     n = len(q)
@@ -78,10 +78,10 @@ def read_model(
 
 
 class Symbols:
-    """The user's symbols and ours: q, v and p of coordinates, velocities and parameters; raises BadInput.
+    """The user's symbols, and internal symbols q, v and p of coordinates, velocities, parameters; raises BadInput.
 
-    `coordinates` are the names of the coordinates, `velocity_names` the same names by our velocities. `parameters` are
-    names, `owner` is the name of the system for messages. `used` are our symbols that occurred in an expression so far.
+    `coordinates` holds the names of the coordinates, `velocity_names` maps internal velocities to these names, and
+    `used` holds internal symbols that have occurred in an expression. `owner` names the system in messages.
     """
 
     def __init__(self, q: list[Any], v: Sequence[Any] | None, parameters: Sequence[str], t: Any, owner: str) -> None:
@@ -92,7 +92,7 @@ class Symbols:
         self.q = [sp.Symbol(f"q_{s}", real=True) for s in safe]
         self.v = [sp.Symbol(f"v_{s}", real=True) for s in safe]
         self.p = [sp.Symbol(f"p_{s}", real=True) for s in _identifiers(parameters)]
-        # Velocities first: derivatives of the coordinates contain the coordinates.
+        # Velocities come first because, as derivatives of the coordinates, they contain the coordinates.
         self.rates = [str(x) for x in v]
         self._ours: dict[Any, Any] = {}
         for given, velocity, ours, rate in zip(q, v, self.q, self.v, strict=True):
@@ -107,10 +107,10 @@ class Symbols:
         return expr.xreplace(self._theirs)
 
     def clean(self, label: str, given: Any, allowed: str, equation: bool = False) -> Any:
-        """Return a user's expression in our symbols; for an `equation`, its left side minus its right side.
+        """Convert a user's expression to internal symbols; an `equation` becomes its left side minus its right side.
 
-        Raises BadInput if it is not a real expression, contains an unknown symbol, or a velocity where "v" is not
-        allowed.
+        Raises BadInput if it is not a real expression, or contains an unknown symbol, or a velocity although `allowed`
+        lacks "v".
         """
         name = self._owner
         expr = _replace(_expression(f"{label} of {name!r}", given, self._ours, equation), self._ours)
@@ -130,7 +130,7 @@ class Symbols:
 
 
 def _read_contacts(contacts: list[Any], symbols: Symbols, owner: str) -> tuple[list[ContactSymbols], Layout]:
-    """Return a user's contacts in our symbols; raises BadInput naming the contact and its error."""
+    """Convert a user's contacts to internal symbols; raises BadInput, which names the contact and the mistake."""
     found: list[ContactSymbols] = []
     for i, contact in enumerate(contacts):
         if not isinstance(contact, Contact):
@@ -190,7 +190,7 @@ def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymb
 
 
 def _is_zero(expr: Any) -> bool:
-    """Tell whether an expression vanishes identically; its value at one point answers this quickly in most cases."""
+    """Tell whether an expression vanishes identically; in most cases its value at one point shows that it does not."""
     symbols = sorted(expr.free_symbols, key=str)
     place = {s: sp.Float(0.37 + 0.11 * i) for i, s in enumerate(symbols)}
     value = sp.N(expr.subs(place))
@@ -200,7 +200,7 @@ def _is_zero(expr: Any) -> bool:
 
 
 def _state_symbols(q: list[Any], v: Sequence[Any] | None, t: Any, name: str) -> tuple[list[Any], Any, list[str]]:
-    """Return velocities, the time symbol, and the printed names of the coordinates."""
+    """Return the velocities, the time symbol, and the names of the coordinates."""
     for c in q:
         if not isinstance(c, sp.Symbol | AppliedUndef):
             raise BadInput(
@@ -235,7 +235,7 @@ def _state_symbols(q: list[Any], v: Sequence[Any] | None, t: Any, name: str) -> 
 
 
 def finite_parameter(name: str, value: Any) -> float:
-    """Return a finite number as the value of a parameter."""
+    """Return the value of a parameter as a float; raises BadInput unless it is a finite number."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -248,7 +248,7 @@ def finite_parameter(name: str, value: Any) -> float:
 
 
 def _values(parameters: Mapping[Any, float] | None, owner: str) -> dict[str, float]:
-    """Return parameter values by printed name, each name once."""
+    """Return parameter values by name; raises BadInput if a name occurs twice."""
     if not isinstance(parameters, Mapping | None):
         raise BadInput(f"parameters of {owner!r} is {type(parameters).__name__}; give {{symbol: value}}.")
     values: dict[str, float] = {}
@@ -267,23 +267,23 @@ def _twice(printed: str, role: str, owner: str) -> str:
 
 
 def _named(label: str, value: Any, owner: str) -> dict[str, Any]:
-    """Return a user's rows by the names given to them, or by their positions."""
+    """Return a user's rows by name: the user's names, or else `label` with an index."""
     if isinstance(value, Mapping):
         return {str(key): row for key, row in value.items()}
     return {f"{label}[{i}]": row for i, row in enumerate(_listed(label, value, owner))}
 
 
 def _listed(label: str, value: Any, owner: str) -> list[Any]:
-    """Return a user's list; raises BadInput for a string."""
+    """Return a user's sequence as a list; raises BadInput for a string, or for what cannot be iterated."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise BadInput(f"{label} of {owner!r} is {value!s}, which is no list; put it in brackets.")
     return list(value)
 
 
 def _expression(where: str, given: Any, rename: Mapping[Any, Any], equation: bool) -> Any:
-    """Return a user's expression in SymPy, real and without derivatives other than the velocities.
+    """Convert a user's expression to SymPy; it must be real, without derivatives other than the velocities.
 
-    For an `equation` the result is the left side minus the right side, which is to vanish.
+    If an `equation` is allowed, the result for it is its left side minus its right side.
     """
     try:
         expr = sp.sympify(given)
@@ -299,7 +299,7 @@ def _expression(where: str, given: Any, rename: Mapping[Any, Any], equation: boo
         if expr.has(wrong):
             raise BadInput(f"{where} holds {words}; it must be real and finite.")
     if any(d not in rename for d in expr.atoms(sp.Derivative)):
-        expr = expr.doit()  # d/dt of a function of the coordinates is expanded
+        expr = expr.doit()  # expands d/dt of functions of the coordinates
         rest = sorted(str(d) for d in expr.atoms(sp.Derivative) if d not in rename)
         if rest:
             raise BadInput(f"{where} holds {rest[0]}; of the derivatives it may hold the velocities only.")
@@ -332,7 +332,7 @@ def _force_list(forces: Sequence[Any] | Mapping[Any, Any] | None, q: list[Any], 
 
 
 def _check_names(q: Sequence[Any], v: Sequence[Any], parameters: Sequence[str], time: Any, owner: str) -> None:
-    """Check that every printed name has one role, because symbols are identified by their names."""
+    """Check that no name has two roles, because symbols are identified by their names."""
     groups = {"coordinate": q, "velocity": v, "parameter": parameters, "time": [time]}
     plural = {"coordinate": "coordinates", "velocity": "velocities"}
     roles: dict[str, str] = {}
@@ -350,15 +350,15 @@ def _check_names(q: Sequence[Any], v: Sequence[Any], parameters: Sequence[str], 
 
 
 def _replace(expr: Any, rename: Mapping[Any, Any]) -> Any:
-    """Replace by name, so that a user's assumptions on symbols (positive, real) do not matter."""
+    """Replace symbols by name, so that a user's assumptions about them (positive, real) do not matter."""
     whole = {k: r for k, r in rename.items() if not isinstance(k, sp.Symbol)}
     by_name = {str(k): r for k, r in rename.items() if isinstance(k, sp.Symbol)}
-    # All at once, because one of our names may be the user's name of another symbol.
+    # All symbols are replaced at once, because an internal name may be the user's name of another symbol.
     return expr.xreplace(whole | {s: by_name[str(s)] for s in expr.free_symbols if str(s) in by_name})
 
 
 def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
-    """Return a distinct ASCII identifier for each name; a name that already is an identifier stays unchanged."""
+    """Return a distinct ASCII identifier for each name; names that are such identifiers already are kept."""
     taken = {s for s in names if _identifier(s) == s}
     found = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Mistakes in the symbols of a system given by energies that lead to valid equations, but of another mechanism."""
+"""Detection of mistakes in a user's symbols that lead to valid equations, but of another mechanism."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gaussopt.core.display import listed
 
 
 def of_symbols(q: Sequence[str], v: Sequence[str]) -> Iterator[str]:
-    """Yield notes on the names of the coordinates and velocities of a system given by energies."""
+    """Yield a sentence if, by their names, the velocities are not in the order of the coordinates."""
     expected = _paired(q, v)
     if expected is not None and expected != list(v):
         yield (
@@ -18,7 +18,7 @@ def of_symbols(q: Sequence[str], v: Sequence[str]) -> Iterator[str]:
 
 
 def _paired(q: Sequence[str], v: Sequence[str]) -> list[str] | None:
-    """Return the velocities in the order of the coordinates, if their names have one common prefix and suffix."""
+    """Return the velocities in the order of the coordinates, if names are prefix + coordinate + suffix, else None."""
     for name in q:
         if name in v[0]:
             before, _, behind = v[0].partition(name)

@@ -1,1 +1,1 @@
-"""Advances of a motion by machine code; see `gaussopt.integration.advance`."""
+"""Classes that advance a motion by machine code; see `gaussopt.integration.advance`."""

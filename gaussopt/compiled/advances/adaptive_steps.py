@@ -1,4 +1,4 @@
-"""Motions by an adaptive method in generated code."""
+"""Integration of motions by adaptive methods in generated code."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ LOOKS = 8
 """Number of parts of a step at whose ends the independence of the rows is computed."""
 
 CLOSER = 128
-"""The same number for a step that comes near a singular position."""
+"""Number of such parts of a step that comes near a singular position."""
 
 
 class GeneratedAdaptiveSteps(GeneratedAdvance):
-    """Advances a motion by steps whose length the method chooses; SciPy chooses the first length.
+    """Advances a motion by steps of variable length; SciPy chooses the length of the first step.
 
-    With a recording interval, a recorded state is the end of a shorter extra step from the state before it.
+    If states are recorded at fixed intervals, each is computed by an extra, shorter step from the last step's end.
     """
 
     adaptive = True
@@ -47,7 +47,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         self._beside = np.zeros(self._march.work)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Continue from the state of an earlier loop; the steps depend on nothing else."""
+        """Continue from the state of an earlier loop; further steps depend on nothing but that state."""
         self.begin()
 
     def _start(self, t: float, q: Vector, v: Vector, first: float | None) -> ScipyIntegration:
@@ -78,7 +78,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return None
 
     def _marched(self, y: Any, clock: Any, bounds: Vector, own: bool, work: Any) -> tuple[int, Matrix]:
-        """Return the number n of accepted steps, or -1 - n if the step size vanished, and their rows (t, q, v)."""
+        """Take accepted steps; return their number n, or -1 - n if the step size vanished, and the rows (t, q, v)."""
         width, control, worst = 2 * len(self.q) + 1, self.control, np.zeros(2)
         trace = np.zeros((LEAP if own else 1) * width)
         done = self._march.march(
@@ -92,7 +92,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return done, trace[: width * count].reshape(count, width)
 
     def _watch(self, states: Matrix) -> None:
-        """Watch the independence of rows at ends of steps and on cubics between, densely near singular positions."""
+        """Monitor the independence of rows at the ends of steps and between them, densely near singular positions."""
         begin, steps = perf_counter(), len(states) - 1
         if steps < 1 or not self.equations.m or self.motion.singular.idle:
             return
@@ -111,18 +111,18 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         self.motion.timing["verify"] += perf_counter() - begin
 
     def _inside(self, before: Matrix, after: Matrix, parts: Vector) -> Matrix:
-        """Return states within steps between these ends, part by part, each (t, q, v)."""
+        """Interpolate states (t, q, v) within steps, given both ends, at all fractions of a step listed in `parts`."""
         n, h = len(self.q), after[:, :1] - before[:, :1]
         ends = [(state[:, 1 : n + 1], state[:, n + 1 :]) for state in (before, after)]
         return np.vstack([np.hstack((before[:, :1] + x * h, *within_step(h, ends[0], ends[1], x))) for x in parts])
 
     def _rows_of(self, states: Matrix) -> tuple[Vector, Vector, Matrix] | None:
-        """Return instants, reciprocal squares of the independence, and closeness of the rows; None if not generated."""
+        """Return instants, 1 / independence^2, and 1 / distance^2 of each row; None without a generated certificate."""
         table = self._table(states[:, 0], states[:, 1:])
         return None if table is None else (states[:, 0], table[:, 9], table[:, ROW + len(self.q) + self.equations.m :])
 
     def _look(self, before: Vector, rows: Matrix) -> None:
-        """Pass on positions at these rows, each (t, q, v), or at the requested instants in the steps to them."""
+        """Pass positions to `looks`: those of the rows (t, q, v) at ends of steps, or at requested instants within."""
         looks, n = self.looks, len(self.q)
         if looks is None:
             return
@@ -135,7 +135,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
             before = row
 
     def _record(self, before: Vector, rows: Matrix, steps: int) -> None:
-        """Record the due states among `rows`, (t, q, v) after `steps` steps; `before` is the state before them."""
+        """Record the due states of a block of rows (t, q, v), which follows `steps` steps and the state `before`."""
         end = self.control.t_end
         if self._grid is None:
             number = np.arange(steps + 1, steps + len(rows) + 1)
@@ -157,7 +157,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
             self._write_down(due[:, 0], due[:, 1:])
 
     def _between(self, before: Vector, t: float) -> Vector:
-        """Return the state at an instant, (t, q, v), by a shorter step from the state before."""
+        """Return the state (t, q, v) at an instant by a shorter step from the state `before`."""
         n = len(self.q)
         clock = np.array([before[0], t - before[0], 0.0, 0.0, 0.0, 0.0])
         done, rows = self._marched(before[1:].copy(), clock, np.array([t]), False, self._beside)
@@ -171,7 +171,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return np.array([t, *q, *v])
 
     def _interpret(self) -> None:
-        """Take one accepted step with interpreted stages."""
+        """Take one accepted step by formulation and solver instead of generated code."""
         clock, t, q, v = self._clock, self.t, self.q, self.v
         before = np.array([t, *q, *v])
         integration = self._start(t, q, v, float(clock[1]))

@@ -1,4 +1,4 @@
-"""The steps of a phase without events, taken by one compiled loop.
+"""Steps without events within a phase of a motion with contacts, taken by one compiled loop.
 
 The event loop requests a segment wherever a step begins on the time grid. The segment holds as many certified steps as
 are regular and without an event; the event loop takes the next step itself.
@@ -47,7 +47,7 @@ SHARE = 0.1
 """Share of interpreted accelerations above which a motion does not count as compiled."""
 
 NOTICED = 1000
-"""Number of interpreted accelerations, about a second of computation, up to which no warning is worth reading."""
+"""Number of interpreted accelerations, about a second of computation, up to which no warning is given."""
 
 PATIENCE = 31
 """Largest number of steps left to the event loop after an empty segment, which costs as much as one of these steps."""
@@ -58,7 +58,7 @@ class PhaseMarcher:
 
     Parameters
     ----------
-    motion : of a system with generated equations; counts evaluations and worst certificates
+    motion : motion of a system with generated equations; it counts evaluations and keeps worst certificates
     method : an explicit Runge-Kutta method of constant step
     recorder : receives whole segments
     """
@@ -80,7 +80,7 @@ class PhaseMarcher:
 
     @staticmethod
     def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
-        """Tell whether a motion can be taken in segments."""
+        """Tell whether the steps of a motion can be taken in segments."""
         system = motion.system
         return (
             COMPILED
@@ -97,13 +97,13 @@ class PhaseMarcher:
         stabiliser, m_h = self._motion.stabiliser, self._motion.system.m_h
         sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
         self._space = kernel.space(self._n, self._m, m_h, self._stages, phase, sharp)
-        # With more rows than coordinates, forces are never unique, and confirming modes takes many singular systems.
+        # With more rows than coordinates forces are never unique, and confirming modes takes many singular systems.
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Take steps from a state in the present phase; None if the first is not regular or may contain an event.
+        """Take steps in the present phase; return None if the first step is irregular or may contain an event.
 
-        After None no segment is tried for some steps: an irregular phase (redundant sliding contacts) mostly stays so.
+        After None the next few calls return None, too: an irregular phase (redundant sliding contacts) mostly stays so.
 
         `origin` is the instant from which steps are counted in multiples of dt.
         """
@@ -145,40 +145,40 @@ class PhaseMarcher:
         return self._read(instants[1 : done + 1], rows[:done])
 
     def memory(self) -> dict[str, Any]:
-        """Return the number of steps for which no segment is tried; empty where the phase is new."""
+        """Return the counts that decide for how many steps no segment is tried; empty at the start of a phase."""
         return {"rest": self._rest, "pause": self._pause} if self._motion.phase is self._phase else {}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Restore what `memory` returned, in the present phase."""
+        """Restore what `memory` returned, for the present phase."""
         if memory:
             self._enter(self._motion.phase)
             self._rest, self._pause = memory["rest"], memory["pause"]
 
     def shortened(self, steps: int) -> None:
-        """Take note that only the first `steps` steps of the latest segment were used."""
+        """Limit the next segment, since only the first `steps` steps of the latest segment were used."""
         self._most = max(FIRST, steps)
         if not steps:
             self._wait()
 
     def _wait(self) -> None:
-        """Leave a few steps to the event loop, more of them each time."""
+        """Leave some of the next steps to the event loop, more after each failure in succession."""
         self._pause = min(2 * self._pause + 1, PATIENCE)
         self._rest = self._pause
 
     def _seen(self, t: Vector, q: Vector, v: Vector, rows: Matrix) -> int:
-        """Return how many steps, from (q, v) at t[0], precede the first in which an angle turns by more than `TURN`."""
+        """Return the number of steps, from (q, v) at t[0], before the first in which an angle turns by over `TURN`."""
         n = self._n
         states = np.vstack((np.concatenate((q, v)), rows[:, : 2 * n]))
         far = turns(self._turning, t, states[:, :n], states[:, n:]) > TURN
         return int(far.argmax()) if far.any() else len(rows)
 
     def record(self, segment: PhaseSegment) -> None:
-        """Record every step; an empty segment records nothing."""
+        """Record every step of a segment."""
         if len(segment):
             self._recorder.extend(*segment.columns.values())
 
     def _read(self, t: Vector, rows: Matrix) -> PhaseSegment:
-        """Return the segment that the rows hold."""
+        """Return the rows of `march` as a segment."""
         n, m, k, phase, closed = self._n, self._m, self._k, self._motion.phase, self._space.closed
         c = len(closed)
         sizes = (n, n, n, m, c, c, 1, 1, k, k, k, 3, self._about - 3 - m, m, 1)
@@ -203,7 +203,7 @@ class PhaseMarcher:
 
 
 class CompiledPhases(EventPhases):
-    """Phases whose stages run as machine code, and whose steps without events are taken in segments if possible."""
+    """Event-driven motion with stages in machine code; if possible, segments of steps run in one compiled loop."""
 
     engine = "compiled"
 
@@ -214,7 +214,7 @@ class CompiledPhases(EventPhases):
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Accept motions from event to event, by formulations that are the contact laws themselves."""
+        """Accept event-driven motions whose formulation is the contact laws themselves; otherwise return the reason."""
         if not isinstance(motion, ContactAccelerations):
             return "the system states its own time steps"
         if method.loop:
@@ -223,12 +223,12 @@ class CompiledPhases(EventPhases):
 
     @property
     def _left(self) -> tuple[int, str]:
-        """The number of stages that were interpreted, and the most frequent reason."""
+        """The number of stages left to formulation and solver, and the most frequent reason."""
         left = self.motion.kernel.left if self.motion.kernel is not None else Counter[str]()
         return left.total(), left.most_common(1)[0][0] if left else ""
 
     def about(self) -> dict[str, Any]:
-        """Return engine and steps; where many stages were interpreted, this engine and the reason."""
+        """Return entries for `Trajectory.meta`: if many stages were interpreted, this engine, and the reason."""
         left, reason = self._left
         many = left > SHARE * self.motion.evaluations
         return super().about() | ({"engine": EventPhases.engine, "why_interpreted": reason} if many else {})
@@ -241,12 +241,12 @@ class CompiledPhases(EventPhases):
         return f"{left} of {count} accelerations were interpreted, which is slow, because {reason}."
 
     def prepare(self, first: StepData, evaluations: float) -> None:
-        """Compile the stages, and the segments if the equations can be generated."""
+        """Compile the kernel of the stages, and the loop over segments if the equations can be generated."""
         motion = self.motion
         motion.kernel = StageKernel(motion.solvers.main.tolerance)
         super().prepare(first, math.inf)
         if PhaseMarcher.fit(motion, self.method, self.control):
             begin = perf_counter()
-            with suppress(NotCompiled):  # then the motion goes stage by stage
+            with suppress(NotCompiled):  # then only single stages are compiled
                 self.fast_forward = PhaseMarcher(motion, self.method, self.control, self.recorder)
             motion.timing["compile"] = perf_counter() - begin

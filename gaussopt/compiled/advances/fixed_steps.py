@@ -1,4 +1,4 @@
-"""Motions by a method of constant step in generated code."""
+"""Integration of motions by methods of constant step in generated code."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         self._known, self._suspect = (
             (self.t, self.q, self.v),
             None,
-        )  # where the search for a failure begins if the start itself fails
+        )  # the search for a failed step begins here if already the start fails
         self._write_down(np.array([self.t]), np.concatenate((self.q, self.v))[None, :])
 
     def _prepare_grid(self) -> None:
@@ -65,7 +65,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         self._known = self.t, self.q, self.v
 
     def take(self) -> End | None:
-        """Take the steps between two reports, with all recorded states finite and certified, or the last step alone."""
+        """Take and certify as many steps as lie between two reports of progress; the last step is taken alone."""
         begin = perf_counter()
         count = min(self._count, max(1, self._total - self.steps - 1))
         if self._some_steps(count) < count:
@@ -75,12 +75,12 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return None
 
     def trace_failure(self) -> None:
-        """Find the step that fails, which may be far from any recorded state.
+        """Find the failed step, which may be far from any recorded state.
 
-        Generated code repeats the motion from the last recorded state, step by step, and the interpreted motion takes
-        the last steps, to report the error.
+        Generated code repeats the motion from the last certified state, step by step; then formulation and solver take
+        the last steps, which raises the error to report.
 
-        Raises the error of the interpreted motion, or nothing if that motion does not fail.
+        Returns normally if these last steps do not fail.
         """
         t, q, v = self._known
         dt, end = self.control.dt, self.control.t_end
@@ -109,15 +109,15 @@ class GeneratedFixedSteps(GeneratedAdvance):
     # -- generated code ----------------------------------------------------------------------------------------
 
     def _packed(self, q: Vector, v: Vector) -> Any:
-        """Return a state as generated code reads it."""
+        """Return a state in the layout that generated code reads."""
         return np.concatenate((q, v))
 
     def _unpacked(self, states: Matrix) -> Matrix:
-        """Return states of generated code, (r, ...), as rows of q and v, (r, 2 n)."""
+        """Convert states from the layout of generated code, (r, ...), to rows of q and v, (r, 2 n)."""
         return states
 
     def _trace(self, rows: int, width: int) -> Any:
-        """Return space for recorded states."""
+        """Return an array that generated code fills with recorded states."""
         return np.zeros(rows * width)
 
     @property
@@ -126,11 +126,11 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return self.every if self.looks is None else 1
 
     def _room(self, width: int) -> int:
-        """Return the largest number of steps whose states are returned together."""
+        """Return the largest number of steps in one call of generated code, which returns the states of all."""
         return self._total if self.looks is None else max(1, BLOCK // width)
 
     def _one_step(self, number: int, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """Return the state after a step of generated code; None where the step fails or the state is not finite."""
+        """Return the state after step `number` by generated code; None if it fails or its result is not finite."""
         n, y = len(q), self._packed(q, v)
         if not self._march_steps(number, 1, y, self._trace(2, len(y)), np.zeros(2)):
             return None
@@ -138,7 +138,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return (state[:n], state[n:]) if np.isfinite(state).all() else None
 
     def _some_steps(self, count: int) -> int:
-        """Take up to `count` generated steps until one fails, record due states, and return the number of steps."""
+        """Take `count` generated steps, or fewer if a step fails; record due states; return the number taken."""
         n, y, worst = len(self.q), self._packed(self.q, self.v), np.zeros(2)
         reached, room, total, motion = 0, self._room(len(y)), self._total, self.motion
         each = self._each
@@ -169,7 +169,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return reached
 
     def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
-        """Return the number of steps done by the generated code; y is then the state after them."""
+        """Take steps by generated code, which replace the state y; return their number."""
         assert self.control.dt is not None
         done: int = self._march.march(
             self.origin, self.control.dt, self.control.t_end, first, count, self._each, y, self._p, self.limit,
@@ -178,11 +178,11 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return done
 
     def _instant(self) -> float:
-        """Return the instant after the steps done."""
+        """Return the instant reached after `self.steps` steps."""
         return float(self._grid.at(np.array([self.steps]))[0])
 
     def _interpret(self) -> None:
-        """Take one step with interpreted stages."""
+        """Take one step by formulation and solver instead of generated code."""
         motion, t, total = self.motion, self.t, self._total
         control = replace(self.control, origin=self.origin)
         integration = self.method.start(motion, t, self.q, motion.state_of(t, self.q, self.v), control)

@@ -1,7 +1,7 @@
-"""Motions whose steps run as generated code, certified at recorded states.
+"""Integration of motions by generated code, with certificates at the recorded states.
 
-A step with a vanishing pivot, and a recorded state whose certificate does not pass, are left to the formulation, the
-solver and the certificate of an interpreted motion.
+A step with a vanishing pivot is repeated by formulation and solver. So is the solution at a recorded state whose
+generated certificate does not pass; this solution gets the full certificate.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ CHUNK = 0.2
 
 
 def norms(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the norms, (8, ...), whose squares the certificates of recorded rows (..., row) hold."""
+    """Return the 8 norms of the generated certificates, (8, ...), from their squares in recorded rows (..., row)."""
     return np.asarray(np.sqrt(np.abs(np.moveaxis(table[..., 1:9], -1, 0))))
 
 
 def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
-    """Mark the recorded rows that pass, as by `Certificate.passed`; the others are certified one by one.
+    """Mark the recorded rows that pass by the rule of `Certificate.passed`; the others need the full certificate.
 
     Parameters
     ----------
-    table : (..., row)
+    table : (..., row), recorded rows
     found : (8, ...), their `norms`
     tolerance : relative error allowed
     """
@@ -65,15 +65,15 @@ def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: f
 
 
 class GeneratedAdvance(Advance):
-    """An advance by generated code: the parts common to all methods.
+    """Base class of the advances by generated code, with the parts common to all methods.
 
-    `motion` is interpreted: it takes the steps that generated code cannot take, and keeps counts and certificates.
+    `motion` takes the steps that generated code cannot take, by formulation and solver; it keeps all certificates.
 
     Class attributes
     ----------------
-    solver : the solver that the generated code replaces, with the formulation gauss
-    adaptive : whether the methods choose their steps
-    methods, form : names of the steppers with generated code, and the name of such code in messages
+    solver : the solver that, together with the formulation gauss, is replaced by the generated code
+    adaptive : whether the methods control their step size
+    methods, form : names of the steppers that have generated code, and what messages call this code
     """
 
     engine = "compiled"
@@ -88,7 +88,7 @@ class GeneratedAdvance(Advance):
         self.handed_over = 0
         self.residuals = [0.0, 0.0]
         self._suspect: float | None = None
-        self._rows: Any = None  # the generated certificate, where there is one
+        self._rows: Any = None  # the generated certificate; None if there is none
         self.sharp = motion.stabiliser.tolerance if isinstance(motion.stabiliser, Projection) else 0.0
         self.limit = min(motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
 
@@ -100,7 +100,7 @@ class GeneratedAdvance(Advance):
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Accept systems from energies by gauss and a direct solver, unless events or integrals need every step."""
+        """Accept systems given by energies, gauss and a direct solver, no events and integrals; else say why not."""
         if rules.events or rules.integrals:
             return "events and integrals look at every step, and generated code records only some"
         if isinstance(motion.system, TableSystem):
@@ -144,12 +144,12 @@ class GeneratedAdvance(Advance):
         self._march = modules.compiled(LoopJob(system.model, self.method, orders, projected, most))
         self._p = np.array(list(system.parameters.values()))
         self._work = np.zeros(self._march.work)
-        # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
+        # Without a generated certificate each recorded state gets the full certificate.
         self._rows = modules.rows(system.model, system.source, orders)
         self.motion.timing["compile"] = perf_counter() - begin
 
     def _table(self, times: Vector, states: Matrix) -> Matrix | None:
-        """Return the recorded rows of states, None where there is no generated certificate."""
+        """Return the rows to be recorded for states; None if there is no generated certificate."""
         if self._rows is None:
             return None
         width = ROW + self.equations.n + 2 * self.equations.m
@@ -158,14 +158,14 @@ class GeneratedAdvance(Advance):
         return table.reshape(len(times), width)
 
     def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return the acceleration at a state by the generated code, or interpreted where its certificate fails."""
+        """Return the acceleration by generated code if its certificate passes, otherwise by formulation and solver."""
         table = self._table(np.array([t]), np.concatenate((q, v))[None])
         if table is None or not passing(table, norms(table), self.motion.solver.tolerance).all():
             return super().acceleration(t, q, v)
         return table[0, ROW : ROW + self.equations.n]
 
     def about(self) -> dict[str, Any]:
-        """Return engine, steps, number of interpreted steps, and the largest relative residuals of generated steps."""
+        """Return engine, number of steps, number of interpreted steps, and largest residuals of generated steps."""
         constraint, force = self.residuals
         return {
             **super().about(), "handed_over": self.handed_over, "record_every": self.every,
@@ -188,8 +188,8 @@ class GeneratedAdvance(Advance):
     def _write_down(self, times: Vector, states: Matrix) -> None:
         """Certify and record states.
 
-        Raises Rejected at the first state whose certificate passes neither in generated code nor in the interpreted
-        motion; states before it are kept. Raises BadInput if the motion is no longer finite.
+        Raises Rejected at the first state where neither the generated nor the full certificate passes; earlier states
+        are kept. Raises BadInput if a state is not finite.
         """
         n, count = self.equations.n, len(times)
         begin = perf_counter()

@@ -1,8 +1,8 @@
-"""Motions of a linkage whose pins form a row, by compiled kernels that read the linkage from tables.
+"""Motions of linkages whose bodies are pinned in a row, by compiled kernels that read the linkage from tables.
 
-Compiling unrolled code takes a millisecond per line; here the code is that of one body, compiled once for all linkages.
-Steps with a vanishing pivot or a residual beyond the limit, and recorded states whose certificate does not pass, are
-left to the interpreted motion, as in `gaussopt.compiled.advances.generated`.
+Compiling unrolled code takes a millisecond per line; these kernels loop over the bodies instead, and are compiled once
+for all linkages. Steps with a vanishing pivot or too large residuals, and recorded states whose certificate does not
+pass, are left to formulation and solver, as in `gaussopt.compiled.advances.generated`.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class PinRow:
 
     Attributes
     ----------
-    bodies : (K,), bodies by place, GROUND at an end that is pinned to the ground
-    pins : (K - 1,), the pin between the places k and k + 1
-    forward : (K - 1,), whether `first` of that pin lies at place k
+    bodies : (K,), number of the body at each place; GROUND at an end that is pinned to the ground
+    pins : (K - 1,), number of the pin between places k and k + 1
+    forward : (K - 1,), whether the body `first` of that pin is at place k
     """
 
     bodies: NDArray[np.intp]
@@ -59,12 +59,12 @@ class PinRow:
 
     @classmethod
     def of(cls, linkage: Linkage) -> PinRow | None:
-        """Find the order; None where the pins do not form one row from end to end."""
+        """Find the order of bodies and pins; return None where the pins do not form one row from end to end."""
         N, p = linkage.bodies, linkage.pins
         ends = np.stack((linkage.first, linkage.second), axis=1)
         at = ends.ravel()
         held = np.bincount(at[at != GROUND], minlength=N)
-        # A body inside a row has two pins; the ground may occur at several pins, and ends the row at each.
+        # A body inside a row has two pins. Several pins may hold the ground; the row ends at each of them.
         if p == 0 or held.max() > 2 or held.min() < 1 or int((held == 1).sum() + (at == GROUND).sum()) != 2:
             return None
         order = np.argsort(at, kind="stable")
@@ -106,7 +106,7 @@ class PinRow:
         return table
 
     def placed(self, q: Vector, v: Vector) -> Vector:
-        """Return a state in the order of the places, (6 K,): x of all, y, phi, and their rates."""
+        """Return a state by place, (6 K,): x of all places, then y, phi, and the rates of x, y and phi."""
         there = self.bodies != GROUND
         out = np.zeros((6, len(there)))
         for rows, values in ((slice(0, 3), q), (slice(3, 6), v)):
@@ -114,7 +114,7 @@ class PinRow:
         return out.ravel()
 
     def coordinates(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return positions, velocities or accelerations, (r, 3 K), in the order of the bodies, (r, 3 N)."""
+        """Convert positions, velocities or accelerations by place, (r, 3 K), to the order of the bodies, (r, 3 N)."""
         there = self.bodies != GROUND
         body, count = self.bodies[there], len(values)
         out = np.empty((count, len(body), 3))
@@ -122,14 +122,14 @@ class PinRow:
         return out.reshape(count, 3 * len(body))
 
     def multipliers(self, values: Matrix) -> Vector:
-        """Return multipliers by place, (2, K - 1), in the order and the sense of the pins, (m,)."""
+        """Convert multipliers by place, (2, K - 1), to the order and the sign convention of the pins, (m,)."""
         out = np.empty((len(self.pins), 2))
         out[self.pins] = np.where(self.forward, values, -values).T
         return out.ravel()
 
 
 class LinkageKernels:
-    """Kernels with the tables and the work space of one linkage, for one of `METHODS`.
+    """The kernels for one linkage and one of `METHODS`, with their tables and work space.
 
     Raises NotCompiled if the pins do not form a row.
     """
@@ -146,18 +146,18 @@ class LinkageKernels:
 
     @property
     def memory(self) -> int:
-        """Number of bytes in the work space of a step: tables of the links, state and factors."""
+        """Number of bytes in the tables of the linkage and in the work space of a step."""
         return sum(x.nbytes for x in (self._table, self._work, self._store))
 
     def steps(
         self, clock: tuple[float, float, float], number: tuple[int, int, int], y: Vector, trace: Matrix, worst: Vector,
         limit: float, sharp: float = 0.0,
     ) -> int:  # fmt: skip
-        """Take steps with the state y, (6 K,), changed in place; return the number done.
+        """Take steps that change the state y, (6 K,), in place; return the number of steps taken.
 
         Parameters
         ----------
-        clock : start, step and end, s
+        clock : start of the motion, step length and end of the motion, s
         number : the first step, the number of steps, and the number of steps between two recorded states
         trace, worst, limit, sharp : see `gaussopt.compiled.linkage_kernels.march`
         """
@@ -168,7 +168,7 @@ class LinkageKernels:
         return done
 
     def answer(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Return acceleration, (n,), and multipliers, (m,), at a state; NaN or meaningless where a pivot vanishes."""
+        """Return acceleration, (n,), and multipliers, (m,), at a state; arbitrary numbers where a pivot vanishes."""
         y, store, work = self.row.placed(q, v), self._store, self._work
         n = len(y) // 2
         self._compiled["alone"](y[:n], y[n:], store, self._table, work)
@@ -177,7 +177,7 @@ class LinkageKernels:
 
 
 class LinkageSteps(GeneratedFixedSteps):
-    """Advances a row of bodies by steps of constant length."""
+    """Advances a linkage whose bodies are pinned in a row, by steps of constant length."""
 
     solver = "sparse-kkt"
     methods = METHODS
@@ -185,11 +185,11 @@ class LinkageSteps(GeneratedFixedSteps):
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Accept motions of linkages, by any method."""
+        """Accept motions of linkages; whether the method has kernels is checked by `can`."""
         return isinstance(system, LinkageSystem)
 
     def prepare(self, first: StepData, evaluations: float) -> None:
-        """Find the order, and compile the kernels if they are not compiled yet.
+        """Find the order of bodies and pins, and compile the kernels if they are not compiled yet.
 
         Raises NotCompiled if the pins do not form a row.
         """

@@ -1,10 +1,10 @@
 """Kernels for motions on a GPU, with one thread for each motion; compiled by numba-cuda.
 
-All kernels take the same arguments. `memory` holds entry e of member i at e N + i, so that neighbouring threads read
-neighbouring numbers; fresh members have only states and parameters. Steps first, ..., first + count - 1 are
-taken, and states whose number is a multiple of `every` are recorded, as are the states at the start and after the last
-of `steps`; `states` holds `instants` states of each member, one member after the other. If a step fails, its number,
-counted from 1, is noted in `memory`, and the states after it are undefined.
+All kernels take the same arguments. `memory` holds entry e of member i, of N members, at index e N + i, so that
+neighbouring threads read neighbouring numbers; if `fresh`, it holds only states and parameters. A kernel takes steps
+first, ..., first + count - 1. It records the start, the state after every step whose number is a multiple of `every`,
+and the state after the last of all `steps`. `states` holds `instants` states of each member, one member after the
+other. If a step fails, its number, counted from 1, is stored in `memory`, and later states are undefined.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def march(
     every: int, steps: int, limit: float, sharp: float, rtol: float, atol: float, times: Vector, states: Vector,
     instants: int,
 ) -> None:  # fmt: skip
-    """Take steps by the functions for blocks of motions, with a block of a single lane.
+    """Take steps by the loop over blocks of motions, with a single motion in each block.
 
     The block stays in registers: every index into it must be a constant after unrolling, or the compiler moves the
     whole block to slow memory.
@@ -71,7 +71,7 @@ def march_fixed(
     every: int, steps: int, limit: float, sharp: float, rtol: float, atol: float, times: Vector, states: Vector,
     instants: int,
 ) -> None:  # fmt: skip
-    """Take steps of constant length by the loop of a single motion."""
+    """Take steps of constant length by the loop over one motion."""
     i = cuda.grid(1)
     if i < members:
         own = cuda.local.array(LENGTH, float64)
@@ -101,9 +101,9 @@ def march_controlled(
     every: int, steps: int, limit: float, sharp: float, rtol: float, atol: float, times: Vector, states: Vector,
     instants: int,
 ) -> None:  # fmt: skip
-    """Take steps whose length each member chooses by itself; `first` and `count` refer to recorded states.
+    """Take steps with error control, separate for each member; `first` and `count` refer to recorded states.
 
-    The first step tried is as long as `dt`.
+    The first trial step has the length `dt`.
     """
     i = cuda.grid(1)
     if i < members:
@@ -134,7 +134,7 @@ def march_controlled(
 
 
 def started(begin: float, y: Vector, p: Vector, sharp: float, work: Vector) -> bool:
-    """Project the start if every step ends with a projection; tell whether the projection settled."""
+    """Prepare a motion; if its steps end with a projection, project its start, and tell whether that settled."""
     prepare(p, work)
     if PROJECTED:
         return on_constraints(begin, y, work, sharp, work[ONCE + SIZE :])

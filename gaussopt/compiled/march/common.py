@@ -17,7 +17,7 @@ MOST_CORRECTIONS = 20
 
 @inlined
 def copied(x: Vector, target: Vector, count: int) -> None:
-    """Copy `count` entries."""
+    """Copy the first `count` entries of x to `target`."""
     for i in range(count):
         target[i] = x[i]
 
@@ -34,7 +34,7 @@ def largest(x: Vector, count: int) -> float:
 def on_constraints(t: float, y: Vector, once: Vector, sharp: float, space: Vector) -> bool:
     """Solve phi(q) = 0 by Newton's method, then correct the velocities linearly; tell whether the iteration settled.
 
-    As in `gaussopt.integration.stabilisation.Projection`; `sharp` is its tolerance, `space` has M_H + SIZE entries.
+    The criterion is that of `integration.stabilisation.Projection`, of tolerance `sharp`; `space` is work space.
     """
     best = 1e300
     phi, d = space, space[M_H:]

@@ -33,7 +33,7 @@ CLOSE = 2.3e-15
 
 
 def stage_state(stage: int, h: float, before: Vector, slopes: Vector, y: Vector) -> None:
-    """Compute the state of a stage; the coefficients are in a table, because unrolled code would be long."""
+    """Compute the state of a stage in a loop over a table of coefficients, because unrolled code would be long."""
     copied(before, y, SIZE)
     for j in range(stage):
         weight = h * A[(STAGES - 1) * stage + j]
@@ -43,7 +43,7 @@ def stage_state(stage: int, h: float, before: Vector, slopes: Vector, y: Vector)
 
 
 def error_norm(h: float, rtol: float, atol: float, before: Vector, y: Vector, slopes: Vector) -> float:
-    """Return the error in units of the tolerances."""
+    """Return the estimated error of a step in units of the tolerances, as SciPy does."""
     first = second = 0.0
     for i in range(SIZE):
         scale = atol + max(abs(before[i]), abs(y[i])) * rtol
@@ -58,14 +58,14 @@ def error_norm(h: float, rtol: float, atol: float, before: Vector, y: Vector, sl
         return abs(h) * math.sqrt(first / SIZE)
     if first > 0.0 or second > 0.0:
         return abs(h) * first / math.sqrt((first + 0.01 * second) * SIZE)
-    return first  # zero or NaN
+    return first  # here `first` is zero or NaN
 
 
 def tried(
     t0: float, h: float, known: int, y: Vector, before: Vector, once: Vector, slopes: Vector, limit: float,
     worst: Vector,
 ) -> bool:  # fmt: skip
-    """Take a trial step; `known` is 1 if the first slope is known. Residuals are checked at the end of the step."""
+    """Take a trial step; `known` is 1 if its first slope is known, else 0. Only the last stage's residuals count."""
     good = True
     for stage in range(known, STAGES):
         if stage > 0:
@@ -76,7 +76,7 @@ def tried(
 
 
 def change(norm: float, rejected: bool) -> float:
-    """Return the ratio of the next step to this one."""
+    """Return the ratio of the next step size to the present one."""
     if norm < 1.0:
         factor = MOST if norm == 0.0 else min(MOST, SAFETY * norm**EXPONENT)
         return min(1.0, factor) if rejected else factor
@@ -84,7 +84,7 @@ def change(norm: float, rejected: bool) -> float:
 
 
 def noted(clock: Vector, t: float, h: float, known: float, computed: float, landed: int, stuck: float) -> None:
-    """Write the entries of the clock."""
+    """Write all entries of `clock`."""
     clock[0], clock[1], clock[2], clock[3], clock[4], clock[5] = t, h, known, computed, float(landed), stuck
 
 
@@ -92,13 +92,13 @@ def march(
     bounds: Vector, bound_count: int, count: int, own: int, rtol: float, atol: float, y: Vector, clock: Vector,
     p: Vector, limit: float, sharp: float, work: Vector, worst: Vector, trace: Vector,
 ) -> int:  # fmt: skip
-    """Take accepted steps, at most `count` of them, that end at each of the `bounds`.
+    """Take at most `count` accepted steps; the instants `bounds` are ends of steps.
 
-    `clock` holds time, step size, whether the slope of the state is known, accelerations computed, bounds reached, and
-    whether a pivot vanished or the residuals exceeded the limit; y is then the state before that step. Where `own` is
-    true every accepted step ends with a projection and its time and state go to `trace`; otherwise only steps that
-    reach a bound do. `work` is laid out as in `gaussopt.compiled.march.fixed`, followed by the slopes of the stages.
-    Returns the number of accepted steps, n, or -1 - n where the step size vanished.
+    `clock` holds time, step size, whether the slope at y is known, numbers of accelerations computed and of bounds
+    reached, and whether a step failed (vanishing pivot, large residuals, projection); y is then the state before it.
+    If `own` is true, every accepted step ends with a projection, if any, and its time and state go to `trace`;
+    otherwise only steps that reach a bound do. `work` is laid out as in `gaussopt.compiled.march.fixed`, followed by
+    the slopes. Returns the number n of accepted steps, or -1 - n where the step size vanished.
     """
     once, before = work, work[ONCE:]
     space, slopes = work[ONCE + SIZE :], work[ONCE + 2 * SIZE + M_H :]

@@ -1,4 +1,4 @@
-"""Steps of constant length."""
+"""The loop of a motion over steps of constant length."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def march(
     begin: float, dt: float, end: float, first: int, count: int, every: int, y: Vector, p: Vector, limit: float,
     sharp: float, work: Vector, worst: Vector, trace: Vector,
 ) -> int:  # fmt: skip
-    """Take steps first, ..., first + count - 1, each by `advance`; return the number done.
+    """Take the steps first, ..., first + count - 1, each by `advance`; return the number taken.
 
-    Step number i goes from begin + i dt to begin + (i + 1) dt, but not beyond the end. Where a pivot vanishes, a
-    residual exceeds its limit or an iteration does not settle, the loop ends with the state before that step.
+    Step i goes from begin + i dt to begin + (i + 1) dt, but not beyond the end. Where a pivot vanishes, a residual
+    exceeds `limit` or an iteration does not settle, the loop ends and y is the state before that step.
 
     Parameters
     ----------
     y : (SIZE,), the state (q, v)
     p : parameters
-    limit : largest square of a relative residual
-    sharp : tolerance of a projection
-    work : `once`, the state before the step, space of a projection, then the space of `advance`
+    limit : largest accepted square of a relative residual
+    sharp : tolerance of the projection after each step, if any
+    work : work space: `once`, the state before the step, then work space of the projection and of `advance`
     worst : (2,), the largest squares of relative residuals of constraints and forces so far
-    trace : receives the states whose number is a multiple of `every`, one after the other
+    trace : receives the state after every step i for which i + 1 is a multiple of `every`, one after the other
     """
     once, before = work, work[ONCE:]
     space, own = work[ONCE + SIZE :], work[ONCE + 2 * SIZE + M_H :]

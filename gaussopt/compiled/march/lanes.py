@@ -41,7 +41,7 @@ WIDTH = 16
 
 
 def all_on_constraints(memory: Vector, t: float, sharp: float, number: float) -> None:
-    """Apply the projection of `gaussopt.compiled.march.common` to all lanes, until all have settled."""
+    """Project the states of all lanes, as `gaussopt.compiled.march.common` does; mark lanes that do not settle."""
     for l in range(LANES):
         memory[BEST + l], memory[DONE + l] = 1e300, 0.0
     for _ in range(MOST_CORRECTIONS):
@@ -73,7 +73,7 @@ def stages(memory: Vector, start: float, h: float, number: float, limit: float) 
 
 
 def prepare_block(memory: Vector, begin: float, sharp: float) -> None:
-    """Compute the constants of fresh lanes, and project their states."""
+    """Compute the constants of all lanes; if steps end with a projection, project the states at the start, too."""
     for l in range(LANES):
         constants(memory, l)
     if PROJECTED:
@@ -84,9 +84,9 @@ def block(
     memory: Vector, begin: float, dt: float, end: float, first_step: int, count: int, every: int, limit: float,
     sharp: float, states: Vector, instants: int, left: int,
 ) -> None:  # fmt: skip
-    """Take steps of one block; states whose number is a multiple of `every` are recorded.
+    """Take steps of the motions in one block; record the state after every step whose number is a multiple of `every`.
 
-    `states` begins at the first motion of the block, and `left` counts the motions from there on.
+    `states` begins with the first motion of the block; `left` is the number of motions in this and later blocks.
     """
     for step in range(first_step, first_step + count):
         start = begin + step * dt
@@ -106,7 +106,7 @@ def march(
     first_block: int, last_block: int, memory: Vector, fresh: int, begin: float, dt: float, end: float,
     first_step: int, count: int, every: int, limit: float, sharp: float, states: Vector, members: int, instants: int,
 ) -> None:  # fmt: skip
-    """Take steps of some blocks, which are prepared first if they are fresh.
+    """Take steps of the blocks first_block, ..., last_block - 1; if `fresh`, prepare them first.
 
     `states` holds `instants` states of each of `members` motions, one after the other.
     """

@@ -19,10 +19,10 @@ def advance(
     start: float, stop: float, h: float, y: Vector, before: Vector, once: Vector, space: Vector, limit: float,
     worst: Vector,
 ) -> bool:  # fmt: skip
-    """Take one step; the state of each half is in y while it is solved.
+    """Take one step; y holds the state at which the half step in work is evaluated, and finally the result.
 
-    `space` holds the velocities between the halves, positions or velocities of an iteration, acceleration, multipliers,
-    the part subtracted from J a, the constraints at the end, and the values that stay the same in an iteration.
+    `space` holds the velocity between the halves, the latest iterate, the acceleration, the multipliers, the correction
+    of the right-hand side gamma, the constraint residuals at the end, and the values that an iteration does not change.
     """
     half, new, a, lam = space, space[N:], space[2 * N :], space[3 * N :]
     missed, phi, kept = space[3 * N + M :], space[3 * N + M + M_H :], space[3 * N + M + 2 * M_H :]
@@ -38,7 +38,7 @@ def advance(
             good = half_solve(part, t, h, y, once, kept, half, missed, a, lam) & good
             size = 0.0
             if part == 0:
-                # Newton's method with the matrix at the start, for the constraints at the end.
+                # Newton's method for the constraints at the end of the step, with the matrix at its start.
                 for i in range(N):
                     new[i] = y[i] + h * (y[N + i] + 0.5 * h * a[i])
                 good = half_ends(stop, new, once, phi) & good
@@ -46,7 +46,7 @@ def advance(
                 for r in range(M_H):
                     missed[r] += 2.0 * phi[r] / (h * h)
             else:
-                # A fixed-point iteration where the equations depend on the velocity.
+                # Fixed-point iteration for the velocity, on which the equations may depend.
                 for i in range(N):
                     new[i] = half[i] + 0.5 * h * a[i]
                     size = max(size, abs(new[i] - y[N + i]))

@@ -1,4 +1,4 @@
-"""The recorded values at states: accelerations, multipliers, the numbers of the certificate, energies, drifts."""
+"""Computation of the recorded values at states: accelerations, multipliers, certificates, energies and drifts."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ ROW = 15
 def rows(count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:
     """Write one row of `table` for each of `count` states (q, v) in y.
 
-    A row holds whether the step and its certificate are regular, the certificate's numbers (9), energies and power (3),
-    drifts (2), a (N), lam (M), and reciprocal squares of the distances of rows of J from the rows before them (M).
+    A row holds: 1 if the step and its certificate are regular, else 0; the certificate's numbers (9); energies and
+    power (3); drifts (2); a (N); lam (M); for each row of J, 1 / distance^2 from the span of the rows before it (M).
     """
     s, c, a, lam = zeros(FLAT), zeros(CERTIFIED), zeros(N), zeros(M)
     e, phi, rate = zeros(3), zeros(M_H), zeros(M)
@@ -55,7 +55,7 @@ def rows(count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:
 
 
 def drifts(first: int, last: int, t: float, y: Vector, p: Vector, table: Vector) -> None:
-    """Write the largest |phi| and |J v - rate| of states of the motions first, ..., last - 1, two numbers each."""
+    """Write the largest constraint residuals at position and velocity level for one state of each motion of a range."""
     phi, rate = zeros(M_H), zeros(M)
     for i in range(first, last):
         q, v, own = y[2 * N * i : 2 * N * i + N], y[2 * N * i + N : 2 * N * (i + 1)], p[PARAMETERS * i :]
@@ -65,6 +65,6 @@ def drifts(first: int, last: int, t: float, y: Vector, p: Vector, table: Vector)
 
 
 def all_rows(first: int, last: int, count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:
-    """Write rows for the motions first, ..., last - 1, whose parameters, states and rows follow one another."""
+    """Write the rows of the motions first, ..., last - 1; arrays hold the data of one motion after the other."""
     for i in range(first, last):
         rows(count, t, y[2 * N * count * i :], p[PARAMETERS * i :], table[(ROW + N + 2 * M) * count * i :])

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @inlined
 def combined(stage: int, h: float, before: Vector, slopes: Vector, y: Vector) -> None:
-    """Compute the state of the next stage, or after the step, from the slopes up to this stage.
+    """Compute the state of the next stage, or after the last stage of the step, from the slopes so far.
 
-    The code is unrolled for every stage: the compiler sees the coefficients, and drops those that are zero.
+    The loops are unrolled for every stage, so that the compiler knows the coefficients and omits zero terms.
     """
     for s in unrolled(STAGES):
         if s == stage:
@@ -32,7 +32,7 @@ def advance(
     start: float, stop: float, h: float, y: Vector, before: Vector, once: Vector, slopes: Vector, limit: float,
     worst: Vector,
 ) -> bool:  # fmt: skip
-    """Take one step; residuals are checked at the first stage, which is the state before the step."""
+    """Take one step; residuals are checked only at its first stage, which is the state before the step."""
     good = True
     for stage in range(STAGES):
         good = slope(start + C[stage] * h, y, once, slopes[SIZE * stage :], stage == 0, limit, worst) & good

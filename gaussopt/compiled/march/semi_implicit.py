@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def advance(
     start: float, stop: float, h: float, y: Vector, before: Vector, once: Vector, k: Vector, limit: float, worst: Vector
 ) -> bool:
-    """Take one step: the velocity by the acceleration, then the positions by the new velocity."""
+    """Take one step: update the velocity by the acceleration, then the positions by the new velocity."""
     good = slope(start, y, once, k, True, limit, worst)
     for i in range(N):
         y[N + i] = before[N + i] + h * k[N + i]

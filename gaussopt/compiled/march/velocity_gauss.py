@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def advance(
     start: float, stop: float, h: float, y: Vector, before: Vector, once: Vector, a: Vector, limit: float, worst: Vector
 ) -> bool:
-    """Take one step: the velocity by the impulses, then the positions by the new velocity."""
+    """Take one step: update the velocity by the impulses, then the positions by the new velocity."""
     good = impulse(start, stop, h, y, once, a, limit, worst)
     for i in range(N):
         y[N + i] = before[N + i] + h * a[i]

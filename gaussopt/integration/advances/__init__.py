@@ -1,1 +1,1 @@
-"""Advances of a motion by interpreted steps, one file for each; see `gaussopt.integration.advance`."""
+"""The classes that advance a motion by interpreted steps, one in each file; see `gaussopt.integration.advance`."""

@@ -1,9 +1,9 @@
-"""Motions with contacts from event to event.
+"""Integration of motions with contacts from event to event.
 
 Between two events every contact keeps its mode: open, sliding in one direction, or sticking. The contact laws are
 solved and certified at every stage; a phase ends where a watched function falls through zero (see
-`gaussopt.integration.events.functions`). The solved forces are continuous across such a zero, so that a trial step
-beyond it is harmless. Its instant is found by repeating the step with other lengths and is therefore as accurate as
+`gaussopt.integration.events.functions`). The solved forces are continuous across such a zero, so that a trial step may
+go beyond it. The instant of the zero is found by repeating the step with other lengths, and is therefore as accurate as
 the integration.
 """
 
@@ -45,8 +45,8 @@ class PhaseSegment:
     Attributes
     ----------
     columns : arrays of N rows
-        Recorded values after every step, by the names and in the order of `gaussopt.integration.trajectory.Recorder`.
-    undecided : (N,), True where uniqueness of the contact forces is still to be confirmed
+        Recorded values after each step, by name, in the order of `gaussopt.integration.trajectory.Recorder`.
+    undecided : (N,), True where the uniqueness of the contact forces still has to be confirmed
     """
 
     columns: Mapping[str, NDArray[np.float64]]
@@ -56,7 +56,7 @@ class PhaseSegment:
         return len(self.undecided)
 
     def __getitem__(self, part: slice | NDArray[np.intp]) -> PhaseSegment:
-        """Return the selected steps."""
+        """Return a segment of the selected steps."""
         return PhaseSegment({name: column[part] for name, column in self.columns.items()}, self.undecided[part])
 
     def state(self, i: int) -> tuple[float, Vector, Vector]:
@@ -68,16 +68,16 @@ class FastForward(Protocol):
     """Takes many steps in which no event occurs; see `gaussopt.compiled.advances.contact_phases`."""
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Take steps from a state of the present phase; None if an event may occur in the first step."""
+        """Take steps in the present phase; return None if an event may occur in the first step."""
 
     def memory(self) -> dict[str, Any]:
         """Return the data on which later segments depend."""
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Restore what `memory` returned, in the present phase."""
+        """Restore what `memory` returned, for the present phase."""
 
     def shortened(self, steps: int) -> None:
-        """Take note that only the first `steps` steps of the latest segment were used."""
+        """Limit later segments, since only the first `steps` steps of the latest segment were used."""
 
     def record(self, segment: PhaseSegment) -> None:
         """Record every step of a segment."""
@@ -96,23 +96,23 @@ class EventPhases(Advance):
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Accept motions with contacts by a method that goes from event to event."""
+        """Accept motions with contacts by a method that integrates accelerations from event to event."""
         return bool(system.contact_names) and not method.loop and not isinstance(system, SteppedSystem)
 
     # -- the loop ----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Find the modes at the start; raises BadInput as `refuse_start` does, and where the modes do not settle."""
+        """Find the modes at the start; raises BadInput as `refuse_start` does, and if the modes do not settle."""
         refuse_start(self.system, self.motion.whole(self.t, self.q, self.v))
         self._prepare()
         self._transitions.settle({}, {})
-        # Modes found at the start are no events; an impact there is an event.
+        # Mode changes noted while the initial modes are found are no events; an impact at the start is an event.
         self.events[:] = [e for e in self.events if e.kind in (EventKind.IMPACT, EventKind.ENERGY_GAIN)]
         self._functions.begin(self.t, self.q, self.v)
         self._record()
 
     def _prepare(self) -> None:
-        """Make the watched functions, the search for crossings and the transitions of the loop."""
+        """Create the watched functions, the search for their zeros, and the transitions between phases."""
         self._functions = PhaseFunctions(self.motion, self.rules.events)
         self._crossings = Crossings(self._functions, self.method, self.control)
         self._transitions = Transitions(self, self.motion)
@@ -121,7 +121,7 @@ class EventPhases(Advance):
         self._fresh = True
 
     def memory(self) -> dict[str, Any]:
-        """Return phase, watched functions, impacts and mode changes so far, and the memory of `fast_forward`."""
+        """Return the data on which later steps depend, such as phase, signs of events, impacts and mode changes."""
         return {
             "motion": self.motion.memory(), "functions": self._functions.memory(), **self._transitions.memory(),
             "changes": self._changes, "live": None if self._fresh else self._live.copy(),
@@ -144,7 +144,7 @@ class EventPhases(Advance):
             self._live = np.array(memory["live"], dtype=bool)
 
     def _begin_phase(self) -> None:
-        """Watch the functions of the present modes from here on."""
+        """Begin a phase at the present state: watch the functions that belong to its modes."""
         self._watches = self._functions.of_phase(self.t, self.q, self.v)
         self._before = self._sample(self.t, self.q, self.v)
         self._live = self._functions.live(self._watches, self._before)
@@ -152,7 +152,7 @@ class EventPhases(Advance):
         self._fresh = False
 
     def take(self) -> End | None:
-        """Take one step, or a part of it up to an event and the change of modes there, or many steps without events."""
+        """Take one step, or its part up to an event and the mode change at the event, or many steps without events."""
         if self._fresh:
             self._begin_phase()
         if self._skip():
@@ -187,7 +187,7 @@ class EventPhases(Advance):
         return None
 
     def _take_step(self) -> None:
-        """Align the directions of friction with the slip, project the state, and record the step just taken."""
+        """Complete a step: align the directions of friction with the slip, project the state, and record it if due."""
         self._turn()
         if isinstance(self.motion.stabiliser, Projection):
             self._transitions.project(self.motion.phase.closed, self.motion.phase.sticking)
@@ -201,7 +201,7 @@ class EventPhases(Advance):
         return self._functions.sample(self._watches, t, q, v)
 
     def _skip(self) -> bool:
-        """Take and record many steps at once; False where the loop itself must take the next step."""
+        """Take and record many steps at once; return False if the next step must be taken singly."""
         if self.fast_forward is None:
             return False
         mu = self.motion.whole(self.t, self.q, self.v).mu
@@ -227,7 +227,7 @@ class EventPhases(Advance):
         looked_at = np.flatnonzero(segment.undecided | (power > TOLERANCES.fed * (1.0 + extent)))
         begin = 0
         for i in looked_at.tolist():
-            # A state with forces to confirm or friction power to report is treated as if the loop had reached it.
+            # States whose forces must be confirmed, or whose friction power must be reported, are handled singly.
             self.fast_forward.record(segment[begin + np.flatnonzero(due[begin:i])])
             self.t, self.q, self.v = segment.state(i)
             self._record(bool(due[i]))
@@ -237,14 +237,14 @@ class EventPhases(Advance):
         return True
 
     def _uneventful(self, segment: PhaseSegment) -> int:
-        """Return the number of steps, from the first, in which no user's function comes near zero."""
+        """Return the number of leading steps of a segment in which no user's event function comes near zero."""
         columns = segment.columns
         t, q, v = np.append(self.t, columns["t"]), np.vstack((self.q, columns["q"])), np.vstack((self.v, columns["v"]))
         events = enumerate(self.rules.events)
         return unmoved(np.array([self._functions.side(j) * event.values(t, q, v) for j, event in events]))
 
     def _turn(self) -> None:
-        """Align the directions of friction with the slip, for contacts in space."""
+        """Align the directions of friction with the slip at contacts in space."""
         phase = self.motion.phase
         if phase.sigma.shape[1] > 1 and phase.sigma.any():
             slip = self.motion.whole(self.t, self.q, self.v).v_T
@@ -255,7 +255,7 @@ class EventPhases(Advance):
             )
 
     def _number(self) -> int | None:
-        """Return the number of the present instant on the recording grid; None if it is off the grid."""
+        """Return the number of the present instant on the recording grid; None if it is not on the grid."""
         dt = self.control.dt
         if dt is None or self.t >= self.control.t_end:
             return self.steps
@@ -269,7 +269,7 @@ class EventPhases(Advance):
             self.motion.confirm(self.motion.step(self.t, self.q, self.v), self.motion.solvers.main)
         if due:
             self.record(self.t, self.q, self.v, answer)
-        # Friction opposes the slip by construction; that it adds no power is still checked.
+        # The direction of friction is chosen against the slip; whether friction feeds in power is checked all the same.
         lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
         power = float(np.vdot(lam_T, slip))
         extent = float(np.abs(lam_T).max() * np.linalg.norm(self.v)) if power > TOLERANCES.fed else 0.0
@@ -279,7 +279,7 @@ class EventPhases(Advance):
     # -- failures ----------------------------------------------------------------------------------------------
 
     def _ended_by(self, error: Rejected | BadInput) -> End:
-        """Return the end of a motion whose contact operator becomes indefinite; re-raise errors of other causes."""
+        """Return status and message if the contact operator becomes indefinite; re-raise an error of another cause."""
         if isinstance(error, Rejected):
             left = self._approach_failure()
             if error.answer.status is not Status.INACCURATE or left > TOLERANCES.lost:
@@ -295,7 +295,7 @@ class EventPhases(Advance):
         )
 
     def _approach_failure(self) -> float:
-        """Bisect the failed step for the last valid state; return the watched eigenvalue there, inf if not watched."""
+        """Bisect the failed step, go to its last valid state, and return the eigenvalue `_definite` of that state."""
         before = self._before
         if not any(w.kind is Watched.DEFINITE for w in self._watches):
             return math.inf
@@ -314,16 +314,16 @@ class EventPhases(Advance):
         return left
 
     def _definite(self, sample: Sample) -> float:
-        """Return the watched smallest eigenvalue of the contact operator; infinite if it is not watched."""
+        """Return the smallest eigenvalue of the contact operator in a sample; infinite if it is not watched."""
         values = zip(self._watches, sample.values, strict=True)
         return next((float(x) for w, x in values if w.kind is Watched.DEFINITE), math.inf)
 
     # -- changing modes ----------------------------------------------------------------------------------------
 
     def _handle(self, hits: Sequence[EventFunction], after: Sample) -> End | None:
-        """Change the phase as the events require; return how the motion ended, or None.
+        """Change the phase as the events require; return status and message if the motion ends, else None.
 
-        `after` is the trial step beyond the events: where friction reaches its bound, it gives the direction of slip.
+        `after`, the end of the trial step beyond the events, gives the direction of a slip that begins.
         """
         users = [w.index for w in hits if w.kind is Watched.USER]
         self._count_changes(len(users) == len(hits))
@@ -358,7 +358,7 @@ class EventPhases(Advance):
             )
 
     def _note_hits(self, hits: Sequence[EventFunction]) -> dict[int, Hint]:
-        """Note the events themselves; return the changes that they announce, by contact."""
+        """Append the events to the motion; return, by contact, the mode changes that they announce."""
         hints: dict[int, Hint] = {}
         for watch in hits:
             i = watch.index
@@ -370,7 +370,7 @@ class EventPhases(Advance):
                 if not self.system.two_sided[i]:
                     self.note(EventKind.LIFT_OFF, i)
             elif watch.kind is Watched.STICK:
-                hints.setdefault(i, Hint.BREAKS)  # friction vanishes with the normal force of a contact that opens
+                hints.setdefault(i, Hint.BREAKS)  # OPENS prevails: a contact that opens loses its friction, too
             elif watch.kind is Watched.SLIP:
                 hints[i] = Hint.STOPS
             elif watch.kind is Watched.DEFINITE:
@@ -386,9 +386,9 @@ class EventPhases(Advance):
         )
 
     def _friction_direction(self, i: int, after: Sample) -> Vector:
-        """Return the direction of friction at contact i beyond an event, or at the event if the contact opens there.
+        """Return the direction of friction at contact i after the trial step, or at the event if that force is zero.
 
-        Zero where there is no friction force.
+        The result is zero if there is no friction force at either state.
         """
         place = self.motion.phase.closed.index(i)
         for state in ((after.t, after.q, after.v), (self.t, self.q, self.v)):

@@ -1,4 +1,4 @@
-"""Interpreted steps of a motion without contacts: advance, stabilise, look for events, record."""
+"""Interpreted steps of a motion without contacts: advance, stabilise, find events, record."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ DIVERGED = "the motion diverged and is no longer finite; use a smaller step or a
 class InterpretedSteps(Advance):
     """Advances a motion without contacts by interpreted steps.
 
-    An adaptive method chooses its steps regardless of recorded instants. A recorded state within a step is the end of a
-    shorter step from the same start or, with an implicit method, interpolated between the ends of the step.
+    An adaptive method chooses its steps regardless of recorded instants. A recorded state within a step is computed by
+    a shorter step from the same start or, with an implicit method, interpolated between the ends of the step.
     """
 
     diverged = DIVERGED
@@ -36,7 +36,7 @@ class InterpretedSteps(Advance):
         return not system.contact_names and not method.loop
 
     def begin(self) -> None:
-        """Record the start and begin the integration there."""
+        """Record the start and begin the integration."""
         motion, t, q, v = self.motion, self.t, self.q, self.v
         answer = motion.answer(t, q, v)
         self._prepare()
@@ -61,7 +61,7 @@ class InterpretedSteps(Advance):
         self._integration = self.method.start(self.motion, self.t, self.q, u, control)
 
     def memory(self) -> dict[str, Any]:
-        """Return u, the number of advances of the loop, and the memory of the motion and of the watched functions."""
+        """Return u, the count of steps or recording instants, and the memory of motion and watched functions."""
         watched = {} if self._watched is None else self._watched.memory()
         return {"u": self._u, "count": self._count, "motion": self.motion.memory(), "watched": watched}
 
@@ -94,7 +94,7 @@ class InterpretedSteps(Advance):
             q, v = corrected
             u = motion.state_of(t, q, v)
             integration.replace(q, u)
-        answer = motion.answer(t, q, v)  # computed even if it is not recorded: the next step starts with it
+        answer = motion.answer(t, q, v)  # also if it is not recorded: the next step needs it
         motion.passed(t, q, u, short=not self.method.adaptive)
         crossings = []
         if self._watched is not None:
@@ -116,13 +116,13 @@ class InterpretedSteps(Advance):
         return self._integration.within() if self.motion.state == "velocity" else None
 
     def corrected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """Return the state as corrected by the stabilisation; None if it makes no correction."""
+        """Return q and v corrected by the stabilisation; None if it makes no correction."""
         return self.motion.stabiliser.correct(self.system, t, q, v)
 
     # -- between the ends of a step ----------------------------------------------------------------------------
 
     def _within(self, t: float, crossings: list[Crossing]) -> End | None:
-        """Record events and instants that are due within the step to t; return how the motion ended there, or None."""
+        """Record events and due instants within the step to t; return status and message if the motion ends."""
         self._look_between(crossings[-1].t if crossings and crossings[-1].terminal else t)
         for crossing in crossings:
             self._record_grid(crossing.t)
@@ -139,13 +139,13 @@ class InterpretedSteps(Advance):
         return None
 
     def _look_between(self, end: float) -> None:
-        """Pass on the positions at the requested instants up to `end`."""
+        """Pass the positions at the requested instants up to `end` to `looks`."""
         if self.looks is not None and self._watched is not None:
             for t in self.looks.due(end).tolist():
                 self.looks.at(t, self._watched.state(t)[0])
 
     def _record_grid(self, end: float) -> None:
-        """Record the instants of an adaptive method that are due before `end`."""
+        """Record the states at the instants of the recording grid before `end`."""
         grid = self._grid
         while grid is not None and (instant := grid.instant(self._count + 1)) <= end:
             self._count += 1
@@ -166,7 +166,7 @@ class InterpretedSteps(Advance):
         self.record(t, q, v, self.motion.answer(t, q, v))
 
     def record(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
-        """Record a state with the certified answer there, and the integrals up to it."""
+        """Record a state with its certified answer, and the integrals up to it."""
         super().record(t, q, v, answer)
         if self._watched is not None:
             self.sums.append(self._watched.sum_at(t))

@@ -1,12 +1,12 @@
-"""Moreau-Jean time stepping: one velocity-level program per step for impacts and forces alike, no event location.
+"""Moreau-Jean time stepping: one velocity-level program per step covers impacts and forces; events are not located.
 
 The contacts of a step are those that may close within it, g_N + h/2 gdot_N <= 0:
 
     M (v' - v) = h f_theta + J^T Lam + J_N^T Lam_N + J_T^T Lam_T,     q' = q + h ((1 - theta) v + theta v'),
     0 <= J_N v' + e_N J_N v   complementary to   Lam_N >= 0,     Coulomb's law between Lam_T and J_T v' + e_T J_T v,
 
-where f_theta is the force Q - h at (1 - theta) (q, v) + theta (q', v'), iterated if it depends on the state. Angular
-velocities are the unknowns in place of the rates of unit quaternions, see `gaussopt.integration.rotations`.
+where f_theta is the force Q - h at (1 - theta) (q, v) + theta (q', v'), found by iteration if it depends on the state.
+Angular velocities replace the rates of unit quaternions as unknowns, see `gaussopt.integration.rotations`.
 Reference: J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988; M. Jean,
 "The non-smooth contact dynamics method", Comput. Methods Appl. Mech. Engrg. 177, 1999.
 """
@@ -54,13 +54,13 @@ LIFTED = 3
 
 
 class MoreauJeanSteps(Advance):
-    """Advances a motion by velocity-level steps with Newton's impact law; events are located to within a step."""
+    """Advances a motion by velocity-level steps with Newton's impact law; events are only located to within a step."""
 
     motion: ContactAccelerations
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Accept motions by velocity-level steps."""
+        """Accept motions whose stepper takes velocity-level steps."""
         return method.loop == "time-stepping" and not isinstance(system, SteppedSystem)
 
     def __init__(self, *settings: Any) -> None:
@@ -72,7 +72,7 @@ class MoreauJeanSteps(Advance):
         self._surface = ContactSurface(self.system, self.motion.whole, held) if held else self.system
 
     def begin(self) -> None:
-        """Refuse a start deep inside an obstacle, and move the start onto two-sided contacts; `take` records it."""
+        """Refuse a start deep inside an obstacle, and move it onto two-sided contacts; the first step records it."""
         if self.rules.impact is not newton:
             raise BadInput(
                 f"The stepper {self.method.name!r} has Newton's impact law built in; choose the impact law newton."
@@ -84,7 +84,7 @@ class MoreauJeanSteps(Advance):
         self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
 
     def _say_penetration(self, start: StepData) -> None:
-        """Warn of contacts that start inside their obstacles, since velocity-level steps leave such gaps unchanged."""
+        """Warn of contacts that start inside their obstacles, since velocity-level steps do not remove penetration."""
         if start.g_N is None:
             return
         inside = np.flatnonzero(~self._guides & (start.g_N < -tolerances(start)[0]))
@@ -96,7 +96,7 @@ class MoreauJeanSteps(Advance):
             )
 
     def _onto_guides(self) -> None:
-        """Move the start onto two-sided contacts; raises BadInput if this takes more than a small correction."""
+        """Move the start onto the two-sided contacts; raises BadInput if this needs more than a small correction."""
         if not self._guides.any():
             return
         q, v = Projection().correct(self._surface, self.t, self.q, self.v)
@@ -109,7 +109,7 @@ class MoreauJeanSteps(Advance):
         self.q, self.v = q, v
 
     def memory(self) -> dict[str, Any]:
-        """Return the number of steps without a normal force, by contact, and the latest values of the user's events."""
+        """Return, for each contact, the steps since its last normal force, and the latest values of users' events."""
         return {"idle": list(self._idle.items()), "sides": list(self._sides)}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -144,7 +144,7 @@ class MoreauJeanSteps(Advance):
         return ending
 
     def _passed(self) -> End | None:
-        """Note the user's events that occurred in the step; return how the motion ends if one is terminal, or None."""
+        """Append the user's events of the last step; return status and message if one is terminal, else None."""
         for j, event in enumerate(self.rules.events):
             value, before = event.value(self.t, self.q, self.v), self._sides[j]
             self._sides[j] = value
@@ -155,12 +155,12 @@ class MoreauJeanSteps(Advance):
         return None
 
     def _step(self, t: float, q: Vector, v: Vector, h: float) -> tuple[Answer, list[int], Vector]:
-        """Return the certified jump over a step, the contacts that took part, and the change of velocity."""
+        """Return the certified answer to a step, the numbers of its active contacts, and the change of velocity."""
         motion = self.motion
         whole = motion.whole(t, q, v)
         active: list[int] = []
         if whole.g_N is not None and whole.gdot_N is not None:
-            # In space the gap of a touching contact is not exactly zero: the orientation of its body is rounded.
+            # In space the gap of a touching contact is not exactly zero, because the body's orientation is rounded.
             near = TOLERANCES.noise * (1.0 + float(np.abs(q).max())) if whole.J_T.shape[1] > 1 else 0.0
             active = np.flatnonzero(self._guides | (whole.g_N + 0.5 * h * whole.gdot_N <= near)).tolist()
         motion.phase = replace(ContactModes.flight(whole.k, whole.J_T.shape[1]), closed=tuple(active))
@@ -168,7 +168,7 @@ class MoreauJeanSteps(Advance):
         step = self.motion.rotations.reduced(without_restitution(whole.select(active), guides))
         drift = self.motion.rotations.without_units(self.system.velocity_residual(t, q, v))
         if guides.any() and step.gdot_N is not None and isinstance(self.motion.stabiliser, Projection):
-            # Guides hold at both ends of the step: otherwise their forces, and friction, lack the part that turns v.
+            # Joints and guides hold at both ends of the step: otherwise forces lack the part that turns v.
             drift = None if drift is None else drift - h * step.gamma
             step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
         force = step.force
@@ -177,7 +177,7 @@ class MoreauJeanSteps(Advance):
             answer = solve_guided(jump, guides, self._solve)
             assert answer.a is not None
             dv = self.motion.rotations.rates(q, answer.a)
-            # If the force at the weighted state differs from the assumed one, the step is solved again with it.
+            # The step is solved again until the force at the weighted state agrees with the assumed force.
             state = self.motion.rotations.moved(q, v + THETA * dv, THETA * h)
             between = self.system.smooth_part(t + THETA * h, *state)
             new = self.motion.rotations.force_between(step, between, answer.a / h)
@@ -187,10 +187,10 @@ class MoreauJeanSteps(Advance):
         raise BadInput(f"The force of the step at t = {t:.9g} does not settle; use a smaller step.")
 
     def _through(self, t: float, q: Vector, v: Vector, h: float, active: list[int]) -> str | None:
-        """Return a message if a contact enters and leaves its obstacle within the step, which is too long; else None.
+        """Return a message if a contact enters and leaves its obstacle within the step, else None.
 
-        Penetration at the ends of steps is an error of the method, of order h, and so is penetration within a step as
-        long as no angle turns by more than `TURN`.
+        Such a step is too long. Other penetration, at the ends of steps or within steps in which no angle turns by more
+        than `TURN`, is the normal error of the method, of order h, and is accepted.
         """
         if self._turning is None:
             self._turning = turning_of(self.system, t, q)
@@ -229,10 +229,10 @@ class MoreauJeanSteps(Advance):
         return answer
 
     def _note_contacts(self, t: float, dv: Vector, answer: Answer, active: list[int]) -> None:
-        """Note contacts that begin or cease to push in the step to t, and energy that they add.
+        """Append events to the motion: contacts that begin or cease to push in the step to t, and energy that they add.
 
-        A resting contact that drifts across its activation threshold may not push for a step; it counts as lifted off
-        when it has not pushed for `LIFTED` steps.
+        A resting contact that drifts across its activation threshold may lose its force for a step; therefore a contact
+        counts as lifted off only after `LIFTED` steps without a force.
         """
         names, idle = self.system.contact_names, self._idle
         now = {i for place, i in enumerate(active) if answer.lam_N[place] > 0 and not self._guides[i]}
@@ -247,7 +247,7 @@ class MoreauJeanSteps(Advance):
                 if idle[i] == LIFTED:
                     self.events.append(MotionEvent(t, EventKind.LIFT_OFF, names[i]))
         if not landed:
-            return  # between impacts, energy that contacts seem to add is an error of the step
+            return  # without an impact, an energy gain is a discretisation error
         step = self.motion.whole(self.t, self.q, self.v).select(active)
         fed = VelocityJump(dv, answer.lam_N, answer.lam_T).energy_fed(step)
         if fed > TOLERANCES.energy * (1.0 + 0.5 * float(self.v @ step.M @ self.v)):

@@ -1,9 +1,9 @@
-"""The six steps of Yao, Liu & Yang 2020 as printed, which do not check gaps, impacts, zero slips or events.
+"""The method of Yao, Liu & Yang 2020 in six steps as printed, without checks of gaps, impacts, zero slips or events.
 
 (1) start; (2) M, Q, J_N, zeta_N, J_T and the signs of the slips; (3) delassus and bias; (4) the normal forces, in the
 paper by Newton's method on the optimality conditions of its quadratic program; (5) the acceleration; (6) advance by dt.
-All contacts count as closed whatever their gaps, and the sign of a vanishing slip is zero, which makes that contact
-frictionless. The stepper is meant for studies of the printed method, not for computing motions.
+All contacts count as closed whatever their gaps, and the sign of a vanishing slip is zero, so that a contact without
+slip has no friction. The stepper serves to study the printed method, not to compute motions.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from gaussopt.integration.events.modes import ContactModes
 
 
 class AllClosed(ContactModes):
-    """Contact modes with every contact closed, and friction by the sign of the present slip."""
+    """Contact modes in which every contact is closed, and the sign of its present slip gives its friction."""
 
     def shape(self, step: StepData) -> StepData:
-        """Return the step with all contacts; those whose slip is zero lose their friction."""
+        """Return the step with all contacts, and with mu = 0 at contacts whose slip is zero."""
         return replace(step, mu=np.where(step.speed == 0, 0.0, step.mu), g_N=None, gdot_N=None)
 
 
 class PrintedSteps(InterpretedSteps):
-    """Advances a motion as printed: without events and stabilisation."""
+    """Advances a motion by the method as printed in the paper: without events and stabilisation."""
 
     motion: ContactAccelerations
     diverged = Advance.diverged
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Accept motions by the printed steps, whatever their contacts."""
+        """Accept motions by the stepper of the paper, with or without contacts."""
         return method.loop == "without-events"
 
     def begin(self) -> None:
-        """Close all contacts, whatever their gaps."""
+        """Close all contacts, whatever their gaps, and begin the integration."""
         self._close()
         super().begin()
 
@@ -54,12 +54,12 @@ class PrintedSteps(InterpretedSteps):
         super().recall({**memory, "motion": {}})
 
     def _close(self) -> None:
-        self.rules = replace(self.rules, events=())  # the printed steps look for no events
+        self.rules = replace(self.rules, events=())  # the method as printed finds no events
         k, d = self.motion.phase.sigma.shape
         self.motion.phase = replace(AllClosed.flight(k, d), closed=tuple(range(k)))
 
     def corrected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """Leave the state as it is."""
+        """Return None: the method makes no correction."""
         return None
 
     def reached(self) -> str:

@@ -1,6 +1,6 @@
-"""Moreau-Jean steps of systems that state the contact problem of a step themselves (`gaussopt.core.time_step`).
+"""Moreau-Jean steps of systems that formulate the contact problem of each step themselves, such as a `Pile`.
 
-Each step is one cone complementarity problem, certified by Coulomb's law; contacts may appear and disappear.
+Each step (`gaussopt.core.time_step`) is a cone complementarity problem; contacts may appear and disappear.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ OPEN, SLIDING, STUCK = 0.0, 1.0, 2.0
 
 
 class _Taken(NamedTuple):
-    """A step taken: its contacts, `TimeStep.opens`, v before, the state after, the length, problem and impulses."""
+    """A step taken: contact names, `TimeStep.opens`, v before it, state after it, length, problem and impulses."""
 
     names: Sequence[str]
     opens: NDArray[np.bool_]
@@ -57,9 +57,9 @@ class _Taken(NamedTuple):
 
 
 class ContactRecorder(Recorder):
-    """Records a motion whose contacts appear and disappear: an absent contact has a gap of NaN and zeros elsewhere.
+    """Records a motion whose contacts appear and disappear; an absent contact has gap NaN, and zero for other values.
 
-    `names` maps the name of every contact so far to its number, in order of appearance.
+    `names` maps the name of every contact that has occurred so far to its number, in order of appearance.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class ContactRecorder(Recorder):
         self._contacts: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []
 
     def put(self, plain: tuple[Any, ...], names: Any, values: NDArray[np.float64]) -> None:
-        """Add an instant: t and `COLUMNS`; names and lam_N, gap, mode, lam_T, slip of the present contacts, (k, 7)."""
+        """Add an instant: t and `COLUMNS`; names of present contacts; their lam_N, gap, mode, lam_T, slip, (k, 7)."""
         known = self.names
         self._plain.append(plain)
         self._contacts.append((np.array([known.setdefault(x, len(known)) for x in names], dtype=np.intp), values))
@@ -78,7 +78,7 @@ class ContactRecorder(Recorder):
         return len(self._plain)
 
     def arrays(self, n: int) -> dict[str, Any]:
-        """Return the columns of `Trajectory`; the number of contacts is known only at the end."""
+        """Return the columns of `Trajectory` for all contacts that occurred, whose number is known only at the end."""
         found = {name: np.array(column, dtype=np.float64)
                  for name, column in zip(("t", *COLUMNS), zip(*self._plain, strict=True), strict=True)}  # fmt: skip
         table = np.zeros((len(self), len(self.names), 7))
@@ -90,19 +90,19 @@ class ContactRecorder(Recorder):
 
 
 class StatedSteps(MoreauJeanSteps):
-    """Advances systems that state their own steps; their contacts have no restitution."""
+    """Advances systems that formulate their own steps; their contacts have no restitution."""
 
     system: SteppedSystem
     recorder: ContactRecorder
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Accept motions of systems that state their own steps."""
+        """Accept motions of systems that formulate their own steps."""
         return isinstance(system, SteppedSystem)
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Accept only velocity-level steps, and the stabilisations none and projection."""
+        """Accept only velocity-level steps with the stabilisation none or projection."""
         if method.loop != "time-stepping":
             return "the system states its own time steps; choose stepper='moreau-jean'"
         if motion.stabiliser.name not in ("none", "projection"):
@@ -110,7 +110,7 @@ class StatedSteps(MoreauJeanSteps):
         return None
 
     def begin(self) -> None:
-        """Prepare the first step, which records the start with its forces; raises BadInput for an unstable step."""
+        """Prepare the first step, which also records the start; raises BadInput if dt makes the steps unstable."""
         self.recall({"idle": [], "sides": [event.value(self.t, self.q, self.v) for event in self.rules.events]})
         self.system.refuse_unstable(self.t, self.q, self.v, self._grid.instant(1) - self.t)
 
@@ -122,7 +122,7 @@ class StatedSteps(MoreauJeanSteps):
         self._start(self.t, self.q, self.v)
 
     def memory(self) -> dict[str, Any]:
-        """Return the number of steps without a normal force, by contact, and the latest values of the user's events."""
+        """Return, for each contact, the steps since its last normal force, and the latest values of users' events."""
         return {"idle": [(name, -count) for name, count in self._pushed.items()], "sides": list(self._sides)}
 
     def _start(self, t: float, q: Vector, v: Vector) -> None:
@@ -162,7 +162,7 @@ class StatedSteps(MoreauJeanSteps):
         return ended
 
     def _impulses(self, problem: ConeComplementarity) -> tuple[Vector, End | None]:
-        """Return the certified impulses of a step, and how the motion ends if they are not accepted."""
+        """Return the certified impulses of a step; if they are not accepted, also status and message of the end."""
         motion, solver = self.motion, self.motion.solver
         if not problem.k:
             return np.zeros(0), None
@@ -186,7 +186,7 @@ class StatedSteps(MoreauJeanSteps):
         return raw.x, None
 
     def _record(self, at: TimeStep, of: _Taken) -> None:
-        """Record the present state with the forces of a step."""
+        """Record the present state with the forces of the step `of`."""
         with self.motion.timed("record"):
             names, gaps, slip = at.found
             problem, pushes = of.problem, rows_of(of.r) / of.h
@@ -210,13 +210,13 @@ class StatedSteps(MoreauJeanSteps):
 
     @staticmethod
     def _unique(of: _Taken, pushes: NDArray[np.float64]) -> bool:
-        """Tell whether W of the pushing contacts is regular, so that each velocity has a unique set of forces."""
+        """Tell whether W of the pushing contacts is regular, so that their velocities determine the forces."""
         rows = np.repeat(pushes[:, 0] > 0, ROWS) & (of.problem.W.diagonal() > 0)
-        rows[::ROWS] &= of.opens  # without normal impulses that are given
+        rows[::ROWS] &= of.opens  # without prescribed normal impulses
         W = of.problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
         try:
-            np.linalg.cholesky(W)  # succeeds where all eigenvalues of the unshifted W exceed the shift
+            np.linalg.cholesky(W)  # succeeds if all eigenvalues of W exceed the shift
         except np.linalg.LinAlgError:
             return False
         return True
@@ -231,7 +231,7 @@ class StatedSteps(MoreauJeanSteps):
         self.recorder.put((self.t, self.q, self.v, *nothing, *[math.nan] * 7, True), names, values)
 
     def _note(self, names: Any, pushes: Vector) -> None:
-        """Note contacts that begin or cease to push in the step to the present instant."""
+        """Append events for contacts that began or ceased to push in the step that has just been taken."""
         pushing = set(compress(names, (pushes > 0.0).tolist()))
         if pushing == self._pushed.keys():
             self._pushed = dict.fromkeys(self._pushed, 0)
@@ -246,10 +246,10 @@ class StatedSteps(MoreauJeanSteps):
         self._pushed |= dict.fromkeys(pushing, 0)
 
     def about(self) -> dict[str, Any]:
-        """Return the entries of every advance, the contacts that occurred, and the entries of the system."""
+        """Return entries for `Trajectory.meta`, with the contacts that occurred and the entries of the system."""
         return {**super().about(), "contacts": list(self.recorder.names), **self.system.about()}
 
     def reached(self) -> str:
-        """Say how the motion ended, with the residual of Coulomb's law."""
+        """Return the message of a motion that reached its end, with the residual of Coulomb's law."""
         missed = self.motion.worst["constraint_residual"]
         return f"{super().reached()} Coulomb's law of every step is met to {missed:.2g} m/s."

@@ -1,1 +1,1 @@
-"""Motions with contacts from event to event."""
+"""Event-driven integration of motions with contacts: watched functions, search for zeros, contact modes, impacts."""

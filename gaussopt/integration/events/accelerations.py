@@ -1,4 +1,4 @@
-"""Accelerations of a motion with contacts, in the contact modes of a phase."""
+"""Accelerations of a motion with contacts, in the contact modes of the present phase."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ NOT_PROVED = (
 
 
 class ContactSolvers:
-    """Step solvers of a motion with contacts.
+    """The step solvers that a motion with contacts needs.
 
-    The requested solver is `main`; the solvers that replace it where it does not apply are made when they are needed.
+    `main` is the solver that the user requested; substitutes, where it does not apply, are created when first needed.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class ContactSolvers:
 
     @cached_property
     def stick(self) -> StepSolver:
-        """Step solver of contacts without slip, by the requested solver if it accepts LCPs; `main` may need slips."""
+        """Solver of steps with contacts without slip, which `main` may refuse; the user's solver if it accepts LCPs."""
         solver, options = self._given if LCP in self.main.sequence.solver.accepts else ("lemke", None)
         return StepSolver("stick-slip", solver, options, self._tolerance, self._warm)
 
     @cached_property
     def cones(self) -> StepSolver:
-        """Step solver of contacts in space without slip, by the requested solver if it accepts friction cones.
+        """Solver of steps with contacts in space without slip; the user's solver if it accepts friction cones.
 
         The search for a second solution is switched off: it is worthwhile for a single problem, not at every stage.
         """
@@ -71,22 +71,22 @@ class ContactSolvers:
 
     @cached_property
     def flight(self) -> StepSolver:
-        """Step solver of steps without closed contacts, where `main` is for contacts only."""
+        """Solver of steps without closed contacts, used if `main` solves only steps with contacts."""
         return StepSolver("gauss", "kkt", None, self._tolerance, self._warm)
 
     @cached_property
     def any_contact(self) -> StepSolver:
-        """Step solver of velocity jumps, and of steps that others refuse, except for resting contacts in space."""
+        """Solver of velocity jumps, and of steps that the other solvers refuse; not for resting contacts in space."""
         return StepSolver("stick-slip", "lemke", None, self._tolerance, self._warm)
 
     @property
     def stand_ins(self) -> list[str]:
-        """Pairs of formulation and solver that were needed at contacts without slip, such as "stick-slip by lemke"."""
+        """Substitutes that were needed at contacts without slip, as texts such as "stick-slip by lemke"."""
         made = [self.__dict__[name] for name in ("stick", "cones") if name in self.__dict__]
         return [f"{one.formulation.name} by {one.sequence.solver.name}" for one in made]
 
     def for_step(self, step: StepData) -> StepSolver:
-        """Return the step solver that fits the step."""
+        """Return `main` if it can solve the step, otherwise the substitute for such a step."""
         if (step.k and not step.resting.any()) or self.main.formulation.refuses(step) is None:
             return self.main
         if not step.k:
@@ -94,9 +94,9 @@ class ContactSolvers:
         return self.cones if step.rests_in_space else self.stick
 
     def why_interpreted(self) -> str | None:
-        """Say why the kernel cannot replace formulation and solver; None if it can.
+        """Return the reason why the kernel cannot replace formulation and solver; None if it can.
 
-        The kernel solves the contact laws themselves, by pivots from the active set of the previous stage.
+        The kernel solves the contact laws by pivoting, starting from the active set of the previous stage.
         """
         main, sequence = self.main, self.main.sequence
         plain = sequence.solver.options == sequence.solver.options_type() and sequence.warm_start
@@ -107,7 +107,7 @@ class ContactSolvers:
 
 
 def undecided(answer: Answer) -> bool:
-    """Tell whether quick proofs did not decide whether an answer is unique."""
+    """Tell whether the quick proofs left open whether an answer is unique."""
     return answer.contact is not None and not answer.contact.decided
 
 
@@ -124,7 +124,7 @@ class ContactAccelerations(CertifiedAccelerations):
 
     @property
     def stand_ins(self) -> list[str]:
-        """Pairs of formulation and solver that replaced the requested pair."""
+        """Substitutes for the requested formulation and solver that were used, as texts."""
         return self.solvers.stand_ins
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
@@ -138,7 +138,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return answer
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return the acceleration du/dt; at a regular stage, the rest of the answer is computed only on demand."""
+        """Return the acceleration du/dt; at a regular stage without forming the rest of the answer."""
         known = self._last
         if known is None or known[0] != t or known[1] != q.tobytes() + u.tobytes():
             found = self._regular(t, q, u)
@@ -147,7 +147,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return super().rate(t, q, u)
 
     def _regular(self, t: float, q: Vector, v: Vector) -> CertifiedStage | None:
-        """Return the kernel's result at a state, computed once per state; None where the stage is not regular."""
+        """Return the kernel's result at a state, computed once per state; None if the stage is not regular."""
         kernel = self.kernel
         if kernel is None:
             return None
@@ -169,7 +169,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return found
 
     def definiteness(self, t: float, q: Vector, v: Vector) -> float:
-        """Return `ContactOperator.definiteness` of the sliding contacts."""
+        """Return the smallest eigenvalue `ContactOperator.definiteness` at a state."""
         if self.kernel is not None and self._regular(t, q, v) is not None:
             return self.kernel.smallest_eigenvalue
         return ContactOperator.of(self.step(t, q, v)).definiteness
@@ -182,7 +182,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return Rotations(self.system.quaternions, step.n, step.m)
 
     def memory(self) -> dict[str, Any]:
-        """Return the phase, and the active set from which the kernel starts."""
+        """Return the phase, and the active set from which the kernel starts its next stage."""
         return {"phase": self._phase, "kernel": {} if self.kernel is None else self.kernel.memory(self._phase)}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
@@ -194,7 +194,7 @@ class ContactAccelerations(CertifiedAccelerations):
 
     @property
     def phase(self) -> ContactModes:
-        """The current phase; setting it discards the answers known for the state."""
+        """The contact modes of the present phase; assigning them discards the stored answers."""
         return self._phase
 
     @phase.setter
@@ -202,11 +202,11 @@ class ContactAccelerations(CertifiedAccelerations):
         self._phase, self._last, self._latest = phase, None, None
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Return the step data with the closed contacts only."""
+        """Return the step data of a state, restricted to the closed contacts."""
         return self.phase.shape(self._stabilised(t, q, v))
 
     def _stabilised(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Return the step of all contacts with the feedback of the stabilisation on joints and gaps."""
+        """Return the step data with all contacts, and with the stabilisation's feedback for joints and gaps."""
         whole = self.whole(t, q, v)
         if isinstance(self.stabiliser, Baumgarte) and whole.g_N is not None and whole.gdot_N is not None:
             alpha, beta = self.stabiliser.alpha, self.stabiliser.beta
@@ -214,11 +214,11 @@ class ContactAccelerations(CertifiedAccelerations):
         return self.stabiliser.shape(self.system, whole)
 
     def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
-        """Solve with the given solver or one that fits the step; uniqueness is decided by quick proofs only."""
+        """Solve with `solver`, by default the solver that fits the step; only quick proofs of uniqueness are tried."""
         return self._solve(step, False, solver)
 
     def solve_thoroughly(self, step: StepData) -> Answer:
-        """Solve with uniqueness decided by enumeration where quick proofs fail."""
+        """Solve; decide uniqueness by enumeration of the modes where quick proofs fail."""
         return self._solve(step, True)
 
     def _solve(self, step: StepData, thorough: bool, solver: StepSolver | None = None) -> Answer:
@@ -227,16 +227,16 @@ class ContactAccelerations(CertifiedAccelerations):
         try:
             return super().solve(step, chosen)
         except NotAccepted:
-            # A solver may take the LCPs of sliding contacts but not LCPs with a zero on the diagonal.
+            # Some solvers accept the LCPs of sliding contacts, but no LCP with a zero on the diagonal.
             if not step.resting.any() or step.rests_in_space or chosen is self.solvers.any_contact:
                 raise
         self.solvers.any_contact.thorough = thorough
         return super().solve(step, self.solvers.any_contact)
 
     def confirm(self, step: StepData, solver: StepSolver) -> None:
-        """Check that the solution of sticking contacts is unique, if the check is quick.
+        """Check that the solution at sticking contacts is unique, provided that this takes little time.
 
-        Redundant contacts, whose modes lead to many singular systems, are checked only at the start of a phase.
+        Redundant contacts have many modes with singular systems, and are checked only at the start of a phase.
 
         Raises Rejected if the solution is not unique.
         """
@@ -257,9 +257,9 @@ class ContactAccelerations(CertifiedAccelerations):
         return CertifiedAccelerations.solve(self, step, chosen)
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Tell whether the forces of the answer at a state are unique, given its acceleration.
+        """Tell whether the acceleration of an answer determines its forces; add non-unique forces to `open_forces`.
 
-        Where quick proofs do not decide, they are unique if the columns of J^T, J_N^T and J_T^T are independent.
+        Where quick proofs leave it open, forces are unique if the columns of J^T, J_N^T and J_T^T are independent.
         """
         if answer.forces_unique:
             return True
@@ -271,7 +271,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return not any(found)
 
     def forces(self, answer: Answer) -> tuple[Vector, Matrix]:
-        """Return forces of all contacts, (k,) and (k, d); negative if a two-sided contact bears on its other wall."""
+        """Return lam_N, (k,), and lam_T, (k, d), of all contacts; lam_N < 0 on the opposite wall of a two-sided one."""
         phase = self.phase
         lam_N, lam_T = np.zeros(len(phase.wall)), np.zeros(phase.sigma.shape)
         index = list(phase.closed)
@@ -280,17 +280,17 @@ class ContactAccelerations(CertifiedAccelerations):
         return lam_N, lam_T
 
     def row(self, t: float, q: Vector, v: Vector, answer: Answer) -> tuple[Any, ...]:
-        """Return the record of a state, its contacts included."""
+        """Return the values to record for a state, with those of its contacts, in the order of `Recorder`."""
         step, (lam_N, lam_T) = self.whole(t, q, v), self.forces(answer)
         return (*super().row(t, q, v, answer), lam_N, step.g_N, self.phase.modes(), lam_T, step.v_T)
 
     def drift(self, t: float, q: Vector, v: Vector) -> tuple[float, float]:
-        """Return the largest residuals of joints, closed gaps and sticking slips."""
+        """Return the largest residuals of joints, closed gaps and sticking contacts at position and velocity level."""
         drift, step, phase = super().drift(t, q, v), self.whole(t, q, v), self.phase
         closed = list(phase.closed)
         if not closed or step.g_N is None or step.gdot_N is None:
             return drift
-        # Without joints the residual is NaN; max keeps its first argument, because a comparison with NaN is false.
+        # Without joints `drift` is NaN; then max returns its first argument, because comparisons with NaN are false.
         position, velocity = largest(step.g_N[closed]), largest(step.gdot_N[closed])
         if phase.sticking:
             velocity = max(velocity, largest(step.v_T[list(phase.sticking)]))

@@ -1,4 +1,4 @@
-"""Search within one step of a motion with contacts for zeros of every gap and of every user's function."""
+"""Search, within one step of a motion with contacts, for zeros of the gaps and of the users' event functions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Value = Callable[[float, Vector, Vector], float]
 
 
 class QuinticPath:
-    """The path within a step that matches positions, velocities and accelerations at its ends."""
+    """Quintic interpolant within a step, with the given positions, velocities and accelerations at both ends."""
 
     def __init__(self, before: Sample, after: Sample) -> None:
         h = self._h = after.t - before.t
@@ -52,7 +52,7 @@ class QuinticPath:
 
 
 def look_between(looks: Looks, before: Sample, after: Sample, end: float, dense: Dense) -> None:
-    """Pass on the positions at the requested instants of a step up to `end`."""
+    """Pass the positions at the requested instants of a step, up to `end`, to `looks`."""
     due = looks.due(end).tolist()
     if due:
         n, exact, path = len(before.q), dense(), QuinticPath(before, after)
@@ -61,17 +61,17 @@ def look_between(looks: Looks, before: Sample, after: Sample, end: float, dense:
 
 
 class StepInterior:
-    """One step between two samples.
+    """The interior of one step, between the samples at its ends.
 
     Parameters
     ----------
-    turning, angles : the angles on which its gaps depend nonlinearly, and their values at both ends
-    dense : a function that returns the interpolant of the method, t -> (q, v) in one array, or None for a quintic
+    turning, angles : the angles on which the gaps depend nonlinearly, and their values and rates at both ends
+    dense : function that returns the interpolant of the method, t -> (q, v) in one array, or None to use a quintic
     adaptive : whether the method chooses the length of the step
 
     Attributes
     ----------
-    number : number of equal pieces in which no angle turns by more than `TURN`
+    number : number of equal pieces of the step such that no angle turns by more than `TURN` in any piece
 
     Raises MotionStopped if more than `MOST` pieces were needed.
     """
@@ -121,7 +121,7 @@ class StepInterior:
     # -- gaps ------------------------------------------------------------------------------------------------------
 
     def open(self, j: int) -> bool:
-        """Tell whether watched function j, a gap, stays positive, by its values, rates and curvature at the ends."""
+        """Tell whether a gap, watched function j, certainly stays positive, judged by its data at both ends."""
         before, after = self.before, self.after
         if self.number > 1:
             return False
@@ -136,7 +136,7 @@ class StepInterior:
         )
 
     def closing(self, j: int, i: int, at: At) -> tuple[float, float] | None:
-        """Return an interval in which gap i, watched function j, first falls through zero, or None.
+        """Return the first interval in which gap i, watched function j, falls through zero; None if there is none.
 
         Raises MotionStopped if the gap is too rough for the search.
         """
@@ -155,7 +155,7 @@ class StepInterior:
             return None
         low, high = found
         if low == 0.0 and begin.value <= noise and begin.rate > 0:
-            # The gap starts at zero and rises: it cannot cross zero before its peak.
+            # A gap that starts at zero and rises cannot fall through zero before its peak.
             low = min(self.before.culmination(j, self.h), 0.5 * high)
         while low > FIRST * self.h and at(low).values[j] <= 0:
             low *= 0.5
@@ -165,29 +165,29 @@ class StepInterior:
         self, j: int, function: Function, begin: HermitePoint, end: HermitePoint, number: int,
         small: tuple[float, float], name: str, at: At,
     ) -> tuple[float, float] | None:  # fmt: skip
-        """Return the first interval in which `function` falls, the interpolated watch j, and the method confirms it.
+        """Return the first interval in which watched function j falls through zero; None if there is none.
 
-        `at` is a step of the method; `begin`, `end`, `number` and `small` = (depth, noise) are as in `CrossingSearch`.
+        The search is in the interpolant `function`; a step of the method, `at`, confirms it. `small` is (depth, noise).
         """
         depth, noise = small
         fallen, above = end.value < -noise, 0.0
         while True:
             found = CrossingSearch(function, self.h, max(depth, noise), noise, name).first(begin, end, number)
             if found is None:
-                # The end is a state of the method itself, so that a fall there needs no interpolation.
+                # A fall at the end is certain, because the end of the step is not interpolated.
                 return (above, self.h) if fallen else None
             if found[1] >= self.h:
                 return found
             own = float(at(found[1]).values[j])
             if own < 0:
                 return found
-            # The step of the method stays above zero there: the difference is the error of the interpolation.
+            # Here the method's value is positive: its difference from `function` is the error of interpolation.
             noise, above = 2.0 * (own - function(found[1])[0]), found[1]
 
     def pierced(self, fraction: float, watches: list[tuple[int, int]], at: At) -> tuple[int, float, float] | None:
-        """Find a contact inside its obstacle at this fraction of the step, an instant independent of the searches.
+        """Find a contact inside its obstacle at this fraction of the step, an instant that the search does not choose.
 
-        `watches` are pairs (watched function, contact) of open contacts; returns contact, time s and gap, or None.
+        `watches` are pairs of numbers (watched function, contact) of open contacts; return contact, time, gap, or None.
         """
         near = [(j, i) for j, i in watches if not self.open(j)]
         if not near:
@@ -202,9 +202,9 @@ class StepInterior:
     # -- a user's functions ----------------------------------------------------------------------------------------
 
     def happening(self, j: int, value: Value, live: bool, name: str, at: At) -> tuple[float, float] | None:
-        """Return an interval in which a user's function, watched function j, first falls through zero, or None.
+        """Return the first interval in which a user's function, watched function j, falls through zero, or None.
 
-        `live` tells whether the function is above zero at the beginning; if not, it must rise first.
+        `live` tells whether the function is positive at the beginning; if not, it must become positive first.
         """
         delta = NEIGHBOURS * self.h
 
@@ -213,7 +213,7 @@ class StepInterior:
 
         def down(s: float) -> tuple[float, float]:
             here, side = of(s), delta if s + 2.0 * delta <= self.h else -delta
-            # A one-sided difference of second order: beyond the step the function may be undefined.
+            # The difference quotient (second order) is one-sided: the function may be undefined beyond the step.
             return here, (4.0 * of(s + side) - of(s + 2.0 * side) - 3.0 * here) / (2.0 * side)
 
         def up(s: float) -> tuple[float, float]:

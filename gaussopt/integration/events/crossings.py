@@ -1,4 +1,4 @@
-"""The first event within a step: the functions that fall through zero, and the instant."""
+"""Search for the first event within a step: the watched functions that fall through zero first, and the instant."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Crossings:
         self._known: tuple[Sample, Angles] | None = None
 
     def repeat(self, before: Sample, s: float, least_tolerance: float = 0.0) -> tuple[float, Vector, Vector]:
-        """Return the state at a time s after `before`, computed by the same method."""
+        """Return the state at a time s after `before`, computed anew by the same method."""
         end = before.t + s
         rtol, atol = (max(x, least_tolerance) for x in (self._control.rtol, self._control.atol))
         control = Control(end, None if self._method.adaptive else s, rtol, atol, first_step=s)
@@ -48,16 +48,16 @@ class Crossings:
 
         Parameters
         ----------
-        watches, live : the functions, and which of them may fall through zero right from the beginning
-        before, after : the ends of the step
-        integration : Integration, which made the step
-        steps : number of the step, which determines an additional instant at which gaps are checked
+        watches, live : the watched functions, and which of them may fall through zero right from the beginning
+        before, after : samples at the ends of the step
+        integration : Integration that took the step
+        steps : number of the step; it determines an additional instant at which the gaps are checked
 
         Returns
         -------
-        hits : numbers of the functions that fall through zero first
-        reached : the state there; `after` if there are no hits
-        pierced : message if a contact was inside its obstacle and the search missed it, otherwise None
+        hits : numbers of the functions that fall through zero first, together
+        reached : sample at that instant; `after` if there are no hits
+        pierced : message if a contact is inside its obstacle although no event was found, otherwise None
         """
         h = after.t - before.t
         known: dict[float, Sample] = {0.0: before, h: after}
@@ -80,14 +80,14 @@ class Crossings:
         same = 1e-12 * (1.0 + abs(before.t))
         reached = at(first)
         hits = [j for j, s in roots.items() if s <= first + same]
-        # Redundant contacts start to slip together, however the force is shared among them.
+        # Redundant contacts start to slip together, however they share the force.
         if any(watches[j].kind is Watched.STICK for j in hits):
             loose = reached.values <= np.maximum(1e3 * reached.noise, 0.0)
             hits = sorted({*hits, *(j for j, w in enumerate(watches) if w.kind is Watched.STICK and loose[j])})
         return hits, reached, None
 
     def _interior(self, before: Sample, after: Sample, integration: Integration) -> StepInterior:
-        """Return the step to be searched; the angles at its end are kept for the next step."""
+        """Return the step to search; the angles at its end are stored for the next step."""
         if self._turning is None:
             self._turning = turning_of(self._system, before.t, before.q)
         turning, known = self._turning, self._known
@@ -99,7 +99,7 @@ class Crossings:
         )
 
     def _inner(self, watches: Sequence[EventFunction], step: StepInterior) -> list[Sample]:
-        """Return samples at the ends of a step, or of its pieces if forces, slips or definiteness are watched."""
+        """Return samples at the ends of the step; if forces, slips or definiteness are watched, of all its pieces."""
         if step.number == 1 or all(watch.kind in (Watched.GAP, Watched.USER) for watch in watches):
             return [step.before, step.after]
         instants = (i / step.number * step.h for i in range(1, step.number))
@@ -109,7 +109,7 @@ class Crossings:
     def _interval(
         self, j: int, watch: EventFunction, live: bool, step: StepInterior, inner: list[Sample], at: At
     ) -> tuple[float, float] | None:
-        """Return the interval within a step in which watched function j first falls through zero, or None."""
+        """Return the first interval of a step in which watched function j falls through zero; None if there is none."""
         if watch.kind is Watched.GAP:
             return step.closing(j, watch.index, at)
         if watch.kind is Watched.USER:
@@ -140,25 +140,25 @@ class Crossings:
         sticking = sum(watch.kind is Watched.STICK for watch in watches)
         shared = watches[j].kind is Watched.STICK and sticking > 1
         if shared and -noise <= value <= noise and after.values[j] < -2.0 * noise:
-            # Where redundant contacts share friction arbitrarily, a contact may be at its limit long before it slips:
-            # the event is where it exceeds the limit, which may happen at the beginning of the step.
+            # Redundant contacts share friction arbitrarily, so that one may be at its limit long before it slips: the
+            # event is the instant at which it exceeds the limit, possibly the beginning of the step.
             level = -2.0 * noise
         if value <= level:
             return low
         if float(at(high).values[j]) >= level:
-            # The function has not fallen below `level` at all, or not in a step of that length.
+            # The function does not fall below `level` at all, or not in a step of length `high`.
             if after.values[j] >= level:
                 return high
             high = after.t - before.t
         accuracy = TOLERANCES.instant * (1.0 + abs(before.t))
-        from scipy.optimize import brentq  # imported only if there are events, because it takes a third of a second
+        from scipy.optimize import brentq  # imported only for events: it takes a third of a second
 
         root = brentq(lambda s: float(at(s).values[j]) - level, low, high, xtol=accuracy, rtol=8.9e-16)
         at_once = level < 0.0 and at(0.5 * (low + root)).values[j] < TOLERANCES.leaving * level
         return low if at_once else float(root)
 
     def _pierced(self, watches: Sequence[EventFunction], step: StepInterior, steps: int, at: At) -> str | None:
-        """Return a message if a contact is inside its obstacle within the step without a detected event, or None."""
+        """Return a message if a contact is inside its obstacle within a step without events; otherwise None."""
         gaps = [(j, watch.index) for j, watch in enumerate(watches) if watch.kind is Watched.GAP]
         found = step.pierced(steps * GOLDEN % 1.0, gaps, at)
         if found is None:
@@ -175,10 +175,10 @@ class Crossings:
 def bracket(
     before: Sample, after: Sample, j: int, h: float, at: Callable[[float], Sample]
 ) -> tuple[float, float] | None:
-    """Return an interval of the step in which watched function j falls through zero, or None.
+    """Return an interval of a step of length h in which watched function j first falls through zero, or None.
 
-    If its rates are known, the function is interpolated by a cubic, so that a dip between the ends is detected and the
-    first of several crossings is found.
+    If the rates of the function are known, it is interpolated by a cubic, so that a dip below zero between the ends is
+    detected, and the first of several zeros is found. `at` returns the sample at a time after `before`.
     """
     y0, y1, r0, r1 = before.values[j], after.values[j], before.rates[j], after.rates[j]
     noise = max(before.noise[j], after.noise[j])
@@ -187,7 +187,7 @@ def bracket(
     start = max(y0, 0.0)
     low = 0.0
     if start <= noise and r0 > 0:
-        # The function starts at zero and rises: it cannot cross zero before its peak.
+        # A function that starts at zero and rises cannot fall through zero before its peak.
         low = before.culmination(j, h)
     if y1 >= -noise and not (r0 < 0 < r1):
         return None
@@ -203,7 +203,7 @@ def bracket(
 
 
 def _first_fall(y0: float, r0: float, y1: float, r1: float, beyond: float) -> float | None:
-    """Return the middle of the first interval in (beyond, 1] where the cubic with these end values is negative."""
+    """Return the middle of the first interval in (beyond, 1] where the Hermite cubic is negative, or None."""
     cubic = np.polynomial.Polynomial((y0, r0, 3 * (y1 - y0) - 2 * r0 - r1, 2 * (y0 - y1) + r0 + r1))
     roots = cubic.roots()
     real = np.sort(roots.real[np.abs(roots.imag) < 1e-9])

@@ -1,4 +1,4 @@
-"""Functions that are watched during a phase; the phase ends where one of them falls through zero.
+"""Functions that are watched during a phase; the phase ends where any of them falls through zero.
 
     the gap of an open contact                                -> it closes, with an impact if it approaches,
     lam_N - m w of a closed contact                           -> it opens (a two-sided contact changes walls),
@@ -7,7 +7,7 @@
     the smallest eigenvalue of the scaled sym(delassus)       -> uniqueness is no longer guaranteed,
     a user's own functions
 
-m is a mass that makes the units agree; w and s are the accelerations of gap and slip.
+w and s are the accelerations of gap and slip; the effective mass m of the contact turns them into forces.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Watched(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EventFunction:
-    """A watched function: its kind, and the number of its contact or user event."""
+    """Identifies a watched function by its kind and the number of its contact or user's event."""
 
     kind: Watched
     index: int
@@ -51,7 +51,7 @@ class EventFunction:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A state with the watched functions, their rates and accelerations where known, and their noise levels."""
+    """A state with values and noise levels of the watched functions, and their rates and accelerations if known."""
 
     t: float
     q: Vector
@@ -63,7 +63,7 @@ class Sample:
     noise: Vector
 
     def culmination(self, j: int, h: float) -> float:
-        """Estimate the time to the peak of function j, which rises from zero, by its acceleration; at most h / 2."""
+        """Estimate the time after which function j, which rises from zero, has its peak; return at most h / 2."""
         rate, acceleration = self.rates[j], self.accelerations[j]
         if math.isfinite(acceleration) and acceleration < 0:
             return float(min(-rate / acceleration, 0.5 * h))
@@ -75,7 +75,7 @@ Value = tuple[float, float, float, float]
 
 
 class PhaseFunctions:
-    """The watched functions of a motion; `events` are those that the user defined."""
+    """The watched functions of a motion, among them the functions of `events`, which the user defined."""
 
     def __init__(self, motion: ContactAccelerations, events: Sequence[Event]) -> None:
         self.motion, self.events = motion, events
@@ -83,17 +83,17 @@ class PhaseFunctions:
         self._just: set[int] = set()
 
     def begin(self, t: float, q: Vector, v: Vector) -> None:
-        """Start a motion: every user event waits for a change of the present sign of its function."""
+        """Start a motion: every user's event waits until its function changes its present sign."""
         self._sides = [math.copysign(1.0, event.value(t, q, v)) for event in self.events]
 
     def passed(self, indices: Sequence[int]) -> None:
-        """Reverse the signs of user events that have just occurred; their functions must become positive first."""
+        """Reverse the signs of users' events that have just occurred, so that they wait for the opposite change."""
         self._just = set(indices)
         for i in indices:
             self._sides[i] = -self._sides[i]
 
     def memory(self) -> dict[str, Any]:
-        """Return the signs of the user's events, and the numbers of those that have just occurred."""
+        """Return the signs of the users' events, and the numbers of the events that have just occurred."""
         return {"sides": list(self._sides), "just": set(self._just)}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -101,11 +101,11 @@ class PhaseFunctions:
         self._sides, self._just = list(memory["sides"]), set(memory["just"])
 
     def side(self, i: int) -> float:
-        """Return the factor, 1 or -1, that makes the function of a user event positive before the event."""
+        """Return the factor, 1 or -1, that makes the function of user's event i positive before the event."""
         return -self.events[i].direction or self._sides[i]
 
     def user_value(self, i: int, t: float, q: Vector, v: Vector) -> float:
-        """Return the function of a user event times `side`, which falls through zero at the event."""
+        """Return the function of user's event i multiplied by `side`: the product falls through zero at the event."""
         return self.side(i) * self.events[i].value(t, q, v)
 
     def of_phase(self, t: float, q: Vector, v: Vector) -> list[EventFunction]:
@@ -126,10 +126,10 @@ class PhaseFunctions:
         return found + [EventFunction(Watched.USER, j) for j in range(len(self.events))]
 
     def live(self, watches: Sequence[EventFunction], start: Sample) -> NDArray[np.bool_]:
-        """Mark the functions that may fall through zero right from the start of a phase.
+        """Mark the functions whose fall through zero counts from the start of a phase on.
 
-        A function that starts at zero counts as positive there: a contact has just opened, a slip has just begun. But
-        definiteness and users' functions have to be positive, or rise first, as do users' functions just past zero.
+        A gap, force or slip that starts at zero counts as positive: a contact has just opened, say, or slip has begun.
+        Definiteness and users' functions that are not positive, or whose event has just occurred, must rise first.
         """
         live = np.array([w.kind not in (Watched.DEFINITE, Watched.USER) for w in watches]) | (start.values > 0)
         live &= np.array([w.kind is not Watched.USER or w.index not in self._just for w in watches])
@@ -137,7 +137,7 @@ class PhaseFunctions:
         return live
 
     def sample(self, watches: Sequence[EventFunction], t: float, q: Vector, v: Vector) -> Sample:
-        """Return the watched functions at a state, which costs a solved step."""
+        """Evaluate the watched functions at a state, which requires the solution of a step."""
         motion = self.motion
         step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
         assert answer.a is not None
@@ -161,15 +161,15 @@ class PhaseFunctions:
             return self._of_forces(watch, at)
         sigma = self.motion.phase.sigma[i]
         if step.v_T.shape[1] > 1:
-            # In space the direction turns with the motion; sigma is the direction after the last step taken.
+            # In space sigma is the direction after the last step; the direction turns, so that no rate is given.
             return float(-sigma @ step.v_T[i]), math.nan, math.nan, 0.0
         return float(-sigma @ step.v_T[i]), float(-sigma @ at.s[i]), math.nan, at.slip_noise
 
     def _of_forces(self, watch: EventFunction, at: _Instant) -> Value:
-        """Return the normal margin of a closed contact, or the friction margin of a sticking contact."""
+        """Return lam_N - m w of a closed contact, or mu lam_N - |lam_T| - m |s| of a sticking contact."""
         i, step, answer, phase = watch.index, at.step, at.answer, self.motion.phase
         place = phase.closed.index(i)
-        # Redundant contacts share forces arbitrarily: a contact whose share is zero must not seem to open.
+        # Redundant contacts share forces arbitrarily; a contact without a share of the force must not seem to open.
         noise = TOLERANCES.unshared * float(np.abs(answer.lam_N).max())
         if watch.kind is Watched.NORMAL:
             pull = phase.wall[i] * at.w[i] / (step.J_N[i] ** 2 @ at.inverse)
@@ -181,9 +181,9 @@ class PhaseFunctions:
 
 
 class _Instant(NamedTuple):
-    """A solved state with the accelerations of gaps, (k,), and slips, (k, d), and 1 / M_ii (1 without mass), (n,).
+    """A solved state, with accelerations w of gaps, (k,), and s of slips, (k, d), and 1 / M_ii (1 without mass), (n,).
 
-    Gaps and slips below their noise are rounding errors.
+    Gaps below `gap_noise` and slips below `slip_noise` are rounding errors.
     """
 
     t: float

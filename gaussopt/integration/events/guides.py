@@ -1,10 +1,10 @@
-"""Guides without clearance at velocity level: equality constraints whose impulses may have either sign.
+"""Two-sided contacts (guides) at velocity level: equality constraints whose impulses may have either sign.
 
-A guide keeps its gap rate at zero, J_N v' + dg/dt = 0, whatever the coefficients of restitution. Without friction it
-adds an equality row. With friction it bears on one of its two walls during an impact or a step: |Lam_T| <= mu |Lam_N|.
-On either wall that is the law of a one-sided contact that stays closed. All walls are tried, and the velocity is unique
-if they agree on it. Two opposed contacts without a gap would obey another law, under which any pair of impulses that
-cancel each other adds to the friction.
+A guide has no clearance: its gap rate stays zero, J_N v' + dg/dt = 0, whatever the coefficients of restitution. Without
+friction it is an equality row. With friction it bears on one of its two walls during an impact or a step, where the law
+|Lam_T| <= mu |Lam_N| is that of a one-sided contact that stays closed. All combinations of walls are tried; exactly one
+velocity must result. Two opposed one-sided contacts without a gap would be a different model: two normal impulses that
+cancel each other would add to the friction.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ DEPENDENT = 1e-8
 
 
 def without_restitution(step: StepData, guides: NDArray[np.bool_]) -> StepData:
-    """Return the step with e_N = 0 at its guides, for a jump: restitution would only multiply rounding errors."""
+    """Return the step with e_N = 0 at guides: in a jump, restitution would only multiply rounding errors there."""
     if step.e_N is None or not step.e_N[guides].any():
         return step
     return replace(step, e_N=np.where(guides, 0.0, step.e_N))
 
 
 def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[StepData], Answer]) -> Answer:
-    """Solve a jump of the velocity with the guides as equality constraints.
+    """Solve for a jump of the velocity, with the guides as equality constraints.
 
     Parameters
     ----------
     jump : StepData, made by `jump_step` or `restitution_step`; its guides have no restitution
-    guides : (k,) bool
+    guides : (k,) bool, True at guides
     solve : callable that solves a step whose contacts are one-sided, or raises Rejected
 
     Returns
@@ -63,7 +63,7 @@ def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[Ste
     Raises
     ------
     Rejected
-        If no velocity, or more than one, obeys the laws on the walls of the guides, or `solve` raises it.
+        If no velocity, or more than one, obeys the laws for some combination of walls, or if `solve` raises it.
     """
     if not guides.any():
         return solve(jump)
@@ -99,18 +99,18 @@ def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[Ste
 
 
 def with_equalities(step: StepData, held: NDArray[np.intp], others: NDArray[np.intp]) -> StepData:
-    """Return the step with the contacts `others`; the `held` contacts become equality rows after the joints."""
+    """Return the step with the contacts `others` only; the contacts `held` become equality rows after the joints."""
     if not len(held):
         return step
     J, gamma = np.vstack((step.J, step.J_N[held])), np.concatenate((step.gamma, -step.zeta_N[held]))
-    # The added rows are exact up to rounding errors relative to their own size.
+    # Terms of zero mean that the rounding errors of the added rows are relative to the rows themselves.
     J_terms = None if step.J_terms is None else np.vstack((step.J_terms, np.zeros((len(held), step.n))))
     gamma_terms = None if step.gamma_terms is None else np.concatenate((step.gamma_terms, np.zeros(len(held))))
     return replace(step.select(others), J=J, gamma=gamma, arithmetic=None, J_terms=J_terms, gamma_terms=gamma_terms)
 
 
 def _bears(step: StepData, answer: Answer, rough: NDArray[np.intp]) -> bool:
-    """Tell whether every guide with friction stays on its wall."""
+    """Tell whether the gap rate of every guide with friction remains zero, so that the guide stays on its wall."""
     a, d = answer.a, coordinate_scale(step.M, step.J)
     assert a is not None
     w = step.J_N @ a + step.zeta_N
@@ -126,7 +126,7 @@ def _same(step: StepData, one: Answer, other: Answer) -> bool:
 
 
 def _undetermined(answer: Answer, solutions: int) -> Answer:
-    """Return an answer that refuses a jump: the laws hold for no set of walls, or for several velocities."""
+    """Return an answer without a solution, for a jump for which the laws allow no velocity or several velocities."""
     if not solutions:
         words = "Whichever walls the guides with friction bear on, no impulses obey the contact and friction laws."
         return replace(answer, a=None, status=Status.NO_SOLUTION, message=words)
@@ -135,10 +135,10 @@ def _undetermined(answer: Answer, solutions: int) -> Answer:
 
 
 def refuse_open_compression(jump: StepData, guides: NDArray[np.bool_], e_N: Vector, answer: Answer) -> None:
-    """Check that the compression impulses that Poisson's law restores are unique, where there is friction.
+    """Check that friction leaves the compression impulses unique, a part of which Poisson's law gives back.
 
-    A sticking contact may share its tangential impulse with another contact in many ways, or with its own normal
-    impulse where both act in one direction. Raises Rejected if an impulse is not unique.
+    They are not unique if a tangential impulse can replace a part of the tangential impulse of another contact, or of a
+    normal impulse along the same line. Raises Rejected if an impulse is not unique.
     """
     contact, others = answer.contact, ~guides | (jump.mu > 0)
     if contact is None or contact.ranges is None or not jump.mu.any():
@@ -153,7 +153,7 @@ def refuse_open_compression(jump: StepData, guides: NDArray[np.bool_], e_N: Vect
 
 
 def refuse_start(system: AbstractSystem, step: StepData, allowed: float | None = None) -> None:
-    """Check that no contact starts deep inside its obstacle, and that a law determines the friction of guides.
+    """Check that no contact starts deep inside its obstacle, and that the friction of guides is determined.
 
     Raises BadInput as `refuse_penetration` does, for too many guides with friction, and for guides with friction whose
     direction is also constrained by joints or other guides.
@@ -173,7 +173,7 @@ def refuse_start(system: AbstractSystem, step: StepData, allowed: float | None =
     try:
         root: Matrix = eliminate_joints(with_equalities(step, held, rough)).root
     except NotAccepted:
-        return  # the first step reports what is wrong with the joints
+        return  # the first step reports the error in the joints
     length = np.linalg.norm(step.J_N[rough] * coordinate_scale(step.M, step.J), axis=1)
     rows = (step.J_N[rough] @ root) / length[:, None]
     for i in range(len(rows)):

@@ -1,4 +1,4 @@
-"""Contact modes between two events: the closed contacts, and whether they slide or stick."""
+"""Contact modes between two events: which contacts are closed, and whether they slide or stick."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class ContactModes:
 
     Attributes
     ----------
-    closed : contacts that touch, in ascending order
-    sticking : closed contacts without a slip that determines the direction of friction
+    closed : numbers of the contacts that touch, in ascending order
+    sticking : numbers of the closed contacts with friction but without slip
     sigma : (k, d)
-        Direction of friction of the sliding contacts, kept although the slip may vanish within a trial step; zero
-        elsewhere.
-    wall : (k,), -1 where a two-sided contact bears on its other wall, else 1
+        Direction of friction of the sliding contacts, fixed even if the slip vanishes within a trial step; zero for
+        other contacts.
+    wall : (k,), -1 where a two-sided contact bears on its opposite wall (lam_N < 0), else 1
     """
 
     closed: tuple[int, ...]
@@ -42,14 +42,14 @@ class ContactModes:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> ContactModes:
-        """Return the modes from plain data, as JSON restores them."""
+        """Make the modes from plain data, such as JSON holds."""
         sigma, wall = (np.array(data[x], dtype=np.float64) for x in ("sigma", "wall"))
         return cls(tuple(data["closed"]), frozenset(data["sticking"]), sigma.reshape(len(wall), -1), wall)
 
     def shape(self, step: StepData) -> StepData:
-        """Return the step with the closed contacts only, their slips in the directions of this phase.
+        """Return the step with the closed contacts only; their v_T have the directions of slip of this phase.
 
-        In space a sliding contact keeps its actual direction, which turns with the motion.
+        In space, v_T of a sliding contact is its actual slip, whose direction turns with the motion.
         """
         index = np.array(self.closed, dtype=np.intp)
         part = step.select(index)
@@ -57,7 +57,7 @@ class ContactModes:
             return part
         slip = -self.sigma[index]
         if part.v_T.shape[1] > 1:
-            # Where slip vanishes within a trial step, the old direction is kept: rounding errors have no direction.
+            # Where the slip vanishes within a trial step, the old direction replaces that of rounding errors.
             moving = (np.einsum("kd,kd->k", slip, part.v_T) > 0) & (part.speed > RESTING)
             slip = np.where(moving[:, None], part.v_T, slip)
         wall = self.wall[index]
@@ -66,7 +66,7 @@ class ContactModes:
         return replace(part, v_T=slip)
 
     def key(self, v: Vector) -> str:
-        """Return a text that is equal for equal modes at equal velocities, up to rounding errors."""
+        """Return a text by which equal modes at equal velocities (up to rounding errors) can be recognised."""
         moving = (v / (1.0 + np.abs(v).max())).round(6)
         numbers = np.concatenate([self.sigma.round(6).ravel(), self.wall, moving]) + 0.0  # turns -0.0 into 0.0
         return repr((self.closed, sorted(self.sticking), numbers.tolist()))

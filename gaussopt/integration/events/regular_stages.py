@@ -1,9 +1,9 @@
 """Stages of a motion with contacts, solved by the kernel of `gaussopt.contact.stage_kernel`.
 
-Most stages of a motion are regular: the modes are those of the previous stage, everything is well-conditioned, and
+Most stages of a motion are regular: the modes are those of the previous stage, all matrices are well-conditioned, and
 formulation and solver would spend a millisecond in NumPy on a few hundred multiplications. This module solves such a
-stage by the kernel and turns the result into an `Answer` with the same certificate. Stages that the kernel does not
-accept, or whose certificate does not pass, are left to formulation and solver, the general path.
+stage by the kernel and converts the result to an `Answer` with the same certificate. Stages that the kernel does not
+accept, or whose certificate does not pass, are left to formulation and solver, here called the general path.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ class CertifiedStage(NamedTuple):
 
     Attributes
     ----------
-    a : (n,)
-    out : flat; a, lam, lam_N, lam_T
-    shape : m, c, d
-    numbers : the `gaussopt.contact.stage_workspace.NUMBERS` numbers of the certificate
-    how : code of the proof of uniqueness
+    a : (n,), acceleration
+    out : a, lam, lam_N and lam_T in one vector
+    shape : m, c, d: numbers of rows of joints, of closed contacts, and of tangent directions
+    numbers : the numbers of the certificate, listed at `gaussopt.contact.stage_workspace.NUMBERS`
+    how : code of the proof of uniqueness, an index of `_VERDICTS`
     """
 
     a: Vector
@@ -91,7 +91,7 @@ class CertifiedStage(NamedTuple):
 
     @property
     def worst(self) -> tuple[float, float, float, float, float]:
-        """Numbers whose largest values a trajectory keeps: error bound, relative error, residuals, rounding floor."""
+        """Error bound, relative error, two residuals and rounding floor, of which trajectories keep the largest."""
         bound, _, missed, reported, floor, norm_a, *_ = self.numbers
         return bound, bound / (1.0 + norm_a), missed, reported, floor
 
@@ -105,7 +105,7 @@ class CertifiedStage(NamedTuple):
 
     @property
     def certificate(self) -> ContactCertificate:
-        """The certificate, with the numbers that the general path would compute."""
+        """The certificate, with the numbers that the general path would give it."""
         bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, smallest, norm_gamma = self.numbers
         verdict, n = _VERDICTS[self.how], len(self.a)
         return ContactCertificate(
@@ -117,7 +117,7 @@ class CertifiedStage(NamedTuple):
         )  # fmt: skip
 
     def answer(self) -> Answer:
-        """Return the stage in the form that the general path returns."""
+        """Return the result as an `Answer`, like the general path."""
         (m, c, d), certificate = self.shape, self.certificate
         at = len(self.a) + m
         return Answer(
@@ -127,13 +127,13 @@ class CertifiedStage(NamedTuple):
 
 
 class StageKernel:
-    """Solves the stages of a motion by the kernel, each from the active set of the previous stage.
+    """Solves the stages of a motion by the kernel; each starts from the active set of the previous stage.
 
     Attributes
     ----------
-    tolerance : of the certificate, as for `StepSolver`
-    compiling : time that loading or compiling the kernel took, s; None before that
-    left : numbers of stages that were left to the general path, by the reason
+    tolerance : tolerance of the certificate, as for `StepSolver`
+    compiling : time that loading or compiling the kernel took, s; None before the first stage
+    left : for each reason, the number of stages that were left to the general path
     """
 
     def __init__(self, tolerance: float) -> None:
@@ -143,7 +143,7 @@ class StageKernel:
         self._phase: ContactModes | None = None
 
     def _enter(self, phase: ContactModes, n: int, m: int) -> None:
-        """Prepare the arrays of a new phase; at first all closed contacts push, and those without slip stick."""
+        """Prepare the arrays of a new phase; its first active set lets all contacts push, and those at rest stick."""
         self._phase = phase
         c, (k, d) = len(phase.closed), phase.sigma.shape
         resting = len(phase.sticking)
@@ -158,7 +158,7 @@ class StageKernel:
         )  # fmt: skip
 
     def memory(self, phase: ContactModes) -> dict[str, Any]:
-        """Return the active set from which the next stage of a phase starts; empty where the phase is new."""
+        """Return the active set from which the next stage of a phase starts; {} at the beginning of a phase."""
         return {"active": self._active.copy()} if phase is self._phase else {}
 
     def recall(self, memory: Mapping[str, Any], phase: ContactModes, n: int, m: int) -> None:
@@ -168,9 +168,9 @@ class StageKernel:
             self._active[:] = memory["active"]
 
     def learn(self, answer: Answer, step: StepData, phase: ContactModes) -> None:
-        """Start the next stage from the active set of an answer of the general path.
+        """Make the next stage start from the active set of an answer of the general path.
 
-        Where contacts share forces in many ways (a box that sticks with two feet), few active sets solve the problem.
+        Where contacts can share forces in many ways (a box that sticks with two feet), few active sets are feasible.
         """
         if phase is not self._phase or answer.a is None:
             return
@@ -186,17 +186,17 @@ class StageKernel:
             self._active[c + len(phase.sticking) + place] = push >= 2.0 * bound - least and bound > least
 
     def solve(self, step: StepData, phase: ContactModes) -> CertifiedStage | None:
-        """Return the kernel's certified result for the step data of all contacts; None where it does not apply."""
+        """Return the kernel's certified result, None if the kernel does not apply; `step` has all contacts."""
         n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
         if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
-            self.left.update([NOT_TAKEN] * bool(c))  # without contacts the general path is as short
+            self.left.update([NOT_TAKEN] * bool(c))  # not counted without contacts, where the general path is as fast
             return None
         begin = perf_counter()
         if phase is not self._phase:
             self._enter(phase, n, m)
         if self.compiling is None:
-            # So far the kernel was loaded, or compiled where no process had done so before.
+            # The time so far was spent on loading the kernel, or on compiling it if the cache did not hold it.
             now = perf_counter()
             self.compiling, begin = now - begin, now
         np.concatenate((
@@ -221,5 +221,5 @@ class StageKernel:
 
     @property
     def smallest_eigenvalue(self) -> float:
-        """Smallest eigenvalue of sym(delassus) of the latest answer; see `ContactOperator.definiteness`."""
+        """Smallest eigenvalue of the scaled sym(delassus) of the latest stage; see `ContactOperator.definiteness`."""
         return smallest_eigenvalue(self._memory.S)

@@ -1,9 +1,9 @@
-"""Search for the instant within a step at which a function first falls below zero, however often it does so.
+"""Search for the instant within a step at which a function first falls below zero, even if it does so many times.
 
-Value and rate of the function are known at any instant of the step. On a piece between two instants the function equals
-its cubic interpolant up to a defect, whose bound takes one evaluation in the middle. A half of the piece is decided if
-its cubic stays above zero by more than the defect, or falls steadily through zero; other halves are bisected again. The
-defect of a smooth function is sixteen times smaller in each half, so that the bound of the whole piece is safe there.
+Value and rate of the function can be evaluated at any instant of the step. On a piece of the step the function equals
+its cubic interpolant up to a defect, which is estimated by one evaluation in the middle. Half of the piece is decided
+if its cubic stays above zero by more than the defect, or falls monotonically through zero; other halves are bisected.
+The defect of a smooth function is sixteen times smaller in a half than in the piece, whose estimate is therefore safe.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Function = Callable[[float], tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class HermitePoint:
-    """Time after the beginning of the step, with value and rate there."""
+    """Value and rate of a function at a time s after the beginning of the step."""
 
     s: float
     value: float
@@ -43,9 +43,9 @@ class HermitePoint:
 
 
 class CrossingSearch:
-    """A search for the first fall below zero within a step, whose length is `span`.
+    """Search for the first instant at which a function falls below zero within a step of length `span`.
 
-    Falls of less than `depth` need not be found; a value below zero by less than `noise` is a rounding error.
+    Dips below zero by less than `depth` may be missed; a value below zero by less than `noise` is a rounding error.
     """
 
     def __init__(self, function: Function, span: float, depth: float, noise: float, name: str) -> None:
@@ -53,9 +53,9 @@ class CrossingSearch:
         self._finest, self._left = FINEST * span, LOOKS
 
     def first(self, begin: HermitePoint, end: HermitePoint, number: int) -> tuple[float, float] | None:
-        """Return the interval between `begin` and `end` in which the function first falls through zero, or None.
+        """Return the first interval between `begin` and `end` in which the function falls through zero, or None.
 
-        `number` equal pieces are searched in order; raises MotionStopped if the function is too rough for the search.
+        It searches `number` equal pieces in order; raises MotionStopped if the function is too rough for the search.
         """
         left = begin
         for i in range(1, number + 1):
@@ -76,7 +76,7 @@ class CrossingSearch:
         return HermitePoint(s, *self._function(s))
 
     def _in_piece(self, a: HermitePoint, b: HermitePoint) -> tuple[float, float] | None:
-        """Return the interval of the first fall in one piece, found by evaluating the middle of the piece."""
+        """Return the first interval in one piece in which the function falls through zero, or None."""
         if b.s - a.s <= self._finest:
             return (a.s, b.s) if b.value < -self._noise else None
         middle = self._look(0.5 * (a.s + b.s))
@@ -93,20 +93,20 @@ class CrossingSearch:
 
 
 def above(a: HermitePoint, b: HermitePoint, curvature: float) -> bool:
-    """Tell whether a function stays above zero in a piece; `curvature` is its largest second derivative at the ends."""
+    """Tell whether a function stays above zero between a and b; `curvature` is its largest |f''| at the two ends."""
     h = b.s - a.s
     curvature = max(curvature, abs(b.rate - a.rate) / h)
     return _lowest(a, b) > CURVED * curvature * h**2 / 8.0
 
 
 def unmoved(values: Matrix) -> int:
-    """Return the number of leading steps in which no function passes through zero or comes near it.
+    """Return the number of steps, from the first, in which no function passes through zero or comes near zero.
 
     Parameters
     ----------
     values : (functions, N + 1)
-        Values at the ends of N steps. The curvature of the functions is estimated from three neighbours; if there is a
-        single step, the functions must change by less than their size.
+        Values at the ends of N steps. The curvature is estimated from second differences; in a single step, the change
+        of each function must be smaller than its values.
     """
     first, last = values[:, :-1], values[:, 1:]
     steps = last - first
@@ -122,23 +122,23 @@ def unmoved(values: Matrix) -> int:
 
 
 def _lowest(a: HermitePoint, b: HermitePoint) -> float:
-    """Return a lower bound of the cubic of a piece: the smallest of its Bernstein coefficients."""
+    """Return a lower bound on the cubic of a piece: the smallest of its Bernstein coefficients."""
     third = (b.s - a.s) / 3.0
     return min(a.value, b.value, a.value + third * a.rate, b.value - third * b.rate)
 
 
 def _falls(a: HermitePoint, b: HermitePoint, defect: float) -> bool:
-    """Tell whether a function falls all along a piece, so that it passes through zero once."""
+    """Tell whether a function falls monotonically in a piece, so that it passes through zero once."""
     third = (b.s - a.s) / 3.0
     x, y = third * a.rate, third * b.rate
     return max(x, y, b.value - a.value - x - y) < -2.0 * defect
 
 
 def _defect(a: HermitePoint, middle: HermitePoint, b: HermitePoint) -> float:
-    """Return a bound of the distance of a function from the cubic of a piece.
+    """Estimate a bound on the difference between a function and the cubic of a piece.
 
-    The leading term of the error, s^2 (h - s)^2, is largest in the middle. The next, s^2 (h - s)^2 (s - h/2), vanishes
-    there and is at most 0.144 h times the error of the rate there. The bound is twice the sum of both.
+    The leading term of the error, s^2 (h - s)^2, is largest in the middle. The next term, s^2 (h - s)^2 (s - h/2), is
+    zero in the middle and at most 0.144 h times the error of the rate in the middle. The bound is twice their sum.
     """
     h = b.s - a.s
     value = 0.5 * (a.value + b.value) + h / 8.0 * (a.rate - b.rate)

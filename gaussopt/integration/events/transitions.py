@@ -1,4 +1,4 @@
-"""Transitions from one phase to the next: impacts, then the contact modes that the contact laws determine."""
+"""Transitions from one phase to the next: first impacts, then the new contact modes by the contact laws."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STEADY = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ImpactAccumulation:
-    """The contact whose impacts accumulate, the estimated instant, s, and the ratio of successive intervals."""
+    """The contact whose impacts accumulate, the estimated instant of accumulation, s, and the ratio of intervals."""
 
     contact: int
     time: float
@@ -41,9 +41,9 @@ class ImpactAccumulation:
 
 
 def accumulates(contact: int, instants: Sequence[float]) -> ImpactAccumulation | None:
-    """Return the accumulation of impacts that the last four instants indicate; None if they do not accumulate.
+    """Estimate where impacts accumulate from their last four instants; None if they do not seem to accumulate.
 
-    With intervals D, r D, r^2 D, ... the remaining time after an interval D is D r / (1 - r).
+    Intervals are assumed to shrink geometrically, D, r D, r^2 D, ..., so that D r / (1 - r) remains after interval D.
     """
     if len(instants) < 4:
         return None
@@ -57,7 +57,7 @@ def accumulates(contact: int, instants: Sequence[float]) -> ImpactAccumulation |
 
 
 class Hint(Enum):
-    """A change that an event announces for its contact."""
+    """Mode change that an event announces for its contact: it opens, its slip stops, or its sticking ends."""
 
     OPENS = auto()
     STOPS = auto()
@@ -65,12 +65,12 @@ class Hint(Enum):
 
 
 class Transitions:
-    """Changes of the phase of a motion at one instant.
+    """Changes the phase of a motion at one instant.
 
     Parameters
     ----------
-    loop : Advance, whose state is moved onto the constraints and jumps in impacts, and which notes the events
-    motion : ContactAccelerations of the loop, whose phase is replaced
+    loop : Advance, whose state is projected onto the constraints and jumps in impacts; it receives the events
+    motion : ContactAccelerations of the loop, which receives the new phase
     """
 
     def __init__(self, loop: Advance, motion: ContactAccelerations) -> None:
@@ -80,7 +80,7 @@ class Transitions:
         self._projected: tuple[tuple[int, ...], tuple[int, ...], float, bytes] | None = None
 
     def memory(self) -> dict[str, Any]:
-        """Return the latest impacts of each contact, as many as `accumulates` needs."""
+        """Return the instants of the last four impacts of each contact."""
         return {"impacts": [(i, instants[-4:]) for i, instants in self._impacts.items()]}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -89,17 +89,17 @@ class Transitions:
 
     @property
     def _whole(self) -> StepData:
-        """The step of all contacts at the present state."""
+        """The step data at the present state, with all contacts."""
         return self.motion.whole(self.loop.t, self.loop.q, self.loop.v)
 
     def settle(self, hints: dict[int, Hint], loose: Mapping[int, Vector]) -> ImpactAccumulation | None:
-        """Find the phase that follows at the present instant: process impacts first, then determine modes.
+        """Process impacts and set the phase that follows; return an accumulation of impacts if it ends the motion.
 
-        `hints` are the changes that events announce, by contact, `loose` the directions of friction of contacts that
-        start to slip. Raises BadInput if the modes do not settle.
+        `hints` holds, by contact, the mode changes that events announce; `loose` holds the directions of friction of
+        contacts that start to slip. Raises BadInput if the modes do not settle.
         """
         self._loose = loose
-        # Drift during the phase must not be taken for a separation or an impact.
+        # Without projection, drift during the phase might be mistaken for a separation or an impact.
         self.project(self.motion.phase.closed, frozenset())
         for _ in range(TOLERANCES.changes):
             phase = self.motion.phase
@@ -124,10 +124,10 @@ class Transitions:
         )
 
     def _impact(self, touching: list[int], rate: float) -> ImpactAccumulation | None:
-        """Jump to the velocity after the impact; return an accumulation of impacts that ends the motion, or None."""
+        """Set the velocity after the impact; return an accumulation of impacts if it ends the motion, or None."""
         guides, loop = np.array(self.system.two_sided, dtype=bool)[touching], self.loop
         if guides.any():
-            # Moving the positions onto the contacts that close has changed the rows of the guides.
+            # The positions have just been projected, which has changed the rows of the guides.
             held = ContactSurface(self.system, self.motion.whole, tuple(np.array(touching)[guides].tolist()))
             loop.v = Projection().velocities(held, loop.t, loop.q, loop.v)
         step = without_restitution(self._whole.select(touching), guides)
@@ -146,8 +146,8 @@ class Transitions:
             step, found = replace(step, e_N=e_N), None
 
         def solve(jump: StepData) -> Answer:
-            # The rate of a guide after projection is a rounding error, which would make redundant guides contradict
-            # each other.
+            # After projection the gap rate of a guide is a rounding error; if it were kept, redundant guides would
+            # contradict each other.
             jump = replace(jump, zeta_N=np.where(guides, 0.0, jump.zeta_N))
             answer = solve_guided(jump, guides, self.motion.solve_impact)
             if loop.rules.impact is poisson and jump.least_N is None and step.e_N is not None:
@@ -172,7 +172,7 @@ class Transitions:
         return found
 
     def _classify(self, touching: list[int], rate: float, hints: dict[int, Hint]) -> bool:
-        """Determine modes of the touching contacts from the contact laws; False if another round is needed."""
+        """Solve the contact laws for the modes of the touching contacts; return False if this must be repeated."""
         motion, old = self.motion, self.motion.phase
         step = self._whole
         assert step.gdot_N is not None
@@ -190,7 +190,7 @@ class Transitions:
             speed = float(np.linalg.norm(step.v_T[i]))
             if step.mu[i] == 0:
                 continue
-            # In space a slip may pass zero sideways, and the contacts of a body stop together up to rounding errors.
+            # In space a slip may pass beside zero, and all contacts of a body stop together up to rounding errors.
             follows = in_space and (speed > rate or stops)
             if old.sigma[i].any() and hints.get(i) not in (Hint.STOPS, Hint.BREAKS) and not follows:
                 sigma[i] = old.sigma[i]
@@ -208,7 +208,7 @@ class Transitions:
         return self._read_modes(answer, old, resting)
 
     def _read_modes(self, answer: Answer, old: ContactModes, resting: set[int]) -> bool:
-        """Set the phase that the solved contact laws determine; False if another round is needed."""
+        """Set the phase from the solution of the contact laws; return False if walls change and it must be repeated."""
         motion, phase = self.motion, self.motion.phase
         step = self._whole
         a = answer.a
@@ -220,7 +220,7 @@ class Transitions:
         again = False
         for place, i in enumerate(phase.closed):
             w = wall[i] * float(step.J_N[i] @ a + step.zeta_N[i])
-            # The terms that cancel in w may be as large as the whole acceleration.
+            # Terms as large as the whole acceleration may cancel in w, so that rounding errors are of that size.
             size = float(np.linalg.norm(step.J_N[i] * d) * np.linalg.norm(a / d) + np.abs(step.zeta_N[i]))
             mass = 1.0 / float(step.J_N[i] ** 2 @ inverse)
             if answer.lam_N[place] - mass * w < -TOLERANCES.vanishing * (mass * size + float(answer.lam_N.max())):
@@ -258,9 +258,9 @@ class Transitions:
     # -- projection --------------------------------------------------------------------------------------------
 
     def project(self, closed: tuple[int, ...], sticking: frozenset[int], positions_only: bool = False) -> None:
-        """Move the state onto joints, closed gaps and sticking contacts; the correction must be small.
+        """Project the state onto joints, closed gaps and sticking contacts; the correction must be small.
 
-        A slip that no force can change (at a dead centre) is not corrected: a correction would change everything else.
+        A slip that no force can change (at a dead centre) is not corrected, as this would change all other velocities.
         """
         loop, held = self.loop, tuple(i for i in sorted(sticking) if self._mobile(i))
         surface = ContactSurface(self.system, self.motion.whole, closed, held)
@@ -281,7 +281,7 @@ class Transitions:
             self._projected = closed, held, loop.t, q.tobytes() + v.tobytes()
 
     def _mobile(self, i: int) -> bool:
-        """Tell whether the joints let contact i slip."""
+        """Tell whether the joints allow contact i to slip."""
         step = self._whole
         row = step.J_T[i]
         moved = np.linalg.norm(row @ eliminate_joints(step.select([])).root)

@@ -1,8 +1,8 @@
-"""Number of pieces in which a step is searched for zeros of gaps, from the nonlinear functions in the gaps.
+"""Number of pieces into which a step is divided to search it for zeros of gaps.
 
-A gap depends on the coordinates through functions: cos(theta) of a rotating bar, sin(w t) of a moving floor. An
-integrator resolves the coordinates and does not know these functions, so that a gap may rise and fall many times
-within one of its steps. The arguments of the functions, here called angles, tell how often: the step is divided into
+A gap depends on the coordinates through nonlinear functions: cos(theta) of a rotating bar, sin(w t) of a moving floor.
+An integrator resolves the coordinates but not these functions, so that a gap may rise and fall many times within one
+step. How often it does so follows from the arguments of the functions, here called angles: the step is divided into
 pieces in which no angle changes by more than `TURN`.
 """
 
@@ -40,26 +40,26 @@ Angles = tuple[list[float], list[float]]
 
 
 class Turning(Protocol):
-    """The angles of a system.
+    """Computes the angles of a system.
 
     Attributes
     ----------
-    least : least number of pieces of a step
-    periodic : number of periodic angles, which come first; changes of the other angles are capped at `CAPPED`
+    least : smallest number of pieces of a step
+    periodic : number of arguments of periodic functions, which come first; changes of other angles count up to `CAPPED`
     """
 
     least: int
     periodic: int
 
     def angles(self, t: ArrayLike, q: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
-        """Return angles and their rates, (A, N), at N instants t, (N,), of states (N, n)."""
+        """Return angles and their rates, (A, N) each, at N states: t (N,), q and v (N, n)."""
 
     def at(self, t: float, q: Vector, v: Vector) -> Angles:
         """Return angles and their rates at one state."""
 
 
 class _OfEnergies:
-    """Angles of a system from energies, read from the expressions of its gaps and slips."""
+    """Angles of a system given by energies, found in the expressions of its gaps and slips."""
 
     least = 1
 
@@ -81,7 +81,7 @@ class _OfEnergies:
 
 
 class _OfCoordinates:
-    """Angles of a system of plain functions: every coordinate on which J_N depends, in its own unit."""
+    """Angles of a system given by plain functions: all coordinates on which J_N depends, in the coordinates' units."""
 
     least = FEW
     periodic = 0
@@ -98,14 +98,14 @@ class _OfCoordinates:
 
 
 def turning_of(system: AbstractSystem, t: float, q: Vector) -> Turning:
-    """Return the angles of a system; systems of plain functions are evaluated near t, q to find them."""
+    """Return the `Turning` of a system; a system of plain functions is evaluated near (t, q) to find the angles."""
     while isinstance(system, ModifiedSystem):
         system = system.regular
     return _OfEnergies(system) if isinstance(system, LagrangianSystem) else _OfCoordinates(system, t, q)
 
 
 def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
-    """Return the total variation of the angles in each of the N - 1 steps between N states.
+    """Return a bound on the total variation of the angles in each of the N - 1 steps between N states.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
     Returns
     -------
     turns : (N - 1,)
-        Total variation of the angle that varies most: the length of the control polygon of the cubic with the angle's
-        values and rates at the ends, an upper bound of the variation along that cubic.
+        The bound for the angle that varies most: an angle is interpolated by a cubic from values and rates at the ends,
+        and the length of the cubic's control polygon is a bound on its total variation.
     """
     with np.errstate(all="ignore"):
         psi, rate = turning.angles(t, q, v)
@@ -132,7 +132,7 @@ def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
 
 
 def turn(turning: Turning, h: float, begin: Angles, end: Angles) -> float:
-    """Return `turns` of one step of length h between two states."""
+    """Return the bound of `turns` for a single step of length h between two states."""
     most = 0.0
     for i, (psi_0, psi_1, rate_0, rate_1) in enumerate(zip(begin[0], end[0], begin[1], end[1], strict=True)):
         first, last = h / 3.0 * rate_0, h / 3.0 * rate_1
@@ -144,7 +144,7 @@ def turn(turning: Turning, h: float, begin: Angles, end: Angles) -> float:
 
 
 def _bends(system: AbstractSystem, t: float, q: Vector, j: int) -> bool:
-    """Tell whether J_N of a system of plain functions depends on q_j; True where it cannot be evaluated."""
+    """Tell whether J_N of a system of plain functions depends on q_j; True if this cannot be evaluated."""
     still = np.zeros(len(q))
     rows = system.evaluate(t, q, still).J_N
     for shift in SHIFTS:

@@ -1,10 +1,10 @@
-"""Common parts of the methods that impose constraints on the end of a step rather than on accelerations.
+"""Common parts of the methods that impose the constraints at the end of a step instead of on accelerations.
 
-They solve the equations of a Gauss step with another right-hand side: with the acceleration a of
+They solve the equations of a Gauss step with another right-hand side. If the acceleration a solves
 
     M a + h = Q + J^T lam,   J a = (b - J v) / dt   the velocity v + dt a satisfies   J (v + dt a) = b
 
-so that every formulation and solver can be used, and every solve is certified.
+so that every formulation and solver can be used, and every solution is certified.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gaussopt.integration.steppers.base import FixedStep
 
 
 class ConstrainedStep(FixedStep):
-    """A method of constant step, for motions without contacts, that satisfies the constraints by itself."""
+    """A method of constant step, for motions without contacts, that satisfies the constraints after every step."""
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
         """Refuse contacts, quasi-velocities, and Baumgarte's feedback, which acts on accelerations."""
@@ -28,7 +28,7 @@ class ConstrainedStep(FixedStep):
 
 
 def without_contacts(system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-    """Say why a method that satisfies the constraints by itself cannot integrate a motion; None if it can."""
+    """Return the reason why a method that keeps the constraints itself cannot integrate a motion; None if it can."""
     if system.contact_names:
         return f"{system.name!r} has contacts; use moreau-jean, or rk4 from event to event"
     if state != "velocity":
@@ -39,10 +39,10 @@ def without_contacts(system: AbstractSystem, state: str, stabiliser: Stabilisati
 
 
 def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> CertifiedAnswer:
-    """Return the answer to a step under J a = gamma; redundant rows are made consistent first.
+    """Solve a step under J a = gamma; first make the entries of gamma consistent, if rows are redundant.
 
-    Residuals of redundant constraints agree to first order only; the remainder would be a contradiction. `unique` tells
-    whether the multipliers of the step are unique, so that no row is redundant.
+    Residuals of redundant constraints agree to first order only; the remainder would make the rows contradictory.
+    `unique` tells whether the multipliers of the step are unique, in which case no row is redundant.
     """
     if not unique:
         gamma = step.J @ least_motion(step.M, step.J, gamma)
@@ -50,7 +50,7 @@ def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> C
 
 
 def depend_on_velocity(before: StepData, after: StepData) -> bool:
-    """Tell whether the equations at two velocities differ, all else being equal."""
+    """Tell whether the force or J differs between two step data of the same t and q at two velocities."""
     J = (before.J.data, after.J.data) if is_sparse(before.J) else (before.J, after.J)
     return not (np.array_equal(before.force, after.force) and np.array_equal(*J))
 

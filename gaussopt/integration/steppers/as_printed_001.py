@@ -1,7 +1,7 @@
 """The fixed-step loop of Yao, Liu & Yang 2020, without tests of gaps, slips or forces.
 
-It advances velocities first, then coordinates, like the other fixed-step loops of the papers; the paper does not
-specify the order. Formulation and solver are those of the paper, `normal-force-qp` by `newton`, if none are named.
+It advances velocities first, then coordinates, like the other fixed-step loops of the papers; this paper does not
+specify the order. By default, formulation and solver are those of the paper, `normal-force-qp` by `newton`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Families of steppers: constant steps, and SciPy's methods with error control."""
+"""Base classes of the steppers: methods of constant step, and SciPy's methods with error control."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ QUINTIC = 6
 
 
 class FixedStep(Stepper):
-    """A method of constant step; subclasses define one step."""
+    """Base class of methods of constant step; a subclass defines `step`."""
 
     @abstractmethod
     def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
-        """Return (q, u) at t + dt."""
+        """Return (q, u) at t + dt, where u is the velocity or quasi-velocity that is integrated."""
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
-        """Start the integration; the last step is shortened to end at t_end."""
+        """Return an integration that starts at (t, q, u); its last step is shortened to end at t_end."""
         if control.dt is None:
             raise BadInput(f"The stepper {self.name!r} needs a step size dt.")
         return _Fixed(self, motion, t, q, u, control)
@@ -49,18 +49,18 @@ class _Fixed(Integration):
 
 
 class Unwatched:
-    """The differential equation of a motion for extra steps, whose accepted states the motion does not monitor."""
+    """A motion's differential equation for extra steps, which the search for singular positions ignores."""
 
     def __init__(self, motion: Motion) -> None:
         self.system, self.velocity, self.rate = motion.system, motion.velocity, motion.rate
         self.answer, self.solve = motion.answer, motion.solve
 
     def passed(self, t: float, q: Vector, u: Vector) -> None:
-        """Do nothing."""
+        """Ignore an accepted step."""
 
 
 def beside(method: Stepper, motion: Motion, control: Control, start: State, t: float) -> tuple[Vector, Vector]:
-    """Return q and v at an instant by an extra, shorter step from `start`, which the motion does not monitor."""
+    """Return q and v at an instant by an extra, shorter step from `start`, ignored by the motion's monitoring."""
     reached, q, u = start
     shorter = Control(t, None, control.rtol, control.atol, first_step=t - reached)
     integration = method.start(Unwatched(motion), reached, q, u, shorter)
@@ -83,12 +83,12 @@ class Adaptive(Stepper):
         return getattr(integrate, cls.method)
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> ScipyIntegration:
-        """Start the integration; with a recording interval, steps end at its multiples."""
+        """Return an integration from (t, q, u); if there is a recording interval, steps end at its multiples."""
         return ScipyIntegration(self.scipy_class(), motion, t, q, u, control, self.order)
 
 
 def gave_up(t: float, reason: str) -> str:
-    """Return the message for the user where an adaptive method stops."""
+    """Return the message to the user if an adaptive method fails."""
     return f"The integrator stopped at t = {t:.9g}: {reason} Loosen rtol and atol or use a smaller problem."
 
 
@@ -122,7 +122,7 @@ class ScipyIntegration(Integration):
         self._solver = self._make(self._field, t, y, bound, rtol=c.rtol, atol=c.atol, first_step=first)
 
     def within(self) -> Callable[[float], Vector] | None:
-        """Return the dense output of a method whose steps are too long for a quintic."""
+        """Return the method's dense output; None if its steps are short enough for interpolation by a quintic."""
         if self._high and self._stepped is not None:
             dense: Callable[[float], Vector] = self._stepped.dense_output()
             return dense
@@ -134,7 +134,7 @@ class ScipyIntegration(Integration):
         return float(self._solver.h_abs)
 
     def advance(self) -> State:
-        """Take one accepted step, or go on to the next recording instant."""
+        """Take one accepted step; with a recording interval, take steps up to the next recording instant."""
         s = self._solver
         self.taken = 0
         while True:
@@ -152,7 +152,7 @@ class ScipyIntegration(Integration):
         return t, y[: self._n].copy(), y[self._n :].copy()
 
     def before_failure(self) -> tuple[float, int] | None:
-        """Return the instant of the latest accepted step, and the steps taken to it."""
+        """Return the instant after the latest accepted step, and the number of steps in this call of `advance`."""
         return float(self._solver.t), self.taken
 
     def replace(self, q: Vector, u: Vector) -> None:

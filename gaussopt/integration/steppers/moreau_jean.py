@@ -8,7 +8,7 @@ from gaussopt.core.stepper import Control, Integration, Motion, Stepper
 
 
 class MoreauJeanStepper(Stepper):
-    """Velocity-level steps with impacts built in, theta = 1/2."""
+    """Velocity-level steps that include impacts, with theta = 1/2."""
 
     name = "moreau-jean"
     title = "Moreau-Jean time stepping (theta = 1/2)"
@@ -17,7 +17,7 @@ class MoreauJeanStepper(Stepper):
     loop = "time-stepping"
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
-        """Raise BadInput: the method computes velocities and does not integrate accelerations."""
+        """Raise BadInput, because the method solves for velocities and does not integrate accelerations."""
         raise BadInput(f"The stepper {self.name!r} has a loop of its own and cannot integrate accelerations.")
 
 

@@ -2,13 +2,13 @@
 
     a_i = a(t + c_i h, q_i, v_i),   v_i = v + h sum_j A_ij a_j,   q_i = q + h sum_j A_ij v_j,   i = 1, 2, 3
 
-with the collocation points of Radau, the last of which is the end of the step. Every a_i is the certified answer to a
-step of Gauss's principle and satisfies the constraints, whatever the formulation and solver. The accelerations of the
-stages are found by Newton's method. The derivatives of a that it needs follow from differences of the residuals
-M a + h - Q - J^T lam and J a - gamma at fixed a and lam, by one saddle-point system; they affect how fast Newton's
-method converges, not its result. The error is estimated by comparison with a formula of order 3 that has the
-acceleration at the start as a further stage, filtered by (I - gamma_0 h df/dy)^-1, so that stiff components do not
-spoil it. Every accepted state is moved to the nearest state on the constraints.
+with Radau's collocation points, the last of which is the end of the step. Every a_i is the certified solution of a
+Gauss step and satisfies the constraints, with any formulation and solver. Newton's method solves for the accelerations
+of the stages. It needs derivatives of a, which follow from finite differences of the residuals M a + h - Q - J^T lam
+and J a - gamma at fixed a and lam, by one saddle-point system; their errors affect the speed of convergence, not the
+result. The error of a step is estimated by comparison with a formula of order 3 that has the acceleration at the start
+as an additional stage; it is filtered by (I - gamma_0 h df/dy)^-1, so that stiff components do not dominate it. Every
+accepted state is moved to the nearest state on the constraints.
 
 References: U. M. Ascher, L. R. Petzold, SIAM J. Numer. Anal. 28, 1991 (projected implicit Runge-Kutta methods);
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, sections IV.8 and VII.2.
@@ -45,9 +45,9 @@ NEWTON = 0.03
 
 
 def collocation() -> tuple[Vector, Matrix, float, Vector]:
-    """Return points c (3,), weights A (3, 3), gamma_0, and the weights of the stages in the error estimate, (3,).
+    """Return points c (3,), weights A (3, 3), gamma_0, and the weights of the stages in the error estimate (3,).
 
-    A integrates polynomials of degree 2 through the points; gamma_0 is its real eigenvalue, and the weight of a(t).
+    A integrates polynomials of degree 2 exactly; its real eigenvalue gamma_0 is the weight of a(t) in the estimate.
     """
     c = np.append((roots_jacobi(STAGES - 1, 1.0, 0.0)[0] + 1.0) / 2.0, 1.0)
     powers = np.arange(STAGES)
@@ -79,12 +79,12 @@ class RadauProjected(Stepper):
 
 
 class _Radau(Integration):
-    """An integration by the method.
+    """An integration by `RadauProjected`.
 
     Attributes
     ----------
-    _derivatives : of the acceleration with respect to position and to velocity, each (n, n), or None
-    _before : accelerations of the stages of the latest step and its length, or None
+    _derivatives : derivatives of the acceleration by position and by velocity, each (n, n), or None
+    _before : stage accelerations and length of the latest step, or None
     """
 
     def __init__(self, motion: Motion, t: float, q: Vector, v: Vector, control: Control) -> None:
@@ -100,14 +100,14 @@ class _Radau(Integration):
         self._h = self._first_step() if control.first_step is None else control.first_step
 
     def _first_step(self) -> float:
-        """Return a step in which the change of position and velocity is a hundredth of their size."""
+        """Return a step length in which position and velocity change by about a hundredth of their size."""
         size = self._scaled(self._q, self._v)
         change = self._scaled(self._v, self._a)
         h = 0.01 * size / change if size > 1e-5 and change > 1e-5 else 1e-6
         return min(h, self._control.t_end - self._t)
 
     def _scaled(self, x: Vector, y: Vector) -> float:
-        """Return the root mean square of a change (x of q, y of v) in units of the tolerances."""
+        """Return the root mean square of changes x of q and y of v, in units of the tolerances."""
         c = self._control
         state, change = np.concatenate((self._q, self._v)), np.concatenate((x, y))
         return float(np.sqrt(np.mean((change / (c.atol + c.rtol * np.abs(state))) ** 2)))
@@ -119,11 +119,11 @@ class _Radau(Integration):
             self._a = self._motion.rate(self._t, q, u)
 
     def before_failure(self) -> tuple[float, int] | None:
-        """Return the instant of the latest accepted step, and the steps taken to it."""
+        """Return the instant after the latest accepted step, and the number of steps in this call of `advance`."""
         return self._t, self.taken
 
     def advance(self) -> State:
-        """Take one accepted step, or go on to the next recording instant."""
+        """Take one accepted step; with a recording interval, take steps up to the next recording instant."""
         c, self.taken = self._control, 0
         bound = c.instant(self._count) if c.dt is not None or c.instants else c.t_end
         while True:
@@ -138,7 +138,7 @@ class _Radau(Integration):
         return self._t, self._q.copy(), self._v.copy()
 
     def _step(self, bound: float) -> None:
-        """Take one accepted step that goes no farther than the bound."""
+        """Take one accepted step, at most up to the instant `bound`."""
         self._rejected = False
         while True:
             least = 10.0 * math.ulp(self._t)
@@ -166,11 +166,11 @@ class _Radau(Integration):
         self._fresh = False
         self._error = h, norm
         grown = h * (min(1.0, factor) if self._rejected else factor)
-        # A step shortened by the bound says little about the next step.
+        # A step that was shortened to end at the bound must not shorten the next step.
         self._h = max(grown, self._h) if h < self._h else grown
 
     def _factor(self, norm: float, h: float, iterations: int) -> float:
-        """Return the ratio of the next step to this one, by the error, or by the trend of errors if that is less."""
+        """Return the ratio of the next step size to h: the smaller of the ratios from the error and from its trend."""
         if norm == 0.0:
             return MOST
         safety = SAFETY * (2 * ITERATIONS + 1) / (2 * ITERATIONS + iterations)
@@ -186,7 +186,7 @@ class _Radau(Integration):
         return self._q + h * (A @ v), v
 
     def _guess(self, h: float) -> Matrix:
-        """Return accelerations of the stages, (3, n), from the polynomial through those of the previous step."""
+        """Return an initial guess of the stage accelerations, (3, n), extrapolated from those of the previous step."""
         if self._before is None:
             return np.tile(self._a, (STAGES, 1))
         stages, before = self._before
@@ -194,7 +194,7 @@ class _Radau(Integration):
         return np.asarray(weights @ stages)
 
     def _stages(self, h: float) -> tuple[Matrix, int, float] | None:
-        """Return accelerations of the stages, iterations and rate of convergence; None where they do not converge."""
+        """Return stage accelerations, number of iterations and rate of convergence; None if there is no convergence."""
         n = len(self._q)
         if self._derivatives is None:
             self._derivatives, self._fresh = self._differences(), True
@@ -220,14 +220,14 @@ class _Radau(Integration):
         return None
 
     def _rates(self, stages: Matrix, h: float) -> Matrix | None:
-        """Return accelerations at the states of the stages, (3, n); None where the states are not finite."""
+        """Return the accelerations at the states of the stages, (3, n); None if a state is not finite."""
         q, v = self._states(stages, h)
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             return None
         return np.array([self._motion.rate(self._t + C[i] * h, q[i], v[i]) for i in range(STAGES)])
 
     def _estimate(self, stages: Matrix, h: float) -> float:
-        """Return the error of a step in units of the tolerances."""
+        """Return the estimated error of a step in units of the tolerances."""
         assert self._derivatives is not None
         by_q, by_v = self._derivatives
         _, v = self._states(stages, h)
@@ -248,14 +248,14 @@ class _Radau(Integration):
         return norm
 
     def _accept(self, stages: Matrix, h: float, bound: float) -> None:
-        """Go to the end of the step, and from there to the nearest state on the constraints."""
+        """Set the new state: the end of the step, projected to the nearest state on the constraints."""
         q, v = self._states(stages, h)
         self._t = bound if self._t + h >= bound else self._t + h
         self._q, self._v = self._projection.correct(self._motion.system, self._t, q[-1], v[-1])
         self._a, self._before = self._motion.rate(self._t, self._q, self._v), (stages, h)
 
     def _differences(self) -> tuple[Matrix, Matrix]:
-        """Return derivatives of the acceleration with respect to position and to velocity, each (n, n)."""
+        """Return the derivatives of the acceleration by position and by velocity, each (n, n)."""
         system, t, q, v, n = self._motion.system, self._t, self._q, self._v, len(self._q)
         step = system.evaluate(t, q, v)
         M, J = _dense(step.M), _dense(step.J)

@@ -3,14 +3,14 @@
     M (v_half - v) = dt/2 (Q - h + J^T lam)      at (t, q, v)              with phi(t', q') = 0,   q' = q + dt v_half
     M (v' - v_half) = dt/2 (Q - h + J^T lam')    at (t', q', v')           with J v' + phi_t = 0
 
-t' = t + dt. Where M is constant and the forces depend on positions alone this is RATTLE: symplectic, and without
-constraints the leapfrog. Elsewhere the first half is explicit in the velocity and the second implicit, which keeps the
-step self-adjoint and therefore of even order. Both halves are iterated: the multipliers of the first half by Newton's
-method with the matrix J M^-1 J^T of the start, the velocity of the second by fixed-point iteration, which converges if
-dt/2 ||M^-1 d(Q - h)/dv|| < 1. Every iterate is a certified Gauss step whose J a is prescribed.
+with t' = t + dt. If M is constant and the forces depend on positions alone, this is RATTLE, which is symplectic and,
+without constraints, the leapfrog method. Otherwise the first half is explicit in the velocity and the second half is
+implicit, so that the step is self-adjoint and therefore of even order. Both halves are solved by iteration: Newton's
+method, with the matrix J M^-1 J^T of the start, for the multipliers of the first half, and fixed-point iteration, which
+converges if dt/2 ||M^-1 d(Q - h)/dv|| < 1, for the velocity of the second. Each iterate is a certified Gauss step.
 
-Nonholonomic rows have no position constraint: the first half imposes their J a = gamma, as Gauss's principle does, the
-second f(t', q', v') = 0. The step is still of second order, but no longer self-adjoint.
+For nonholonomic rows, which have no position constraint, the first half imposes J a = gamma, as Gauss's principle does,
+and the second half f(t', q', v') = 0. The step is still of second order, but no longer self-adjoint.
 
 References: H. C. Andersen, J. Comput. Phys. 52, 1983; B. Leimkuhler & S. Reich, "Simulating Hamiltonian dynamics",
 Cambridge 2004, chapter 7; L. O. Jay, SIAM J. Numer. Anal. 33, 1996 (general M).
@@ -29,7 +29,7 @@ from gaussopt.integration.steppers._constrained import ConstrainedStep, depend_o
 
 
 class Rattle(ConstrainedStep):
-    """Two half kicks with a drift between them."""
+    """RATTLE: half a step of the velocity, a step of the positions, half a step of the velocity."""
 
     name = "rattle"
     title = "RATTLE, order 2, on the constraints"
@@ -45,7 +45,7 @@ class Rattle(ConstrainedStep):
         return q, self._velocities(motion, t + dt, q, half, u + dt * first.a, dt, first.forces_unique)
 
     def _positions(self, motion: Motion, t: float, q: Vector, v: Vector, dt: float) -> CertifiedAnswer:
-        """Solve the first half: return the answer whose acceleration leads to positions on the constraints."""
+        """Solve the first half step; return the answer whose acceleration leads to positions on the constraints."""
         system, answer = motion.system, motion.answer(t, q, v)
         step: StepData | None = None
         gamma, settling = np.zeros(0), Settling(SHARP)
@@ -69,7 +69,7 @@ class Rattle(ConstrainedStep):
     def _velocities(
         self, motion: Motion, t: float, q: Vector, half: Vector, v: Vector, dt: float, unique: bool
     ) -> Vector:
-        """Solve the second half: return the velocity at its end, (n,), from the velocity `half` and the guess v."""
+        """Solve the second half step; return its final velocity, (n,), from the velocity `half` and the guess v."""
         system, settling = motion.system, Settling(SHARP)
         before: StepData | None = None
         for _ in range(MOST_ITERATIONS):

@@ -1,4 +1,4 @@
-"""The classical Runge-Kutta method of order 4, constant step."""
+"""The classical Runge-Kutta method of order 4, with constant steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gaussopt.integration.steppers.base import FixedStep
 
 
 class RK4(FixedStep):
-    """Four accelerations per step."""
+    """The classical Runge-Kutta method; it computes four accelerations per step."""
 
     name = "rk4"
     title = "Runge-Kutta, order 4, constant step"

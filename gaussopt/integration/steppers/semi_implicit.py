@@ -8,7 +8,7 @@ from gaussopt.integration.steppers.base import FixedStep
 
 
 class SemiImplicit(FixedStep):
-    """Velocity first, then position with the new velocity."""
+    """Advances the velocity first, and then the position by the new velocity."""
 
     name = "semi-implicit"
     title = "Semi-implicit Euler (the papers' scheme)"

@@ -1,12 +1,12 @@
-"""Gauss's principle for the velocity at the end of a step: first order, without growing drift.
+"""Gauss's principle for the velocity at the end of a step: a method of first order whose drift does not grow.
 
     min 1/2 (v' - v_free)^T M (v' - v_free),   v_free = v + dt M^-1 (Q - h)
     subject to   phi(t + dt, q) + dt J v' = 0,   f(t + dt, q, v) + J (v' - v) = 0;        q' = q + dt v'
 
-M, Q, h, J at (t, q, v). The holonomic rows are the position constraints at the end of the step, linearised at its
-start: the residual of phi is of order dt^2 after every step and does not accumulate (with the rows J v' + phi_t = 0 it
-would accumulate to order dt). Without constraints the method is semi-implicit Euler; with contacts it would be the step
-of Anitescu and Hart. Multipliers are impulses divided by dt.
+with M, Q, h, J at (t, q, v). The holonomic rows are the position constraints at the end of the step, linearised at its
+start: the residual of phi is of order dt^2 after every step and does not accumulate. (With the rows J v' + phi_t = 0 it
+would accumulate to order dt.) Without constraints the method is semi-implicit Euler; its extension to contacts is the
+method of Anitescu and Hart. Multipliers are impulses divided by dt.
 """
 
 from __future__ import annotations
