@@ -12,7 +12,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.program import Program
-from gaussopt.core.programs import LCP
+from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
 from gaussopt.falsification.example import AXES, Numbers
 from gaussopt.formulations._sliding import SlidingFormulation
@@ -34,7 +34,7 @@ MOST_PROGRAMS = 600
 
 
 class Solvers:
-    """The default solver of each kind of program, set up once."""
+    """An exact solver of each kind of program, set up once: its default, but an optimiser for every QP."""
 
     def __init__(self) -> None:
         self._known: dict[Any, tuple[str, SolverSequence]] = {}
@@ -44,6 +44,8 @@ class Solvers:
         key = (type(program), program.n, program.pattern)
         if key not in self._known:
             name = default_solver(program)
+            if isinstance(program, QP) and name == "kkt":  # which would turn Gauss's QP into Lagrange's equations
+                name = "daqp"
             self._known[key] = name, SolverSequence(name, warm_start=False)
         raw, _ = self._known[key][1].solve(program)
         return raw.x, raw.y

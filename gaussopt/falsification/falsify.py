@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gaussopt.core.arrays import check_progress
 from gaussopt.core.display import About, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import write_text
+from gaussopt.falsification import SECONDS, SEED
 from gaussopt.falsification.answers import Given, name_of
 from gaussopt.falsification.example import Example
 from gaussopt.falsification.latex import latex_of
@@ -20,9 +23,6 @@ from gaussopt.falsification.search import DIFFERENT, Proof, Search
 from gaussopt.falsification.spaces import ASSUMPTIONS
 from gaussopt.modelling.family import Family
 from gaussopt.modelling.problem import Problem
-
-SECONDS = 120.0
-MOST = 1_000_000
 
 
 @shown
@@ -39,6 +39,7 @@ class Falsification:
     searched : for each method and size, the numbers of examples tried and compared, and the largest difference
     assumed : the assumptions that all examples satisfy, in words
     equivalence : a known proof that both are equivalent; "" if none is known
+    ended : the limit that ended the search, in words; "" if none did
     seed, seconds : seed and duration of the search
     """
 
@@ -50,6 +51,7 @@ class Falsification:
     searched: tuple[Mapping[str, Any], ...]
     assumed: tuple[str, ...]
     equivalence: str
+    ended: str
     seed: int
     seconds: float
 
@@ -69,8 +71,8 @@ class Falsification:
         return (
             f"No difference between {self.a} and {self.b} was proved in {self.tries} tries, of which both answered "
             f"{compared} and only one {alone}; largest relative difference "
-            f"{max((row['largest'] for row in self.searched), default=0.0):.2g}. Beyond these tries nothing is claimed "
-            f"by the search.{known}"
+            f"{max((row['largest'] for row in self.searched), default=0.0):.2g}. The search was ended by "
+            f"{self.ended or 'the end of its examples'}, and claims nothing beyond these tries.{known}"
         )
 
     def _size(self) -> str:
@@ -91,7 +93,8 @@ class Falsification:
             "a": self.a, "b": self.b, "found": self.found,
             "example": None if self.example is None else self.example.to_mapping(), "proof": proof,
             "searched": [dict(row) for row in self.searched], "tries": self.tries, "assumed": list(self.assumed),
-            "looked at from": DIFFERENT, "equivalence": self.equivalence, "seed": self.seed, "seconds": self.seconds,
+            "looked at from": DIFFERENT, "equivalence": self.equivalence, "ended": self.ended, "seed": self.seed,
+            "seconds": self.seconds,
         }  # fmt: skip
 
     def latex(self) -> str:
@@ -127,7 +130,8 @@ def _plain(value: Any) -> Any:
 
 def falsify(
     a: Given, b: Given, given: str | Problem | Family | Sequence[str | Problem | Family] = (), *,
-    seconds: float = SECONDS, tries: int = MOST, seed: int = 1,
+    seconds: float | None = None, tries: int | None = None, seed: int = SEED,
+    progress: Callable[[float], None] | None = None,
 ) -> Falsification:  # fmt: skip
     """Search for the smallest example on which two formulations that are claimed to be equivalent differ.
 
@@ -144,9 +148,11 @@ def falsify(
     given : an assumption, or a problem or family whose steps are searched, or a sequence of these
         "positive-definite" (taken for sliding contacts if no class is given), "symmetric" and "p-matrix" of the contact
         operator, "one-contact", "sticking".
-    seconds : time limit
-    tries : largest number of examples drawn
+    seconds : time limit; 120 s if neither limit is given
+    tries : largest number of examples that are tried; without `seconds` the search then has no time limit, and examples
+        that do not satisfy the assumptions are not counted
     seed : seed of all draws; equal seeds give equal results unless the time limit ends the search
+    progress : function that is called with the fraction of the limits that is used up
 
     Raises
     ------
@@ -161,16 +167,21 @@ def falsify(
     >>> found.found, found.example.size("k")
     (True, 2)
     """
-    if not seconds > 0 or not tries > 0:
-        raise BadInput(f"The limits of the search are {seconds} s and {tries} tries; give positive ones.")
+    check_progress(progress)
+    longest = math.inf if seconds is None else seconds
+    if seconds is None and tries is None:
+        longest = SECONDS
+    most = math.inf if tries is None else tries
+    if not longest > 0 or not most > 0:
+        raise BadInput(f"The limits of the search are {longest} s and {most} tries; give positive ones.")
     chosen = [given] if isinstance(given, str | Problem | Family) else list(given)
     space = space_of(a, b, chosen)
     pair = ComparedPair(a, b, space)
-    search = Search(space, pair.answers, pair.prove, seconds, tries, seed)
+    search = Search(space, pair.answers, pair.prove, longest, most, seed, progress)
     example, proof = search.run() or (None, None)
     words = (*space.always, *(ASSUMPTIONS[name] for name in space.given))
     known = EQUIVALENT.get(frozenset((name_of(a), name_of(b))), "")
     return Falsification(
-        *pair.names, example is not None, example, proof, tuple(search.account.values()), words, known, seed,
-        search.spent,
+        *pair.names, example is not None, example, proof, tuple(search.account.values()), words, known,
+        search.limit, seed, search.spent,
     )  # fmt: skip
