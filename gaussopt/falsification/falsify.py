@@ -168,16 +168,14 @@ def falsify(
     (True, 2)
     """
     check_progress(progress)
-    longest = math.inf if seconds is None else seconds
-    if seconds is None and tries is None:
-        longest = SECONDS
-    most = math.inf if tries is None else tries
-    if not longest > 0 or not most > 0:
-        raise BadInput(f"The limits of the search are {longest} s and {most} tries; give positive ones.")
+    for name, limit in (("seconds", seconds), ("tries", tries)):
+        if limit is not None and not limit > 0:
+            raise BadInput(f"{name} is {limit}; the search needs a positive limit.")
+    longest = seconds or (SECONDS if tries is None else math.inf)
     chosen = [given] if isinstance(given, str | Problem | Family) else list(given)
     space = space_of(a, b, chosen)
     pair = ComparedPair(a, b, space)
-    search = Search(space, pair.answers, pair.prove, longest, most, seed, progress)
+    search = Search(space, pair.answers, pair.prove, longest, tries or math.inf, seed, progress)
     example, proof = search.run() or (None, None)
     words = (*space.always, *(ASSUMPTIONS[name] for name in space.given))
     known = EQUIVALENT.get(frozenset((name_of(a), name_of(b))), "")

@@ -99,4 +99,4 @@ def test_functions_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path)
 def test_limits_must_be_positive(capsys: pytest.CaptureFixture[str]) -> None:
     code, data, err = call(capsys, "lcp", "lcp-qp", "--tries", "0")
     assert (code, data["status"]) == (2, "bad_input")
-    assert err == "gaussopt: The limits of the search are inf s and 0 tries; give positive ones.\n"
+    assert err == "gaussopt: tries is 0; the search needs a positive limit.\n"
