@@ -12,14 +12,14 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.program import Program
-from gaussopt.core.programs import LCP, QP
+from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import StepData
 from gaussopt.falsification.example import AXES, Numbers
 from gaussopt.formulations._sliding import SlidingFormulation
 from gaussopt.formulations.base import Candidate, Formulation
+from gaussopt.kinds import page_of
 from gaussopt.relaxations import find as find_relaxation
 from gaussopt.relaxations import is_contact_formulation
-from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.foreign_formulation import find
 from gaussopt.solving.solve import solve_step
 from gaussopt.solving.solver_sequence import SolverSequence
@@ -43,8 +43,9 @@ class Solvers:
         """Return x and y of a program, None if there is no answer."""
         key = (type(program), program.n, program.pattern)
         if key not in self._known:
-            name = default_solver(program)
-            if isinstance(program, QP) and name == "kkt":  # which would turn Gauss's QP into Lagrange's equations
+            page = page_of(program)
+            name = page.default_solver(program)
+            if (page.name, name) == ("qp", "kkt"):  # which would turn Gauss's program into Lagrange's equations
                 name = "daqp"
             self._known[key] = name, SolverSequence(name, warm_start=False)
         raw, _ = self._known[key][1].solve(program)

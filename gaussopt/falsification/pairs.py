@@ -106,6 +106,20 @@ class ComparedPair:
         self.names, self.given, self.space = (name_of(a), name_of(b)), (a, b), space
         self.answers: tuple[FloatAnswer, FloatAnswer] = (answerer(a, space.kind), answerer(b, space.kind))
 
+    def exact_difference(self, example: Example) -> float | None:
+        """Return the relative difference of the exact answers.
+
+        It is infinite where one formulation is proved to have no answer, None where an exact answer is not known.
+        """
+        found = [self._answer(number, example) for number in (0, 1)]
+        if found[0] is None or found[1] is None:
+            return None
+        x, y = found[0].point, found[1].point
+        if x is None or y is None:
+            return 0.0 if x is y else np.inf
+        size = max(map(abs, (*x, *y)), default=0)
+        return float(max(abs(i - j) for i, j in zip(x, y, strict=True)) / size) if size else 0.0
+
     def prove(self, example: Example) -> Proof | None:
         """Return the proof that the answers differ on an example, or None."""
         found = [self._answer(number, example) for number in (0, 1)]
