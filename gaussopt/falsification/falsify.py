@@ -106,7 +106,8 @@ class Falsification:
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write `falsify.json` and, for an example, its file for `gaussopt solve`, `proof.txt` and `proof.tex`.
 
-        Returns the paths; raises BadInput if the folder cannot be written.
+        `check_proof.py` beside them checks the proof with fractions, without gaussopt. Returns the paths; raises
+        BadInput if the folder cannot be written.
         """
         out = Path(folder)
         texts = {"falsify.json": json.dumps(self.to_mapping(), default=str) + "\n"}
@@ -114,6 +115,8 @@ class Falsification:
             texts[f"example.{self.example.kind}.json"] = json.dumps(self.example.to_mapping()) + "\n"
             texts["proof.txt"] = "\n".join(self.proof.lines) + "\n"
             texts["proof.tex"] = self.latex()
+            if self.proof.exact:
+                texts["check_proof.py"] = Path(__file__).with_name("check_proof.py").read_text(encoding="utf-8")
         for name, text in texts.items():
             write_text(out / name, text)
         return [out / name for name in texts]
