@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gaussopt.core.arrays import check_progress
-from gaussopt.core.display import About, shown
+from gaussopt.core.display import About, picture, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import write_text
 from gaussopt.falsification import SECONDS, SEED
@@ -23,6 +23,7 @@ from gaussopt.falsification.search import DIFFERENT, Proof, Search
 from gaussopt.falsification.spaces import ASSUMPTIONS
 from gaussopt.modelling.family import Family
 from gaussopt.modelling.problem import Problem
+from gaussopt.plotting.svg import data_uri
 
 
 @shown
@@ -39,6 +40,7 @@ class Falsification:
     searched : for each method and size, the numbers of examples tried and compared, and the largest difference
     assumed : the assumptions that all examples satisfy, in words
     equivalence : a known proof that both are equivalent; "" if none is known
+    pictures : name of the formulation -> SVG of the mechanism with its contact forces; empty if there is none
     ended : the limit that ended the search, in words; "" if none did
     seed, seconds : seed and duration of the search
     """
@@ -51,6 +53,7 @@ class Falsification:
     searched: tuple[Mapping[str, Any], ...]
     assumed: tuple[str, ...]
     equivalence: str
+    pictures: Mapping[str, str]
     ended: str
     seed: int
     seconds: float
@@ -86,6 +89,9 @@ class Falsification:
         arrays = [] if self.example is None else list(self.example.to_mapping()["exact"].items())
         return About(self.message, lines, [(name, str(value).replace("'", "")) for name, value in arrays])
 
+    def _picture(self) -> str:
+        return "".join(picture(data_uri(svg), f"Contact forces of {name}") for name, svg in self.pictures.items())
+
     def to_mapping(self) -> dict[str, Any]:
         """Return the contents for JSON: found, the example, its proof, and what was searched."""
         proof = None if self.proof is None else {"lines": list(self.proof.lines), "numbers": _plain(self.proof.numbers)}
@@ -104,7 +110,7 @@ class Falsification:
         return latex_of(self.example, self.proof, self.a, self.b)
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write `falsify.json` and, for an example, its file for `gaussopt solve`, `proof.txt` and `proof.tex`.
+        """Write `falsify.json` and, for an example, its file for `gaussopt solve`, proofs and pictures.
 
         `check_proof.py` beside them checks the proof with fractions, without gaussopt. Returns the paths; raises
         BadInput if the folder cannot be written.
@@ -115,6 +121,7 @@ class Falsification:
             texts[f"example.{self.example.kind}.json"] = json.dumps(self.example.to_mapping()) + "\n"
             texts["proof.txt"] = "\n".join(self.proof.lines) + "\n"
             texts["proof.tex"] = self.latex()
+            texts |= {f"{name.replace(':', '-')}.svg": svg for name, svg in self.pictures.items()}
             if self.proof.exact:
                 texts["check_proof.py"] = Path(__file__).with_name("check_proof.py").read_text(encoding="utf-8")
         for name, text in texts.items():
@@ -181,8 +188,11 @@ def falsify(
     search = Search(space, pair.answers, pair.prove, longest, tries or math.inf, seed, progress)
     example, proof = search.run() or (None, None)
     words = (*space.always, *(ASSUMPTIONS[name] for name in space.given))
+    pictures = {}
+    if example is not None and proof is not None:
+        pictures = space.pictures(example, {name: proof.numbers[name].get("z") for name in pair.names})
     known = EQUIVALENT.get(frozenset((name_of(a), name_of(b))), "")
     return Falsification(
         *pair.names, example is not None, example, proof, tuple(search.account.values()), words, known,
-        search.limit, seed, search.spent,
+        pictures, search.limit, seed, search.spent,
     )  # fmt: skip

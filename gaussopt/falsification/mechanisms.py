@@ -11,6 +11,7 @@ from gaussopt.atlas.grid_states import chosen_axes, closed_sliding, state, value
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.falsification.example import Example, Numbers
+from gaussopt.falsification.pictures import pictures_of
 from gaussopt.falsification.spaces import Size, Space
 from gaussopt.modelling.family import Family
 from gaussopt.modelling.parameter_grid import Axis
@@ -96,8 +97,21 @@ class MechanismSteps(Space):
                         "mu": found.mu}  # fmt: skip
         return Example.of("step", numbers, setting)
 
+    def pictures(self, example: Example, answers: Mapping[str, Any]) -> dict[str, str]:
+        if not isinstance(self.source, Problem) or not self.contacts:
+            return {}
+        values = {name: value for name, value in example.setting.items() if not name.startswith(SLIP)}
+        try:
+            return pictures_of(example, self.source.at(**self._full(values)), answers)
+        except BadInput:  # it has no sketch
+            return {}
+
     def _step(self, values: Mapping[str, float]) -> Any:
         if isinstance(self.source, Family):
             return self.source.steps(values, 1)[0]
-        axes = [Axis(name, [value]) for name, value in values.items()]
-        return state(self.source, values_at(self.source, axes, [a.values[0] for a in axes]))
+        return state(self.source, self._full(values))
+
+    def _full(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return the parameters with those that follow from them."""
+        assert isinstance(self.source, Problem)
+        return values_at(self.source, [Axis(name, [value]) for name, value in values.items()], list(values.values()))

@@ -6,7 +6,7 @@ Every space decodes the numbers into the arrays of an example, by functions of `
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,10 @@ class Space(ABC):
     def simpler(self, example: Example) -> Iterator[Example]:
         """Yield examples that are simpler than this one."""
         return example.simpler()
+
+    def pictures(self, example: Example, answers: Mapping[str, Any]) -> dict[str, str]:
+        """Return a picture as SVG of the example with each answer, where it is a mechanism that can be drawn."""
+        return {}
 
     def words(self, size: Size) -> str:
         """Describe a size."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -112,6 +113,26 @@ def test_a_mechanism_keeps_its_parameters() -> None:
     step = Sliding.of(found.example)
     assert contact_laws(step).point != printed(step).point
     assert set(found.example.setting) > {"slip of contact 1", "slip of contact 2"}
+
+
+def test_a_mechanism_is_drawn_with_the_forces_of_each_formulation(tmp_path) -> None:
+    found = go.falsify("normal-force-qp", "lcp", go.problem("two-bar"))
+    files = {path.name: path for path in found.write(tmp_path)}
+    assert set(found.pictures) == {"normal-force-qp", "lcp"}
+    for name, svg in found.pictures.items():
+        root = ElementTree.fromstring(svg)
+        z = found.proof.numbers[name]["z"]
+        assert root.attrib["aria-label"].endswith(f"({', '.join(f'{float(x):.4g}' for x in z)}) N.")
+        assert files[f"{name}.svg"].read_text(encoding="utf-8") == svg
+        assert f'alt="Contact forces of {name}"' in found._repr_html_()
+    of_law = [x != 0 for x in found.proof.numbers["lcp"]["z"]]
+    assert sorted(of_law) == [False, True]
+    a, b = (svg.count("<path") for svg in found.pictures.values())
+    assert a == b + 4  # shafts and heads of two arrows more: at the contact that opens by the law
+
+
+def test_nothing_is_drawn_without_a_mechanism() -> None:
+    assert not go.falsify("normal-force-qp", "lcp").pictures
 
 
 def test_bad_input_says_what_to_do() -> None:
