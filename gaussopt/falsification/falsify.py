@@ -94,7 +94,7 @@ class Falsification:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the contents for JSON: found, the example, its proof, and what was searched."""
-        proof = None if self.proof is None else {"lines": list(self.proof.lines), "numbers": _plain(self.proof.numbers)}
+        proof = None if self.proof is None else self.proof.to_mapping()
         return {
             "a": self.a, "b": self.b, "found": self.found,
             "example": None if self.example is None else self.example.to_mapping(), "proof": proof,
@@ -127,15 +127,6 @@ class Falsification:
         for name, text in texts.items():
             write_text(out / name, text)
         return [out / name for name in texts]
-
-
-def _plain(value: Any) -> Any:
-    """Return a value with fractions as text and arrays as lists."""
-    if isinstance(value, dict):
-        return {name: _plain(of) for name, of in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    return [_plain(v) for v in value] if isinstance(value, list | tuple) else str(value)
 
 
 def falsify(

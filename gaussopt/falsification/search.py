@@ -56,6 +56,19 @@ class Proof:
     numbers: dict[str, Any]
     exact: bool = True
 
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the contents for JSON, with fractions as text."""
+        return {"lines": list(self.lines), "numbers": _plain(self.numbers)}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with fractions as text and arrays as lists."""
+    if isinstance(value, dict):
+        return {name: _plain(of) for name, of in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else str(value)
+
 
 @dataclass
 class Search:

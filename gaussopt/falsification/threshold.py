@@ -96,10 +96,11 @@ class Boundary:
         return About(title, tuple(self.lines), [tuple(row.values()) for row in rows], Stretch._fields)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the contents for JSON."""
+        """Return the contents for JSON; each threshold has the entries of a falsify.json."""
         thresholds = [
-            {"slip": at.slip, "equal": at.equal, "different": at.different, "state": dict(at.state),
-             "example": at.example.to_mapping(), "proof": [] if at.proof is None else list(at.proof.lines)}
+            {"slip": at.slip, "equal": at.equal, "different": at.different, "state": dict(at.state), "a": self.a,
+             "b": self.b, "found": at.proof is not None, "example": at.example.to_mapping(),
+             "proof": None if at.proof is None else at.proof.to_mapping()}
             for at in self.thresholds
         ]  # fmt: skip
         return {
