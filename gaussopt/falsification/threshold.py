@@ -137,7 +137,7 @@ def threshold(
     >>> import gaussopt as go
     >>> found = go.threshold("two-bar", "normal-force-qp", "lcp", go.Axis("mu", 0.1, 1.0, 4), theta1_0=1.4)
     >>> [(at.slip, round(at.different, 4)) for at in found.thresholds]
-    [('--', 0.2824)]
+    [('++', 0.345), ('--', 0.345)]
     """
     check_progress(progress)
     entry = find(problem, **settings) if isinstance(problem, str) else problem.at(**settings) if settings else problem
