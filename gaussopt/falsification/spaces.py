@@ -15,7 +15,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.falsification.exact_sliding import Sliding
 from gaussopt.falsification.example import Example, Numbers
 from gaussopt.lcp import classify_matrix
-from gaussopt.linalg.rational import leading_minors, principal_minors, solve
+from gaussopt.linalg.rational import independent, leading_minors, principal_minors, solve
 from gaussopt.papers.evidence import contact_problems, random_steps
 from gaussopt.papers.p001_friction.contact_samples import hinged_bars
 
@@ -189,7 +189,7 @@ class BilateralSteps(Space):
     kind, symbol = "step", "a"
     sizes: Sequence[Size] = ((2, 1), (3, 1), (3, 2), (4, 2))
     size_words = ("coordinates", "rows")
-    always = ("M is symmetric positive definite",)
+    always = ("M is symmetric positive definite", "the rows of J are independent")
     singular = False
 
     def count(self, size: Size) -> int:
@@ -215,13 +215,16 @@ class BilateralSteps(Space):
 
     def allows(self, example: Example) -> bool:
         M = example.arrays["M"]
+        J = example.arrays.get("J")
+        if J is not None and len(independent(J.T)) < len(J):
+            return False
         return min(principal_minors(M)) >= 0 if self.singular else min(leading_minors(M)) > 0
 
 
 class SingularSteps(BilateralSteps):
     """Steps without contacts, half of which have a singular mass matrix."""
 
-    always = ("M is symmetric positive semidefinite",)
+    always = ("M is symmetric positive semidefinite", "the rows of J are independent")
     singular = True
 
 
