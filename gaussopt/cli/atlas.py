@@ -50,6 +50,8 @@ def atlas_command(
 ) -> None:  # fmt: skip
     """Map on a grid of states how many answers the contact laws have, and where the QP of the paper returns one."""
     if boundary is not None:
+        if loads or export:
+            raise BadInput("--loads and --export-counterexamples belong to the maps; leave them out with --boundary.")
         _boundary(context, problem, names_of(boundary) or [], axis, set_, slips, out, json_)
         return
     from gaussopt.atlas.counterexamples import write_counterexamples

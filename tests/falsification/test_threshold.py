@@ -166,3 +166,5 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
     assert "mu, slip --: equal from 0.1 to 0.3449535, different from 0.3449535 to 0.8" in capsys.readouterr().out
     assert run(["atlas", "two-bar", "--boundary", "lcp", "--axis", "mu=0.1:0.8:2"]) == 2
     assert "--boundary needs two formulations" in capsys.readouterr().err
+    assert run([*words, "--axis", "mu=0.1:0.8:2", "--loads", "3"]) == 2
+    assert "belong to the maps" in capsys.readouterr().err
