@@ -12,6 +12,7 @@ import pytest
 import gaussopt as go
 from gaussopt.falsification.exact_sliding import Sliding, contact_laws, printed
 from gaussopt.falsification.example import Example
+from gaussopt.falsification.pairs import ComparedPair
 from gaussopt.falsification.spaces import BilateralSteps, ConeProblems, LCPs, SingularSteps, Space
 from gaussopt.linalg import rational
 
@@ -108,6 +109,17 @@ def test_rows_that_depend_on_each_other_are_no_example() -> None:
     numbers = {"M": np.eye(3), "Q": np.ones(3), "J": [[1, 0, 0], [2, 0, 0]], "gamma": [0, 0]}
     assert not BilateralSteps(()).allows(Example.of("step", numbers))
     assert BilateralSteps(()).allows(Example.of("step", {**numbers, "J": [[1, 0, 0], [2, 1, 0]]}))
+
+
+def test_large_examples_are_not_proved() -> None:
+    space = BilateralSteps(())
+    pair = ComparedPair("least-squares-as-printed", "least-squares", space)
+    rng = np.random.default_rng(2)
+    for size, proved in (((4, 2), True), ((30, 15), False)):
+        example = space.example(size, rng.uniform(-1.0, 1.0, space.count(size)))
+        a, b = (answer(example.numbers) for answer in pair.answers)
+        assert abs(a - b).max() > 1e-3 * abs(a).max()
+        assert (pair.prove(example) is not None) == proved
 
 
 def test_the_progress_rises_to_the_limit() -> None:
