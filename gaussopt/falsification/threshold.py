@@ -33,7 +33,7 @@ class Stretch(NamedTuple):
     Attributes
     ----------
     slip : signs of slip, such as "+-"
-    outcome : "equal", "different", or "undecided" where the answers are not known in exact arithmetic
+    outcome : "equal" up to a relative difference of 1e-9, "different", or "undecided" where no exact answer is known
     low, high : first and last value
     """
 
