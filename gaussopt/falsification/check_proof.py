@@ -254,6 +254,9 @@ def check(found: Any) -> None:
             f"{name}: the line tells another answer",
         )
     need(points[0] != points[1], "both answers are the same")
+    if points[0] and points[1] and "coulomb-soccp" not in names:
+        parted = next(pair for pair in zip(*points, strict=True) if pair[0] != pair[1])
+        need(all(f" {x} by " in found["proof"]["lines"][2] for x in parted), "the last line tells other numbers")
     if "coulomb-soccp" in names:
         r = points[1 - names.index("coulomb-soccp")]
         try:

@@ -95,6 +95,10 @@ def test_what_is_told_must_be_what_is_proved() -> None:
     proof["proof"]["lines"][0] = proof["proof"]["lines"][0].replace("z = (", "z = (9/")
     with pytest.raises(ValueError, match="the line tells another answer"):
         check_proof.check(proof)
+    proof = json.loads(text_of(PAIRS[0]))
+    proof["proof"]["lines"][2] = proof["proof"]["lines"][2].replace(" by ", "1 by ")
+    with pytest.raises(ValueError, match="the last line tells other numbers"):
+        check_proof.check(proof)
 
 
 def test_a_file_without_a_difference_and_functions_of_the_user_are_refused() -> None:
