@@ -96,7 +96,7 @@ def _step(of: Numbers) -> StepData:
 
 
 def _unchecked(of: Numbers) -> StepData:
-    """Return a step without contacts; spaces make valid ones, and others are checked when they are shrunk to."""
+    """Return a step without contacts, unchecked: drawn steps are valid, and smaller ones were checked before."""
     nothing = np.zeros(len(of["Q"]))
     return StepData.smooth(of["M"], nothing, of["Q"], of["J"], of["gamma"], 0.0, nothing, nothing)
 

@@ -75,7 +75,7 @@ class Falsification:
             f"No difference between {self.a} and {self.b} was proved in {self.tries} tries, of which both answered "
             f"{compared} and only one {alone}; largest relative difference "
             f"{max((row['largest'] for row in self.searched), default=0.0):.2g}. The search was ended by "
-            f"{self.ended or 'the end of its examples'}, and claims nothing beyond these tries.{known}"
+            f"{self.ended or 'a round without a valid example'}, and claims nothing beyond these tries.{known}"
         )
 
     def _size(self) -> str:

@@ -108,7 +108,7 @@ class Search:
 
     @property
     def tries(self) -> int:
-        """Number of examples that were compared, or that at least satisfied what is assumed."""
+        """Number of examples that satisfied the assumptions and were given to both formulations."""
         return sum(row["tried"] for row in self.account.values())
 
     @property
