@@ -135,7 +135,8 @@ def threshold(
     Examples
     --------
     >>> import gaussopt as go
-    >>> found = go.threshold("two-bar", "normal-force-qp", "lcp", go.Axis("mu", 0.1, 1.0, 4), theta1_0=1.4)
+    >>> axis = go.Axis("mu", 0.1, 1.0, 4)
+    >>> found = go.threshold("two-bar", "normal-force-qp", "lcp", axis, theta1_0=1.4)
     >>> [(at.slip, round(at.different, 4)) for at in found.thresholds]
     [('++', 0.345), ('--', 0.345)]
     """
