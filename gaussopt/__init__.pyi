@@ -64,6 +64,8 @@ from .core.step_data import StepData as StepData
 from .core.system import Energy as Energy
 from .falsification.falsify import Falsification as Falsification
 from .falsification.falsify import falsify as falsify
+from .falsification.threshold import Boundary as Boundary
+from .falsification.threshold import threshold as threshold
 from .integration.stabilisation import Baumgarte as Baumgarte
 from .integration.stabilisation import Projection as Projection
 from .integration.trajectory import Trajectory as Trajectory

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Json, Set, argument, option, plain, progress_bar, settings_of, show
+from gaussopt.cli.common import Json, Set, argument, names_of, option, plain, progress_bar, settings_of, show
+from gaussopt.core.errors import BadInput
 
 if TYPE_CHECKING:
     from gaussopt.atlas.scan import Atlas
@@ -30,17 +32,28 @@ WithContacts = Annotated[
 ]  # fmt: skip
 Axes = Annotated[
     list[str] | None,
-    option("--axis", "Values of a parameter, evenly spaced; repeatable.", metavar="NAME=LOW:HIGH:COUNT"),
-]
+    option("--axis", "Values of a parameter, evenly spaced, with :log behind them in equal ratios; repeatable.",
+           metavar="NAME=LOW:HIGH:COUNT[:log]"),
+]  # fmt: skip
+Parted = Annotated[
+    str | None,
+    option("--boundary", "In place of the atlas: the values of the last axis at which two formulations part, for every "
+           "value of the others.", "formulation", metavar="A,B"),
+]  # fmt: skip
 Loads = Annotated[int, option("--loads", "Number of directions of the load; 0 for the problem's own load.")]
 Out = Annotated[Path | None, option("--out", "Folder of the report, reports/atlas-PROBLEM if not given.")]
 
 
 def atlas_command(
     context: typer.Context, problem: WithContacts, axis: Axes = None, set_: Set = None, slips: Slips = "all",
-    loads: Loads = 0, out: Out = None, export: Export = 0, json_: Json = False,
+    loads: Loads = 0, out: Out = None, export: Export = 0, boundary: Parted = None, json_: Json = False,
 ) -> None:  # fmt: skip
     """Map on a grid of states how many answers the contact laws have, and where the QP of the paper returns one."""
+    if boundary is not None:
+        if loads or export:
+            raise BadInput("--loads and --export-counterexamples belong to the maps; leave them out with --boundary.")
+        _boundary(context, problem, names_of(boundary) or [], axis, set_, slips, out, json_)
+        return
     from gaussopt.atlas.counterexamples import write_counterexamples
     from gaussopt.atlas.scan import scan
     from gaussopt.core.files import write_text
@@ -75,6 +88,40 @@ def atlas_command(
     elif export:
         lines.append("There is no counterexample on this grid: the printed QP answers as the contact laws do.")
     show(context.obj, json_, data, *map(str, page.findings), *lines)
+
+
+def _boundary(
+    context: typer.Context, problem: str, pair: list[str], given: Axes, set_: Set, slips: str, out: Path | None,
+    json_: bool,
+) -> None:  # fmt: skip
+    """Find the values of the last axis at which two formulations part."""
+    from gaussopt.core.files import write_text
+    from gaussopt.falsification.threshold import threshold
+    from gaussopt.modelling.parameter_grid import Axis
+    from gaussopt.modelling.problem import problem as find
+
+    entry, axes = find(problem, **settings_of(set_)), [Axis.parse(text) for text in given or []]
+    if len(pair) != 2 or not axes:
+        raise BadInput("--boundary needs two formulations, such as normal-force-qp,lcp, and --axis with the parameter.")
+    points = [dict(zip((a.name for a in axes[:-1]), map(float, at), strict=True))
+              for at in itertools.product(*(a.values for a in axes[:-1]))]  # fmt: skip
+    found = []
+    with progress_bar("boundary", json_, lines=True) as progress:
+        for number, point in enumerate(points):
+            done = None if progress is None else lambda part, n=number: progress((n + part) / len(points))
+            found.append((point, threshold(entry.at(**point), pair[0], pair[1], axes[-1], slips=slips, progress=done)))
+    lines = [", ".join([*(f"{name} = {value:.6g}" for name, value in point.items()), line])
+             for point, of in found for line in of.lines]  # fmt: skip
+    count = sum(len(of.thresholds) for _, of in found)
+    message = f"{' and '.join(pair)}: {count} thresholds along {axes[-1].name}."
+    data = {
+        "status": "solved", "message": message,
+        "boundaries": [{"at": point, **of.to_mapping()} for point, of in found],
+    }  # fmt: skip
+    if out is not None:
+        write_text(out / "boundary.json", json.dumps(plain(data), allow_nan=False) + "\n")
+        lines.append(f"Written: {out / 'boundary.json'}")
+    show(context.obj, json_, data, message, *lines)
 
 
 def _summary(atlas: Atlas) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import typer
 
 from gaussopt.cli import common
 from gaussopt.core.errors import BadInput
+from gaussopt.falsification import SECONDS, SEED
 
 First = Annotated[
     str, common.argument("A", "A formulation, an impact law (newton, poisson), or FILE.py:FUNCTION.", "formulation")
@@ -20,15 +21,19 @@ Assumed = Annotated[
     common.option("--given", "What is assumed: positive-definite, symmetric, p-matrix, one-contact, sticking, or a "
                   "problem or family whose steps are searched; repeatable.", "problem", "family"),
 ]  # fmt: skip
-Seconds = Annotated[float, common.option("--seconds", "Time limit in s.")]
-Tries = Annotated[int, common.option("--tries", "Largest number of examples drawn.")]
+Seconds = Annotated[
+    float | None, common.option("--seconds", f"Time limit in s; {SECONDS:g} if neither limit is given.")
+]
+Tries = Annotated[
+    int | None, common.option("--tries", "Number of examples after which the search ends, however long it takes.")
+]
 Seed = Annotated[int, common.option("--seed", "Seed of all draws.")]
 Out = Annotated[Path | None, common.option("--out", "Folder of the example, its proof, and falsify.json.")]
 
 
 def falsify_command(
     context: typer.Context, a: First, b: Second, given: Assumed = None, set_: common.Set = None,
-    seconds: Seconds = 120.0, tries: Tries = 1_000_000, seed: Seed = 1, out: Out = None, json_: common.Json = False,
+    seconds: Seconds = None, tries: Tries = None, seed: Seed = SEED, out: Out = None, json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Search for the smallest example on which two formulations differ, and prove it in exact arithmetic."""
     from gaussopt.core import registry
@@ -49,7 +54,8 @@ def falsify_command(
         raise BadInput("--set belongs to a problem; name one by --given.")
     if out is not None:
         prepare_folder(out)
-    found = falsify(_given(a), _given(b), chosen, seconds=seconds, tries=tries, seed=seed)
+    with common.progress_bar("falsify", json_, lines=True) as progress:
+        found = falsify(_given(a), _given(b), chosen, seconds=seconds, tries=tries, seed=seed, progress=progress)
     files = [] if out is None else [str(path) for path in found.write(out)]
     data = {"status": "solved", "message": found.message, **found.to_mapping(), "files": files}
     lines = [found.message]
@@ -57,7 +63,12 @@ def falsify_command(
         exact = found.example.to_mapping()["exact"]
         lines += [f"{name} = {value}".replace("'", "") for name, value in exact.items()]
         lines += [f"{number}. {line}" for number, line in enumerate(found.proof.lines, 1)]
-    lines += [f"{row['way']}, {row['size']}: {row['tried']} tried" for row in found.searched]
+    lines += [
+        f"{row['way']}, {row['size']}: {row['tried']} tried, {row['compared']} compared, largest relative difference "
+        f"{row['largest']:.2g}"
+        for row in found.searched
+    ]
+    lines.append(f"Searched for {found.seconds:.3g} s, {found.tries / found.seconds:.0f} tries in a second.")
     common.show(context.obj, json_, data, *lines, *(f"Written: {path}" for path in files))
 
 

@@ -43,7 +43,7 @@ StepFile = Annotated[bool, typer.Option(help="Write a step that is not accepted 
 Axes = Annotated[
     list[str],
     common.option("--axis", "Values of a parameter, evenly spaced; repeatable: every value of one with every value of "
-                  "the others.", metavar="NAME=LOW:HIGH:COUNT"),
+                  "the others.", metavar="NAME=LOW:HIGH:COUNT[:log]"),
 ]  # fmt: skip
 Out = Annotated[
     Path, common.option("--out", "Folder of the finished motions; the same command goes on where it was stopped.")

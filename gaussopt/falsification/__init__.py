@@ -1,1 +1,7 @@
 """The smallest example on which two formulations differ, proved in exact arithmetic."""
+
+SECONDS = 120.0
+"""Time limit of a search in s where no limit is given."""
+
+SEED = 1
+"""Seed of a search where none is given."""

@@ -17,9 +17,9 @@ from gaussopt.core.step_data import StepData
 from gaussopt.falsification.example import AXES, Numbers
 from gaussopt.formulations._sliding import SlidingFormulation
 from gaussopt.formulations.base import Candidate, Formulation
+from gaussopt.kinds import page_of
 from gaussopt.relaxations import find as find_relaxation
 from gaussopt.relaxations import is_contact_formulation
-from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.foreign_formulation import find
 from gaussopt.solving.solve import solve_step
 from gaussopt.solving.solver_sequence import SolverSequence
@@ -34,7 +34,7 @@ MOST_PROGRAMS = 600
 
 
 class Solvers:
-    """The default solver of each kind of program, set up once."""
+    """An exact solver of each kind of program, set up once: its default, but an optimiser for every QP."""
 
     def __init__(self) -> None:
         self._known: dict[Any, tuple[str, SolverSequence]] = {}
@@ -43,7 +43,10 @@ class Solvers:
         """Return x and y of a program, None if there is no answer."""
         key = (type(program), program.n, program.pattern)
         if key not in self._known:
-            name = default_solver(program)
+            page = page_of(program)
+            name = page.default_solver(program)
+            if (page.name, name) == ("qp", "kkt"):  # which would turn Gauss's program into Lagrange's equations
+                name = "daqp"
             self._known[key] = name, SolverSequence(name, warm_start=False)
         raw, _ = self._known[key][1].solve(program)
         return raw.x, raw.y
@@ -87,8 +90,15 @@ def _step(of: Numbers) -> StepData:
     """Return the step of an example; the latest step is kept, because the second formulation needs it again."""
     global _latest
     if _latest is None or _latest[0] is not of:
-        _latest = of, StepData.from_mapping(of)
+        plain = of.keys() == {"M", "Q", "J", "gamma"}
+        _latest = of, _unchecked(of) if plain else StepData.from_mapping(of)
     return _latest[1]
+
+
+def _unchecked(of: Numbers) -> StepData:
+    """Return a step without contacts, unchecked: drawn steps are valid, and smaller ones were checked before."""
+    nothing = np.zeros(len(of["Q"]))
+    return StepData.smooth(of["M"], nothing, of["Q"], of["J"], of["gamma"], 0.0, nothing, nothing)
 
 
 def _guarded(solve: FloatAnswer) -> FloatAnswer:

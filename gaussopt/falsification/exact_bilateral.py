@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -70,7 +71,8 @@ def pseudo_inverse(of: Bilateral) -> Proved | None:
         return None
     B = of.M[:, chosen]
     kept = B @ _solved(B.T @ B, B.T @ of.F)
-    return _minimiser(of, kept, f"1/2 a^T M a - a^T F with M M^+ F = {vector(kept)} in the place of F")
+    found = _minimiser(of, kept, f"1/2 a^T M a - a^T F with M M^+ F = {vector(kept)} in the place of F")
+    return found and replace(found, numbers={**found.numbers, "kept": kept})
 
 
 def lagrange(of: Bilateral) -> Proved | None:

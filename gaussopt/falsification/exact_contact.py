@@ -130,7 +130,8 @@ def pyramid(example: Example, near: Vector) -> Proved | None:
     r = D @ exact(solutions[0][:5])
     return Proved(
         r.tolist(), f"r = {vector(r)} solves the LCP of the pyramid |r_T1| + |r_T2| <= mu r_N: u = W r + q = "
-        f"{vector(W @ r + q)}, with the bound of the slip {solutions[0][5]} of its last pair.", {"r": r}, unique=False,
+        f"{vector(W @ r + q)}, with the bound of the slip {solutions[0][5]} of its last pair.",
+        {"r": r, "facets": solutions[0]}, unique=False,
     )  # fmt: skip
 
 

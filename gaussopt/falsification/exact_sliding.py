@@ -154,7 +154,9 @@ def frozen(of: Sliding) -> Proved | None:
     for _ in range(ROUNDS):
         (z,) = lcp_exactly(smooth.tolist(), (of.b + of.friction @ exact(seen[-1])).tolist())
         if z == seen[-1]:
-            return Proved(z, f"The iteration of frozen friction settles at z = {vector(z)}.", {"z": z})
+            return Proved(
+                z, f"The iteration of frozen friction settles at z = {vector(z)}.", {"z": z, "iterates": [*seen, z]}
+            )
         seen.append(z)
         if z in seen[:-1]:
             path = ", ".join(map(vector, seen))

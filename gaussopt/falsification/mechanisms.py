@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.atlas.grid_states import closed_sliding, grid_of, state, values_at
+from gaussopt.atlas.grid_states import chosen_axes, closed_sliding, state, values_at
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.falsification.example import Example, Numbers
+from gaussopt.falsification.pictures import pictures_of
 from gaussopt.falsification.spaces import Size, Space
 from gaussopt.modelling.family import Family
 from gaussopt.modelling.parameter_grid import Axis
@@ -27,15 +28,15 @@ class MechanismSteps(Space):
 
     size_words = ()
 
-    def __init__(self, source: Problem | Family, given: Sequence[str]) -> None:
-        """Choose the dials; raises BadInput if there are no dials, or too many contacts."""
+    def __init__(self, source: Problem | Family, given: Sequence[str], axes: Sequence[Axis] | None = None) -> None:
+        """Choose the dials, those of a problem from `axes`; raises BadInput for no dials or too many contacts."""
         super().__init__(given)
         self.source, self.sizes = source, ((),)
         if isinstance(source, Family):
             self.dials = [(d.name, d.low, d.high, d.integer) for d in source.dials]
         else:
-            axes = [a for a in grid_of(source).axes if a.name not in source.values]
-            self.dials = [(a.name, float(a.values.min()), float(a.values.max()), False) for a in axes]
+            chosen = chosen_axes(source, axes)
+            self.dials = [(a.name, float(a.values.min()), float(a.values.max()), False) for a in chosen]
         if not self.dials:
             raise BadInput(f"{source.name} has no free parameter in its atlas; leave one of them unset.")
         first = self._step({name: low for name, low, *_ in self.dials})
@@ -60,7 +61,7 @@ class MechanismSteps(Space):
             setting[name] = float(round(value)) if whole else value
         for i, sign in enumerate(x[len(self.dials) :], 1):
             setting[f"{SLIP}{i}"] = 1.0 if sign > 0 else -1.0
-        return self._at(setting)
+        return self.at(setting)
 
     def simpler(self, example: Example) -> Iterator[Example]:
         """Yield examples whose parameters have fewer digits."""
@@ -69,14 +70,15 @@ class MechanismSteps(Space):
             for digits in range(1, 7):
                 rounded = float(f"{value:.{digits - 1}e}")
                 if len(f"{rounded:.12g}") < len(f"{value:.12g}"):
-                    found = self._at({**example.setting, name: rounded})
+                    found = self.at({**example.setting, name: rounded})
                     if found is not None:
                         yield found
 
     def words(self, size: Size) -> str:
         return f"{self.source.name} over {', '.join(name for name, *_ in self.dials)}"
 
-    def _at(self, setting: Mapping[str, float]) -> Example | None:
+    def at(self, setting: Mapping[str, float]) -> Example | None:
+        """Return the step with these values of the dials and signs of slip; None where there is no such state."""
         try:
             found = self._step({name: value for name, value in setting.items() if not name.startswith(SLIP)})
         except GaussoptError:
@@ -95,8 +97,21 @@ class MechanismSteps(Space):
                         "mu": found.mu}  # fmt: skip
         return Example.of("step", numbers, setting)
 
+    def pictures(self, example: Example, answers: Mapping[str, Any]) -> dict[str, str]:
+        if not isinstance(self.source, Problem) or not self.contacts:
+            return {}
+        values = {name: value for name, value in example.setting.items() if not name.startswith(SLIP)}
+        try:
+            return pictures_of(example, self.source.at(**self._full(values)), answers)
+        except BadInput:  # it has no sketch
+            return {}
+
     def _step(self, values: Mapping[str, float]) -> Any:
         if isinstance(self.source, Family):
             return self.source.steps(values, 1)[0]
-        axes = [Axis(name, [value]) for name, value in values.items()]
-        return state(self.source, values_at(self.source, axes, [a.values[0] for a in axes]))
+        return state(self.source, self._full(values))
+
+    def _full(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return the parameters with those that follow from them."""
+        assert isinstance(self.source, Problem)
+        return values_at(self.source, [Axis(name, [value]) for name, value in values.items()], list(values.values()))

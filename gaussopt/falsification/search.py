@@ -30,6 +30,9 @@ CLEAR = 1e-3
 ROUND = 300
 """Number of random draws of each size in a round."""
 
+TOLD = 100
+"""Tries of a way and size between two reports on the progress."""
+
 STARTS = 3
 """Number of examples of a size that are shrunk; the least complex result is kept."""
 
@@ -53,6 +56,19 @@ class Proof:
     numbers: dict[str, Any]
     exact: bool = True
 
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the contents for JSON, with fractions as text."""
+        return {"lines": list(self.lines), "numbers": _plain(self.numbers)}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with fractions as text and arrays as lists."""
+    if isinstance(value, dict):
+        return {name: _plain(of) for name, of in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else str(value)
+
 
 @dataclass
 class Search:
@@ -64,8 +80,9 @@ class Search:
     answers : functions that return the answers of both formulations in floating point
     prove : function that returns the proof of a difference on an example, or None
     seconds : time limit
-    most : largest number of random draws
+    most : largest number of examples that are tried
     seed : seed of all draws
+    progress : function that is called with the fraction of the limits that is used up
     account : record of the search, a row for each method and size
     """
 
@@ -73,8 +90,9 @@ class Search:
     answers: tuple[FloatAnswer, FloatAnswer]
     prove: Callable[[Example], Proof | None]
     seconds: float
-    most: int
+    most: float
     seed: int
+    progress: Callable[[float], None] | None = None
     begin: float = field(default_factory=perf_counter)
     account: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
@@ -90,8 +108,15 @@ class Search:
 
     @property
     def tries(self) -> int:
-        """Number of examples that were drawn."""
+        """Number of examples that satisfied the assumptions and were given to both formulations."""
         return sum(row["tried"] for row in self.account.values())
+
+    @property
+    def limit(self) -> str:
+        """The limit that ends the search, in words; empty while there is none."""
+        if self.over:
+            return f"the time limit of {self.seconds:g} s"
+        return f"the limit of {self.most} tries" if self.tries >= self.most else ""
 
     def run(self) -> tuple[Example, Proof] | None:
         """Return the least complex example that was found, with its proof, or None.
@@ -99,13 +124,14 @@ class Search:
         Sizes are searched in increasing order; the search ends at the first size with an example.
         """
         rng = np.random.default_rng(self.seed)
-        rounds = 0
-        while not self.over and self.tries < self.most:
+        rounds, before = 0, -1
+        while not self.limit and self.tries > before:
+            before = self.tries
             for size in self.space.sizes:
                 found = self._smallest(self._drawn(size, rng))
                 if found is not None:
                     return found
-                if rounds == 0 and not self.over:
+                if rounds == 0 and not self.limit:
                     found = self._smallest(self._optimised(size, rng))
                     if found is not None:
                         return found
@@ -133,8 +159,12 @@ class Search:
 
     def _counted(self, row: dict[str, Any], numbers: Numbers | None) -> float:
         """Return the difference on an example, which is counted in a row of the record; NaN if it is not compared."""
+        if numbers is None:
+            return np.nan
         row["tried"] += 1
-        value = np.nan if numbers is None else self.difference(numbers)
+        if self.progress is not None and row["tried"] % TOLD == 0:
+            self.progress(min(1.0, max(self.spent / self.seconds, self.tries / self.most)))
+        value = self.difference(numbers)
         row["compared"] += bool(np.isfinite(value))
         row["one has no answer"] += bool(np.isinf(value))
         if np.isfinite(value):
@@ -143,11 +173,11 @@ class Search:
 
     def _drawn(self, size: Size, rng: np.random.Generator) -> Iterator[Example]:
         row = self._row("random draws", size)
-        for _ in range(ROUND):
-            if self.over or self.tries >= self.most:
+        points = rng.uniform(-1.0, 1.0, (ROUND, self.space.count(size)))
+        for x, numbers in zip(points, self.space.decoded(size, points), strict=True):
+            if self.limit:
                 return
-            x = rng.uniform(-1.0, 1.0, self.space.count(size))
-            if self._counted(row, self.space.decode(size, x)) > DIFFERENT:
+            if self._counted(row, numbers) > DIFFERENT:
                 example = self.space.example(size, x)
                 if example is not None:
                     yield example
@@ -156,7 +186,7 @@ class Search:
         row, count = self._row("differential evolution", size), self.space.count(size)
 
         def gain(x: Vector) -> float:
-            if self.over or self.tries >= self.most:
+            if self.limit:
                 return -20.0
             value = self._counted(row, self.space.decode(size, x))
             return float(np.log10(min(value, 1e3) + 1e-18)) if np.isfinite(value) else -20.0
@@ -180,7 +210,7 @@ class Search:
             return
         row = self._row("enumeration", None)
         for values in product(INTEGERS, repeat=len(places)):
-            if self.over or self.tries >= self.most:
+            if self.limit:
                 return
             arrays = {name: array.copy() for name, array in first.arrays.items()}
             for (name, place), value in zip(places, values, strict=True):

@@ -6,16 +6,16 @@ Every space decodes the numbers into the arrays of an example, by functions of `
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.falsification.exact_sliding import Sliding
 from gaussopt.falsification.example import Example, Numbers
 from gaussopt.lcp import classify_matrix
-from gaussopt.linalg.rational import leading_minors, principal_minors, solve
+from gaussopt.linalg.rational import independent, leading_minors, principal_minors, solve
 from gaussopt.papers.evidence import contact_problems, random_steps
 from gaussopt.papers.p001_friction.contact_samples import hinged_bars
 
@@ -64,6 +64,10 @@ class Space(ABC):
     def decode(self, size: Size, x: Vector) -> Numbers | None:
         """Return the arrays that numbers in [-1, 1] describe, or None if they violate an assumption."""
 
+    def decoded(self, size: Size, points: Matrix) -> Iterator[Numbers | None]:
+        """Decode rows of numbers, together where that is faster."""
+        return (self.decode(size, x) for x in points)
+
     def example(self, size: Size, x: Vector) -> Example | None:
         """Return the example that the numbers x describe."""
         numbers = self.decode(size, x)
@@ -76,6 +80,10 @@ class Space(ABC):
     def simpler(self, example: Example) -> Iterator[Example]:
         """Yield examples that are simpler than this one."""
         return example.simpler()
+
+    def pictures(self, example: Example, answers: Mapping[str, Any]) -> dict[str, str]:
+        """Return a picture as SVG of the example with each answer, where it is a mechanism that can be drawn."""
+        return {}
 
     def words(self, size: Size) -> str:
         """Describe a size."""
@@ -102,15 +110,19 @@ class LCPs(Space):
         return 2 * size[0] ** 2 + size[0] + 1
 
     def decode(self, size: Size, x: Vector) -> Numbers | None:
+        return next(self.decoded(size, x[None]))
+
+    def decoded(self, size: Size, points: Matrix) -> Iterator[Numbers | None]:
         (k,) = size
-        X, Y = x[: 2 * k * k].reshape(2, 1, k, k)
-        skew = 0.0 if "symmetric" in self.given else SKEWS * abs(x[-1])
-        A = contact_problems.definite_from(X, Y, skew)[0]
-        if "p-matrix" in self.given and "positive-definite" not in self.given:
-            A = Y[0] + np.diag(np.abs(X[0].diagonal()))
-            if not classify_matrix(A).p_matrix:
-                return None
-        return {"M": A, "q": x[2 * k * k : -1]}
+        X, Y = points[:, : 2 * k * k].reshape(-1, 2, k, k).swapaxes(0, 1)
+        skew = 0.0 if "symmetric" in self.given else SKEWS * np.abs(points[:, -1, None, None])
+        any_p_matrix = "p-matrix" in self.given and "positive-definite" not in self.given
+        stack = Y + np.abs(X) * np.eye(k) if any_p_matrix else contact_problems.definite_from(X, Y, skew)
+        for A, x in zip(stack, points, strict=True):
+            if any_p_matrix and not classify_matrix(A).p_matrix:
+                yield None
+            else:
+                yield {"M": A, "q": x[2 * k * k : -1]}
 
     def allows(self, example: Example) -> bool:
         return _classes_hold(self.given, example.arrays["M"])
@@ -177,7 +189,7 @@ class BilateralSteps(Space):
     kind, symbol = "step", "a"
     sizes: Sequence[Size] = ((2, 1), (3, 1), (3, 2), (4, 2))
     size_words = ("coordinates", "rows")
-    always = ("M is symmetric positive definite",)
+    always = ("M is symmetric positive definite", "the rows of J are independent")
     singular = False
 
     def count(self, size: Size) -> int:
@@ -185,23 +197,34 @@ class BilateralSteps(Space):
         return max(random_steps.entries(n, m), random_steps.Size(n, n - 1, m).numbers) + 1
 
     def decode(self, size: Size, x: Vector) -> Numbers | None:
+        return next(self.decoded(size, x[None]))
+
+    def decoded(self, size: Size, points: Matrix) -> Iterator[Numbers | None]:
         n, m = size
-        if self.singular and x[-1] > 0:
-            shape = random_steps.Size(n, n - 1, m)
-            step = random_steps.singular_step(x[: shape.numbers], shape, outside=float(x[-1]))
-        else:
-            step = random_steps.step_of(x[: random_steps.entries(n, m)], n, m, 1e2, 1e1)
+        stacks = random_steps.arrays_of(points[:, : random_steps.entries(n, m)], n, m, 1e2, 1e1)
+        for x, M, Q, h, J, gamma in zip(points, *stacks, strict=True):
+            yield self._singular(size, x) or {"M": M, "Q": Q - h, "J": J, "gamma": gamma}
+
+    def _singular(self, size: Size, x: Vector) -> Numbers | None:
+        """Return a step of singular mass where these numbers describe one."""
+        if not self.singular or x[-1] <= 0:
+            return None
+        shape = random_steps.Size(size[0], size[0] - 1, size[1])
+        step = random_steps.singular_step(x[: shape.numbers], shape, outside=float(x[-1]))
         return {"M": step.M, "Q": step.force, "J": step.J, "gamma": step.gamma}
 
     def allows(self, example: Example) -> bool:
         M = example.arrays["M"]
+        J = example.arrays.get("J")
+        if J is not None and len(independent(J.T)) < len(J):
+            return False
         return min(principal_minors(M)) >= 0 if self.singular else min(leading_minors(M)) > 0
 
 
 class SingularSteps(BilateralSteps):
     """Steps without contacts, half of which have a singular mass matrix."""
 
-    always = ("M is symmetric positive semidefinite",)
+    always = ("M is symmetric positive semidefinite", "the rows of J are independent")
     singular = True
 
 

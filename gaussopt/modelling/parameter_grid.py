@@ -65,10 +65,21 @@ class Axis:
 
     @classmethod
     def parse(cls, text: str) -> Axis:
-        """Return an axis from NAME=LOW:HIGH:COUNT, or NAME=VALUE for one value; raises BadInput."""
+        """Return an axis from NAME=LOW:HIGH:COUNT, with :log behind it for equal ratios, or from NAME=VALUE.
+
+        Raises BadInput.
+
+        Examples
+        --------
+        >>> import gaussopt as go
+        >>> print(go.Axis.parse("mass=0.01:100:5:log").values)
+        [1.e-02 1.e-01 1.e+00 1.e+01 1.e+02]
+        """
         name, equals, span = text.partition("=")
         parts = span.split(":")
-        problem = f"The axis {text!r} is not of the form NAME=LOW:HIGH:COUNT."
+        problem = f"The axis {text!r} is not of the form NAME=LOW:HIGH:COUNT or NAME=LOW:HIGH:COUNT:log."
+        logarithmic = parts[3:] == ["log"]
+        parts = parts[:3] if logarithmic else parts
         if not equals or not name.strip() or len(parts) not in (1, 3):
             raise BadInput(problem)
         try:
@@ -76,7 +87,12 @@ class Axis:
             count = int(parts[2]) if len(parts) == 3 else 1
         except ValueError:
             raise BadInput(problem) from None
-        return cls(name.strip(), low, high, count)
+        if not logarithmic:
+            return cls(name.strip(), low, high, count)
+        if not 0 < low < np.inf or not 0 < high < np.inf:
+            raise BadInput(f"The ends of the logarithmic axis {text!r} must be positive and finite.")
+        exponents = cls(name.strip(), np.log10(low), np.log10(high), count).values
+        return cls(name.strip(), np.array([low, *10.0 ** exponents[1:-1], high][:count]))
 
 
 class PlainTable(NamedTuple):

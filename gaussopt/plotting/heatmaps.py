@@ -47,7 +47,7 @@ def class_map(
     colours = ListedColormap(CLASSES[: len(classes)])
     norm = BoundaryNorm(np.arange(len(classes) + 1) - 0.5, len(classes))
     for panel, ax in zip(panels, axes, strict=True):
-        ax.pcolormesh(x, y, panel.values, cmap=colours, norm=norm, shading="nearest", rasterized=True)
+        _cells(ax, x, y, panel.values, cmap=colours, norm=norm)
     used = sorted({int(v) for panel in panels for v in np.unique(panel.values)})
     handles = [Patch(facecolor=CLASSES[i], edgecolor=RIM, label=classes[i]) for i in used]
     # The legend has as many entries per row as fit: a letter takes about 0.07 inches, patch and gap 0.45 inches.
@@ -77,7 +77,7 @@ def value_map(
     mesh = None
     for panel, ax in zip(panels, axes, strict=True):
         values: NDArray[np.float64] = np.ma.masked_invalid(panel.values)
-        mesh = ax.pcolormesh(x, y, values, cmap=COLOUR_MAP, norm=norm, shading="nearest", rasterized=True)
+        mesh = _cells(ax, x, y, values, cmap=COLOUR_MAP, norm=norm)
         finite = panel.values[np.isfinite(panel.values)]
         drawn = contour is not None and min(panel.values.shape) > 1 and len(finite) > 0
         if drawn and finite.min() < contour < finite.max():
@@ -85,6 +85,29 @@ def value_map(
     if mesh is not None:
         figure.colorbar(mesh, ax=axes, label=scale.label, extend="both", shrink=0.9)
     return axes
+
+
+def _cells(ax: Any, x: Vector, y: Vector, values: NDArray[np.float64], **looks: Any) -> Any:
+    """Draw a cell around each point of the grid; an axis whose values have equal ratios is logarithmic."""
+    logarithmic = {f"{name}scale": "log" for name, at in (("x", x), ("y", y)) if _equal_ratios(at)}
+    if not logarithmic:
+        return ax.pcolormesh(x, y, values, shading="nearest", rasterized=True, **looks)
+    ax.set(**logarithmic)
+    edges = [np.exp(_edges(np.log(at))) if _equal_ratios(at) else _edges(at) for at in (x, y)]
+    return ax.pcolormesh(*edges, values, shading="flat", rasterized=True, **looks)
+
+
+def _equal_ratios(values: Vector) -> bool:
+    if len(values) < 3 or not (values > 0).all():
+        return False
+    steps = np.diff(np.log(values))
+    return bool(np.ptp(steps) <= 1e-6 * abs(steps[0]) and abs(steps[0]) > 1e-3)
+
+
+def _edges(values: Vector) -> Vector:
+    """Return the bounds halfway between the values, and as far beyond the ends."""
+    steps = 0.5 * np.diff(values) if len(values) > 1 else np.full(1, 0.5)
+    return np.concatenate((values[:1] - steps[:1], values[:-1] + steps[: len(values) - 1], values[-1:] + steps[-1:]))
 
 
 def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str, small: bool, onto: Any) -> tuple[Any, list[Any]]:

@@ -19,8 +19,8 @@ from gaussopt.solving.verification import verify_answer
 
 PYTHON: dict[str, tuple[Callable[..., Any], ...]] = {
     "run": (go.simulate,), "solve": (go.solve_step,), "verify": (verify_answer,), "papers": (reproduce,),
-    "animate": (go.simulate, go.animate), "atlas": (go.scan,), "compare": (go.compare,), "report": (write_report,),
-    "merge": (go.merge_results,),
+    "animate": (go.simulate, go.animate), "atlas": (go.scan, go.threshold), "compare": (go.compare,),
+    "report": (write_report,), "merge": (go.merge_results,),
     "export": (export_sequence,), "list": (), "show": (), "plot": (), "batch": (go.simulate_batch,),
     "benchmarks": (benchmarks,), "recommend": (go.recommend,), "falsify": (go.falsify,),
 }  # fmt: skip
@@ -45,6 +45,7 @@ OTHERWISE = {
     "dask": "executor, of which it is one", "no_motions": "motions=False",
     "no_error_estimate": "error_estimate=False", "step_file": "step_folder", "no_step_file": "step_folder=None",
     "export_counterexamples": "methods of the atlas", "against": "a second comparison, read beside the first",
+    "boundary": "the formulations of go.threshold",
 }  # fmt: skip
 """What is no keyword, and why."""
 

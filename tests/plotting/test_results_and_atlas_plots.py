@@ -73,3 +73,18 @@ def test_an_atlas_draws_its_maps() -> None:
     with pytest.raises(go.BadInput, match="needs 2 axes"):
         atlas.plot("qp", ax=axes[0])
     assert "<img" in atlas._repr_html_()
+
+
+def test_axes_of_equal_ratios_are_drawn_logarithmically() -> None:
+    """Cells lie around their values in the logarithm, and other axes stay as they were."""
+    masses = go.Axis.parse("m=0.01:100:5:log")
+    atlas = go.scan("two-bar", [masses, go.Axis("mu", 0.1, 1.0, 3)], slips="+,+")
+    axes = atlas.plot("qp")
+    across, up = axes.get_xscale(), axes.get_yscale()
+    assert {across, up} == {"log", "linear"}
+    low, high = axes.get_xlim() if across == "log" else axes.get_ylim()
+    assert (low, high) == pytest.approx((10**-2.5, 10**2.5))
+    even = go.scan("two-bar", [go.Axis("m", 1.0, 3.0, 3), go.Axis("mu", 0.1, 1.0, 3)], slips="+,+").plot("qp")
+    assert (even.get_xscale(), even.get_yscale()) == ("linear", "linear")
+    values = atlas.plot("contraction")
+    assert {values.get_xscale(), values.get_yscale()} == {"log", "linear"}

@@ -35,8 +35,8 @@ def random_definite(count: int, n: int, skew: float, rng: np.random.Generator) -
     return definite_from(X, Y, skew), rng.standard_normal((count, n))
 
 
-def definite_from(X: Matrix, Y: Matrix, skew: float) -> Matrix:
-    """Make the matrices S + K of `random_definite` from arbitrary matrices X and Y, (B, n, n) each."""
+def definite_from(X: Matrix, Y: Matrix, skew: float | Matrix) -> Matrix:
+    """Make the matrices S + K of `random_definite` from arbitrary X and Y, (B, n, n); `skew` may be (B, 1, 1)."""
     n = X.shape[-1]
     S = X @ X.swapaxes(1, 2) + 0.1 * np.eye(n)
     S /= np.linalg.norm(S, 2, axis=(1, 2))[:, None, None]

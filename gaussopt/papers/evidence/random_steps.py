@@ -31,12 +31,23 @@ def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: flo
     x : (entries(n, m),), logarithms of eigenvalues, matrices for orthonormal factors, Q, h, gamma
     mass_condition, row_condition : largest condition numbers of M and J, reached at the numbers -1 and 1
     """
-    parts = np.split(x, np.cumsum([n, n * n, m, m * m, n * m, n, n]))
+    M, Q, h, J, gamma = (array[0] for array in arrays_of(x[None], n, m, mass_condition, row_condition))
+    return StepData.smooth(M, h, Q, J, gamma, 0.0, np.zeros(n), np.zeros(n))
+
+
+def arrays_of(
+    points: Matrix, n: int, m: int, mass_condition: float, row_condition: float
+) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
+    """Return M, Q, h, J and gamma of many steps, stacked, from a row of numbers each; see `step_of`."""
+    parts = np.split(points, np.cumsum([n, n * n, m, m * m, n * m, n, n]), axis=1)
     masses, lengths = mass_condition ** (0.5 * parts[0]), row_condition ** (0.5 * parts[2])
-    V, U, W = (_orthonormal(p.reshape(-1, k)) for p, k in zip((parts[1], parts[3], parts[4]), (n, m, m), strict=True))
-    M = (V * masses) @ V.T
-    J = (U * lengths) @ W.T
-    return StepData.smooth(0.5 * (M + M.T), parts[6], parts[5], J, parts[7], 0.0, np.zeros(n), np.zeros(n))
+    V, U, W = (
+        _orthonormal(p.reshape(len(points), -1, k))
+        for p, k in zip((parts[1], parts[3], parts[4]), (n, m, m), strict=True)
+    )
+    M = (V * masses[:, None]) @ V.swapaxes(1, 2)
+    J = (U * lengths[:, None]) @ W.swapaxes(1, 2)
+    return 0.5 * (M + M.swapaxes(1, 2)), parts[5], parts[6], J, parts[7]
 
 
 def draw(rng: np.random.Generator, n: int, m: int, mass_condition: float = 1e3, row_condition: float = 1e2) -> StepData:
@@ -121,8 +132,8 @@ def by_formulation(name: str) -> Callable[[StepData], Vector]:
 
 
 def _orthonormal(X: Matrix) -> Matrix:
-    """Make the columns of X orthonormal; the shift gives X = 0 full rank."""
-    rows, columns = X.shape
+    """Make the columns of X, or of each matrix of a stack, orthonormal; the shift gives X = 0 full rank."""
+    rows, columns = X.shape[-2:]
     return np.asarray(np.linalg.qr(X + 1e-3 * np.eye(rows, columns))[0])
 
 
