@@ -57,8 +57,8 @@ def measure(budget: float) -> Section:
             f"DOP853 with a tolerance of 1e-11. Batches have {BATCH_STEPS} steps on {THREADS} cores.",
             f"MuJoCo does more: {mujoco_engine.DOES_MORE}.",
             "A feature is timed beside the same model without it. A motion with contacts "
-            "and a coordinate without mass is interpreted, since the kernel of a stage needs a definite mass matrix; the "
-            "motion says so. With dependent rows a recorded state is certified by singular values in Python.",
+            "and a coordinate without mass is interpreted, since the kernel of a stage needs a definite mass matrix; "
+            "the motion says so. With dependent rows a recorded state is certified by singular values in Python.",
         ),
         (
             Table(("cart", "microseconds per step", "error"), rows, [

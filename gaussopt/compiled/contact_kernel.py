@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.compiled.contact_projection import SurfaceWorkspace, largest, project, surface
+from gaussopt.compiled.projection_kernel import SurfaceWorkspace, largest, project, surface
 from gaussopt.contact.stage_workspace import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
 from gaussopt.core.acceptance import accepts
 from gaussopt.core.arrays import Matrix, Vector
@@ -204,6 +204,12 @@ def keep(active: Active, kept: Active) -> None:
         kept[i] = active[i]
 
 
+def restore(space: PhaseWorkspace, y: Vector) -> None:
+    """Return to the state and the active set at the beginning of the step."""
+    copy(space.start, y, 0)
+    keep(space.kept, space.active)
+
+
 def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y: Vector) -> None:
     """Write the state at stage s of a step of length h to y; if s is the number of stages, the state after the step."""
     for i in range(len(y)):
@@ -253,8 +259,7 @@ def march(
                 done += 1
         if not sound:
             if evaluation:
-                copy(space.start, y, 0)
-                keep(kept, active)
+                restore(space, y)
             return done
         if s == 0:
             copy(y, space.start, 0)
@@ -269,11 +274,8 @@ def march(
         next_stage(s, end - begin, A, b, space, y)
         if s == stages:
             s = 0
-            if space.surface.sharp[0] > 0.0 and not project(
-                step, about, t, y, p, n, m, k, space.closed, space.flat, space.surface
-            ):
-                copy(space.start, y, 0)
-                keep(kept, active)
+            if not project(step, about, t, y, p, k, space.closed, space.flat, space.surface):
+                restore(space, y)
                 return done
     copy(space.start, y, 0)
     return done

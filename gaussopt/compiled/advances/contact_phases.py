@@ -74,7 +74,8 @@ class PhaseMarcher:
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._p = np.array(list(system.parameters.values()))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
-        self._about = 3 + system.m_h + self._m
+        self._m_h = system.m_h
+        self._about = 3 + self._m_h + self._m
         self._most = FIRST
         self._phase: ContactModes | None = None
 
@@ -94,9 +95,9 @@ class PhaseMarcher:
 
     def _enter(self, phase: ContactModes) -> None:
         self._phase, self._most, self._rest, self._pause = phase, FIRST, 0, 0
-        stabiliser, m_h = self._motion.stabiliser, self._motion.system.m_h
+        stabiliser = self._motion.stabiliser
         sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
-        self._space = kernel.space(self._n, self._m, m_h, self._stages, phase, sharp)
+        self._space = kernel.space(self._n, self._m, self._m_h, self._stages, phase, sharp)
         # With more rows than coordinates forces are never unique, and confirming modes takes many singular systems.
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 

@@ -60,8 +60,11 @@ class SurfaceWorkspace(NamedTuple):
 
 
 def _rows(size: int) -> RowsWorkspace:
-    square, line = np.zeros((2, size, size)), np.zeros((2, 1, size))
-    return RowsWorkspace(*square, np.zeros(size, np.int64), np.zeros(size), *line, np.zeros(1))
+    square, line = (size, size), (1, size)
+    return RowsWorkspace(
+        np.zeros(square), np.zeros(square), np.zeros(size, np.int64), np.zeros(size), np.zeros(line), np.zeros(line),
+        np.zeros(1),
+    )  # fmt: skip
 
 
 def surface(n: int, m: int, m_h: int, closed: int, sticking: list[int], sharp: float) -> SurfaceWorkspace:
@@ -134,16 +137,19 @@ def missed(flat: Vector, n: int, m: int, k: int, closed: Index, on: SurfaceWorks
 
 
 def project(
-    step: Equations, about: Equations, t: float, y: Vector, p: Vector, n: int, m: int, k: int, closed: Index,
-    flat: Vector, on: SurfaceWorkspace,
+    step: Equations, about: Equations, t: float, y: Vector, p: Vector, k: int, closed: Index, flat: Vector,
+    on: SurfaceWorkspace,
 ) -> bool:  # fmt: skip
     """Project positions, and then velocities, of the state y, (2 n,), onto the constraints, in the mass metric.
 
     Returns False, with y changed, where the iteration does not settle, rows contradict each other or a correction is
-    too large.
+    too large; returns True, with y unchanged, if the tolerance is zero.
     """
-    m_h = len(on.about) - 3 - m
-    best, c = 1e300, len(closed)
+    if on.sharp[0] == 0.0:
+        return True
+    n, c, best = len(y) // 2, len(closed), 1e300
+    m_h = len(on.positions.K) - n - c
+    m = len(on.about) - 3 - m_h
     reach, pace = largest(y[:n]), largest(y[n:])
     moved, turned = 0.0, 0.0
     for _ in range(MOST_ITERATIONS):
