@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
-
-from gaussopt.falsification.example import Example
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +24,6 @@ class Proved:
     line: str
     numbers: Mapping[str, Any] = field(default_factory=dict)
     unique: bool = True
-
-
-ExactAnswer = Callable[[Example], Proved | None]
-"""Solves an example in fractions; None if the formulation does not apply or its answer is not rational."""
-
-
-def differ(a: Proved, b: Proved) -> bool:
-    """Tell whether two proved answers are different."""
-    return a.point != b.point
 
 
 def parting_line(a: str, b: str, of: tuple[Proved, Proved], symbol: str) -> str:
