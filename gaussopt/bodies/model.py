@@ -299,7 +299,7 @@ class Model:
                 raise BadInput(why)
 
     def _refuse_turned_over(self, built: Built, q: Vector, values: Mapping[str, float]) -> None:
-        """Raise BadInput if rows hold at these coordinates although axes point in opposite directions."""
+        """Raise BadInput if axes that a joint makes parallel point in opposite directions, which its rows allow."""
         bodies, elements, tree = built
         sides = [(e.name, x) for e in elements if isinstance(e, Joint) and e.name not in tree for x in e.sides()]
         for name, cosine in self._numbers(sides, bodies, q, values):

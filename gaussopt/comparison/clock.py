@@ -171,7 +171,7 @@ def work(t: Timing) -> float:
 class _Rival:
     """A formulation and a solver with one kind of start, and the seconds they took.
 
-    The leading steps are solved first, so that imports are not timed, and to estimate how many steps fit the budget.
+    A few steps are solved before the timing begins, to import the backend and to estimate how many steps fit.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The same step or program in other units, so that an answer remembered from earlier units is wrong.
+"""Write a step or program in other units, so that a solver that repeats a stored answer is wrong.
 
 If the unit of mass is divided by c and the unit of acceleration by s, the numbers of the program change and its answer
 is multiplied by s; active rows, feasibility, uniqueness and conditioning do not change.

@@ -82,7 +82,7 @@ class _Row:
         # Rods take every second gap first, so that few rods join bodies in pairs and many rods join them in chains.
         gaps = np.concatenate((i[:-1:2], i[1:-1:2]))
         self.joined = np.sort(gaps[~self.swings[gaps + 1]][:joined])
-        # Bodies that rods join slide together; the others alternate in direction.
+        # Bodies joined by rods slide together as one group; the direction alternates from group to group.
         new = np.ones(self.bodies, dtype=bool)
         new[self.joined + 1] = False
         self.group = np.cumsum(new) - 1

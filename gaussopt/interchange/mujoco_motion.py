@@ -333,7 +333,7 @@ class MujocoStep(TimeStep):
 
     @property
     def opens(self) -> NDArray[np.bool_]:
-        """False for dry friction of joints and tendons, and for friction of spinning and rolling."""
+        """Whether each contact or limit can open: not dry friction of joints, nor torsional or rolling friction."""
         return self._contacts.opens
 
     @cached_property

@@ -1,7 +1,7 @@
 """Steps without events within a phase of a motion with contacts, taken by one compiled loop.
 
-The event loop requests a segment wherever a step begins on the time grid. The segment holds as many certified steps as
-are regular and without an event; the event loop takes the next step itself.
+Whenever a step begins on the time grid, the event loop requests a segment of certified steps. It ends before a step that
+is irregular or may contain an event, or at its maximum length; the event loop takes the next step itself.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def _general(count: int) -> Derivation:
 def _of_particle(z: Vector) -> float:
     """Return the relative violation of the recovered velocity, with the constraint written by hand."""
     q, omega, t = z[:3], z[3:5], float(z[5])
-    # As in a motion, Newton's method starts from an older velocity, with 0.8 of the speed and 0.3 rad off.
+    # Newton's method starts as from an earlier velocity: 0.8 times the speed, in a direction off by 0.3 rad.
     speed, direction = 0.8 * omega[0], omega[1] + 0.3
     guess = np.array([speed * np.cos(direction), speed * np.sin(direction), 0.5 * speed])
     v = knife_edge.particle().velocity_from(t, q, omega, guess)

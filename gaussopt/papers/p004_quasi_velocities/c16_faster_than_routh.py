@@ -115,7 +115,7 @@ def _sampled(body: BladeBody, method: Any) -> dict[str, Vector]:
 
 
 def _median(counted: dict[str, Vector], rates: str, by: str = "") -> float | str:
-    """Return the median of evaluations of `rates`, or of their ratio to those of `by`; "–" if none were counted."""
+    """Return the median number of evaluations of `rates`, or its ratio to that of `by`; "–" if none were counted."""
     return float(np.median(counted[rates] / (counted[by] if by else 1))) if rates in counted else "–"
 
 

@@ -34,7 +34,7 @@ def _classes() -> dict[str, tuple[str, str]]:
 def map_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
     """Draw the map of a variable of the atlas, and describe its numbers in words.
 
-    `name` is a kind of classes (a key of CLASSES), a relative difference, or "contraction". Differences are on a
+    `name` is a key of CLASSES, the name of a relative difference, or "contraction". Differences are on a
     logarithmic scale, white where undefined; on the map of the contraction factor ϱ a line is drawn at ϱ = 1.
     """
     view = view_of(atlas)
