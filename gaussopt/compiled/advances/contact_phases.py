@@ -1,7 +1,7 @@
 """Steps without events within a phase of a motion with contacts, taken by one compiled loop.
 
-Whenever a step begins on the time grid, the event loop requests a segment of certified steps. It ends before a step that
-is irregular or may contain an event, or at its maximum length; the event loop takes the next step itself.
+Whenever a step begins on the time grid, the event loop requests a segment of certified steps. It ends before a step
+that is irregular or may contain an event, or at its maximum length; the event loop takes the next step itself.
 """
 
 from __future__ import annotations
