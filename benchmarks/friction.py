@@ -358,6 +358,10 @@ def main() -> None:
         told([solved(10_000, 1e-4, 30.0, MOVING, 1), solved(10_000, 1e-4, 30.0, REST, 1), memory()])
     told(others())
     told(beside_mujoco())
+    if importlib.util.find_spec("mujoco") is not None:
+        import piles
+
+        told(Row(*row) for row in piles.rows())
     text = table(rows)
     print(text)
     if arguments.out:

@@ -18,10 +18,11 @@ import sympy as sp
 from gaussopt.bodies.body import TIME, RigidBody, column, guesses, scalar, total
 from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element, Joint, less_turns
+from gaussopt.bodies.free_bodies import free_bodies, looked_at
 from gaussopt.bodies.joints.drive import Drive
 from gaussopt.bodies.picture import as_solids, drawn_in_space
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
-from gaussopt.bodies.slips import slips
+from gaussopt.bodies.slips import shapes, slips
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
 from gaussopt.bodies.tree import in_joint_coordinates, moving, rows_of_loops
@@ -219,9 +220,11 @@ class Model:
                 f"Nothing can move: the joints {listed(sorted(tree))} leave no joint coordinate. Take "
                 "coordinates='maximal', or joints that leave something free."
             )
+        values, name = {self.symbols[p.name]: p.value for p in self.parameters.values()}, self.name or "model"
+        if (pile := free_bodies(bodies, elements, g, values, name)) is not None:
+            return pile
         potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
         forces = total(e.forces() for e in elements)
-        values = {self.symbols[p.name]: p.value for p in self.parameters.values()}
         guesses = {x: sp.sympify(y).subs(values) for b in bodies for x, y in zip(b.new_q, b.guesses[0], strict=True)}
         known = guesses | values | {TIME: 0}
         rows = {f"{e.name}.{k}": (less_turns(k, row, known), e) for e in elements for k, row in e.holonomic().items()}
@@ -234,7 +237,6 @@ class Model:
         if closed:
             holonomic |= {contact.name: contact.gap for contact in contacts if contact.two_sided}
             contacts = [contact for contact in contacts if not contact.two_sided]
-        name = self.name or "model"
         if len(bodies) > MANY and self.dim == 2 and self.kind == "maximal" and not (nonholonomic or contacts):
             masses = [sp.diff(body.kinetic, rate, 2) for body in bodies for rate in body.v]
             known = {"rows": holonomic, "potential": potential, "forces": forces}
@@ -253,7 +255,7 @@ class Model:
         """
         system = self.system()
         if not isinstance(system, LagrangianSystem):
-            raise BadInput(f"A model of more than {MANY} bodies in the plane has no formulas; take some bodies out.")
+            raise BadInput("A model of so many bodies or contacts has no formulas; take some of them out.")
         return system.to_latex()
 
     def start(
@@ -267,6 +269,7 @@ class Model:
         if not isinstance(held, Iterable):
             raise BadInput(f"hold is {hold!r}; give coordinates, as symbols or names.")
         q, v = guesses(built[0], self.symbols, values)
+        built = built[0], looked_at(system, built[1], q), built[2]
         try:
             q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
         except BadInput:
@@ -323,9 +326,8 @@ class Model:
         kept = copy.copy(self)  # parts added later must not change this problem
         kept.bodies, kept.elements = dict(self.bodies), dict(self.elements)
         kept.parameters, kept.symbols = dict(self.parameters), dict(self.symbols)
-        for name in ("q0", "v0"):
-            if name in more:
-                raise BadInput(f"The start of a model is assembled: give guesses to its bodies, and no {name}.")
+        for name in {"q0", "v0"} & more.keys():
+            raise BadInput(f"The start of a model is assembled: give guesses to its bodies, and no {name}.")
         built = Assembly(lambda: kept, hold)
         sketch: dict[str, Any] = {"sketch": built.sketch} if self.dim == 2 else {"in_space": built.in_space}
         given: dict[str, Any] = {
@@ -334,7 +336,8 @@ class Model:
         }  # fmt: skip
         system, (q, v) = built.build(), built.start(built.build().parameters)
         near = guesses(self.built()[0], self.symbols, system.parameters)[0]
-        system.notes += tuple(slips(self.bodies, self.elements, self.gravity, system.evaluate(0.0, q, v), near))
+        system.notes += tuple(slips(self.bodies, self.elements, self.gravity, system.smooth_part(0.0, q, v), near))
+        system.watch = shapes(self.bodies, self.elements, system.coordinates(len(q)))
         return Problem.of(system, q, t_end=t_end, **given | sketch | more)
 
     def _take(self, body: AnyBody) -> AnyBody:
@@ -376,9 +379,7 @@ class Assembly:
 
     @cached_property
     def _draw(self) -> Draw:
-        model = self.model
-        bodies, elements, _ = model.built()
-        return drawn(bodies, elements, list(model.symbols))
+        return drawn(*self.model.built()[:2], list(self.model.symbols))
 
     def build(self) -> AbstractSystem:
         """Return the system."""
@@ -395,6 +396,5 @@ class Assembly:
     def in_space(self, values: Mapping[str, float], variant: str = "") -> SpacePicture:
         """Return the picture in space."""
         model = self.model
-        known = {model.symbols[name]: values[name] for name in model.symbols}
-        bodies, elements = list(model.bodies.values()), list(model.elements.values())
-        return drawn_in_space(bodies, elements, model.gravity, known, model.built()[0])
+        parts, known = model.elements.values(), {x: values[n] for n, x in model.symbols.items()}
+        return drawn_in_space(list(model.bodies.values()), list(parts), model.gravity, known, model.built()[0])

@@ -14,25 +14,43 @@ start; a simulation warns of boxes that overlap elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaussopt.bodies.pile_equations import SEVEN, PileBody, PileEquations
+from gaussopt.bodies.pile_equations import SEVEN, PileContacts, PileEquations, frames, touching
+from gaussopt.bodies.pile_steps import PileStep
 from gaussopt.core.arrays import Matrix, Vector, all_finite, as_array, as_state
 from gaussopt.core.contacts import check_coefficients
-from gaussopt.core.errors import BadInput
+from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem, Energy, state_in_words
+from gaussopt.core.time_step import SteppedSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.solids import Ball, BallContact, Box, FaceContact, Plane, SpacePicture
 from gaussopt.modelling.variant import Variant
+from gaussopt.symbolic.reading import finite_parameter
 
 AXES = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
 O = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class PileBody:
+    """Mass, principal inertias (3,), half edges of a box (3,) or None, radius of a ball or 0, and start state."""
+
+    mass: float
+    inertia: Vector
+    half: Vector | None
+    radius: float
+    at: Vector
+    velocity: Vector
+    spin: Vector
 
 
 class Pile:
@@ -95,12 +113,42 @@ class Pile:
         if not bodies:
             raise BadInput("The pile is empty; add a ball or a box.")
         names = [f"{axis}_{i + 1}" for i in range(len(bodies)) for axis in AXES]
-        equations = PileEquations(bodies, self._walls, self.mu, self.e_N, self.gravity)
-        system = PileSystem(equations, names, more.get("name", "pile"))
+        system = PileSystem(self._equations(), names, more.get("name", "pile"))
         q = np.concatenate([[*body.at, 1.0, 0.0, 0.0, 0.0] for body in bodies])
         v = np.concatenate([[*body.velocity, 0.0, *(body.spin / 2)] for body in bodies])
-        known: dict[str, Any] = {"units": _units(names), "in_space": lambda values, variant: self._picture(equations)}
+        picture = self._picture(system.equations)
+        known: dict[str, Any] = {"units": _units(names), "in_space": lambda values, variant: picture}
         return Problem.of(system, q, v, t_end=t_end, dt=dt, **(known | more))
+
+    def _equations(self) -> PileEquations:
+        """Return the equations: corners and balls on walls, faces of boxes that touch, balls on balls and on boxes."""
+        names: list[str] = []
+        faces: list[tuple[Any, ...]] = []
+
+        def face(name: str, a: int, at: Vector, normal: Vector, *b: Any) -> None:
+            names.append(name)
+            faces.append((a, at, frames(normal[None])[0], *b))
+
+        bodies = self._bodies
+        for i, b in enumerate(bodies):
+            points = [np.zeros(3)] if b.half is None else [b.half * s for s in product((-1, 1), repeat=3)]
+            for (j, (at, normal)), (c, s) in product(enumerate(self._walls), enumerate(points)):
+                face(f"wall {j + 1}, body {i + 1}.{c + 1}", len(bodies), at, normal, i, s, b.radius)
+        for (i, a), (j, b) in combinations(enumerate(bodies), 2):
+            if a.half is not None and b.half is not None:
+                for c, (at, normal, s) in enumerate(touching(a.half, b.half, b.at - a.at)):
+                    face(f"body {i + 1}, body {j + 1}.{c + 1}", i, at, normal, j, s, 0.0)
+        balls = [i for i, b in enumerate(bodies) if b.half is None]
+        boxes = [i for i, b in enumerate(bodies) if b.half is not None]
+        names += [f"balls {i + 1}, {j + 1}" for i, j in combinations(balls, 2)]
+        names += [f"box {i + 1}, ball {j + 1}" for i, j in product(boxes, balls)]
+        pairs = np.array([*combinations(balls, 2), *product(boxes, balls)], dtype=np.intp).reshape(-1, 2)
+        radii, inertias = np.array([b.radius for b in bodies]), np.array([b.inertia for b in bodies])
+        half = np.array([np.zeros(3) if b.half is None else b.half for b in bodies])
+        each = (np.full(len(names), x) for x in (self.mu, self.e_N, 0.0))
+        contacts = PileContacts(names, faces, pairs, radii[pairs], None, *each)
+        masses, gravity = np.array([b.mass for b in bodies]), np.array([0.0, 0.0, -self.gravity])
+        return PileEquations(masses, inertias, inertias.max(axis=1), half, gravity, contacts)
 
     def _picture(self, known: PileEquations) -> SpacePicture:
         """Return the picture with floor, walls, balls and boxes."""
@@ -114,8 +162,9 @@ class Pile:
         contacts: list[Any] = [FaceContact(n, bodies[a], F, (bodies[b], s), R) for n, a, F, b, s, R in faces]
         pairs = zip(known.names[len(contacts) :], known.pairs, strict=True)
         contacts += [
-            BallContact(n, (bodies[a], O), (bodies[b], O), known.radii[b]) for n, (a, b) in pairs if known.radii[a]
-        ]
+            BallContact(n, (bodies[a], O), (bodies[b], O), self._bodies[b].radius)
+            for n, (a, b) in pairs if self._bodies[a].radius
+        ]  # fmt: skip
         return SpacePicture(solids, contacts=contacts)
 
 
@@ -165,16 +214,22 @@ def _units(names: Iterable[str]) -> dict[str, str]:
 
 
 class PileSystem(AbstractSystem):
-    """The system of a pile, evaluated in closed form."""
+    """The system of a pile, evaluated in closed form.
+
+    `values` are those of its parameters, by symbol, and `anew` returns the system at other values.
+    """
 
     depends_on_time = False
     stepper = "moreau-jean"
 
-    def __init__(self, equations: PileEquations, coordinates: Sequence[str], name: str) -> None:
-        self.equations, self.name, self._coordinates = equations, name, tuple(coordinates)
-        k = len(equations.names)
-        given = np.full(k, equations.mu), np.full(k, equations.e_N), np.zeros(k)
-        self._coefficients = check_coefficients(name, equations.names, *given)
+    def __init__(
+        self, equations: PileEquations, coordinates: Sequence[str], name: str, rows: Sequence[str] = ()
+    ) -> None:  # fmt: skip
+        self.equations, self.name, self._coordinates, self._rows = equations, name, tuple(coordinates), tuple(rows)
+        self.values: dict[Any, float] = {}
+        self.anew: Callable[[Mapping[Any, float]], PileSystem | None] | None = None
+        of = equations.of
+        self._coefficients = check_coefficients(name, equations.names, of.mu, of.e_N, of.e_T)
         for label, x in (("weight", equations.weight), ("inertia", equations.I.ravel())):
             as_array(f"{label} of {name!r}", x, (None,))
 
@@ -188,9 +243,32 @@ class PileSystem(AbstractSystem):
         return self._coordinates
 
     @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the rows of unit length, empty if they have none."""
+        return self._rows
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameter values by name."""
+        return {str(x): value for x, value in self.values.items()}
+
+    def with_parameters(self, /, **values: float) -> AbstractSystem:
+        """Return the pile with other parameter values; raises UnknownName or BadInput."""
+        for key, value in values.items():
+            if key not in self.parameters:
+                raise UnknownName("parameter", key, self.parameters)
+            finite_parameter(key, value)
+        if self.anew is None or values.items() <= self.parameters.items():
+            return self
+        found = self.anew({x: float(values.get(str(x), value)) for x, value in self.values.items()})
+        assert found is not None
+        found.notes, found.watch = self.notes, self.watch
+        return found
+
+    @property
     def contact_names(self) -> tuple[str, ...]:
         """Names of the contacts."""
-        return tuple(self.equations.names)
+        return self.equations.names
 
     @property
     def quaternions(self) -> list[tuple[int, range]]:
@@ -199,6 +277,16 @@ class PileSystem(AbstractSystem):
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Return step data of the state; raises BadInput if the state is not finite, or has a wrong length."""
+        t, q, v = self._checked(t, q, v)
+        part, of = self.smooth_part(t, q, v), self._coefficients
+        g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T = self.equations.contacts(q, v)
+        return StepData(
+            part.M, part.h, part.Q, part.J, part.gamma, J_N, zeta_N, J_T, zeta_T, v_T, of.mu, t, q, v, g_N=g_N,
+            gdot_N=gdot_N, e_N=of.e_N, e_T=of.e_T,
+        )  # fmt: skip
+
+    def _checked(self, t: float, q: ArrayLike, v: ArrayLike) -> tuple[float, Vector, Vector]:
+        """Return the state in arrays; raises what `evaluate` raises."""
         t, q, v = as_state(t, q, v)
         if len(q) != self.size:
             raise BadInput(
@@ -206,12 +294,7 @@ class PileSystem(AbstractSystem):
             )
         if not (all_finite(q) and all_finite(v)):
             raise BadInput(f"state of {self.name!r} is not finite, at {state_in_words(t, q, v)}.")
-        part, of = self.smooth_part(t, q, v), self._coefficients
-        g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T = self.equations.contacts(q, v)
-        return StepData(
-            part.M, part.h, part.Q, part.J, part.gamma, J_N, zeta_N, J_T, zeta_T, v_T, of.mu, t, q, v, g_N=g_N,
-            gdot_N=gdot_N, e_N=of.e_N, e_T=of.e_T,
-        )  # fmt: skip
+        return t, q, v
 
     def smooth_part(self, t: float, q: Vector, v: Vector) -> StepData:
         """Return step data without contacts."""
@@ -224,7 +307,7 @@ class PileSystem(AbstractSystem):
 
     def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
         """Return the gap rates of all contacts, (k,), m/s."""
-        return self.equations.contacts(q, v)[1]
+        return PileStep(self.equations, q, v).rates
 
     def position_residual(self, t: float, q: Vector) -> Vector:
         """Return e . e - 1 of all bodies, (N,)."""
@@ -248,4 +331,25 @@ class PileSystem(AbstractSystem):
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
         """Return a warning on overlapping bodies that have no contact; None if there are none."""
-        return self.equations.overlap(q)
+        return self.equations.overlap(q) or super().may_miss(q, v, dt)
+
+    def in_steps(self, loop: str, formulation: str | None, solver: str | None) -> AbstractSystem:
+        """Return the pile with its own steps, in which only contacts near each other take part."""
+        plain = (formulation is None and solver is None) or formulation == "coulomb-soccp"
+        if loop != "time-stepping" or not plain:
+            return self
+        found = SteppedPile(self.equations, self._coordinates, self.name, self._rows)
+        found.values, found.notes, found.unused, found.watch = self.values, self.notes, self.unused, self.watch
+        return found
+
+
+class SteppedPile(PileSystem, SteppedSystem):
+    """A pile in Moreau-Jean steps; its step data leave its many contacts out."""
+
+    def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
+        """Return step data without contacts; raises what a pile raises."""
+        return self.smooth_part(*self._checked(t, q, v))
+
+    def time_step(self, t: float, q: Vector, v: Vector) -> PileStep:
+        """Return the step that begins at the given state."""
+        return PileStep(self.equations, q, v)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations, product
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.bodies.overlaps import deepest
+from gaussopt.bodies.overlaps import UNSEEN, deepest
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.display import counted
 from gaussopt.linalg.quaternions import spin_rows
@@ -21,62 +20,83 @@ SEVEN = 7
 TOUCH = 1e-9
 """Distance, m, up to which boxes count as touching at the start."""
 
-UNSEEN = 1e-6
-"""Depth, m, above which two bodies without a contact count as overlapping."""
+NEARLY = 1e-9
+"""Distance, m, up to which it is looked at whether the normal or a tangent of two balls is undefined."""
+
+TINY = 1e-300
+"""Length that a vector of length zero is divided by."""
+
+FEW = 100
+"""Number of pairs up to which looking at all of them takes less time than searching neighbours."""
 
 Blocks = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class PileBody:
-    """Mass, principal inertias (3,), half edges of a box (3,) or None, radius of a ball or 0, and start state."""
+class PileContacts(NamedTuple):
+    """The contacts of free bodies, numbered as in `names`: first points or balls on faces, then pairs of balls.
 
-    mass: float
-    inertia: Vector
-    half: Vector | None
-    radius: float
-    at: Vector
-    velocity: Vector
-    spin: Vector
+    Attributes
+    ----------
+    faces : (a, s_a, F, b, s_b, R) of each: the face of a through s_a with normal and tangents F, (3, 3), in the frame
+        of a, and the ball about s_b of b
+    pairs, radii : bodies a and b, (k, 2), and the radii about their centres, (k, 2); instead of a ball, a may be a box
+    across : directions, (k, 3), to which the first tangents of pairs are normal, or None for those of the least turn
+    mu, e_N, e_T : coefficients of all contacts
+    """
+
+    names: Sequence[str]
+    faces: Sequence[tuple[Any, ...]]
+    pairs: NDArray[np.intp]
+    radii: Matrix
+    across: Matrix | None
+    mu: Vector
+    e_N: Vector
+    e_T: Vector
 
 
 class PileEquations:
-    """The bodies and contacts of a pile in arrays; body number N is the ground."""
+    """Free bodies and their contacts in arrays; body number N is the ground.
+
+    Parameters
+    ----------
+    m, I, c : masses, principal inertias, (N, 3), and `quaternion_mass`, (N,), see `gaussopt.bodies.space`
+    half : half edges of boxes, (N, 3), zero for other bodies
+    gravity : (3,)
+    """
 
     def __init__(
-        self, bodies: Sequence[PileBody], walls: Sequence[tuple[Vector, Vector]], mu: float, e_N: float, gravity: float
-    ) -> None:
-        self.N, self.mu, self.e_N = len(bodies), mu, e_N
-        self.m = np.array([b.mass for b in bodies])
-        self.I = np.array([b.inertia for b in bodies])
-        self.weight = np.zeros(SEVEN * self.N)
-        self.weight[2::SEVEN] = -gravity * self.m
-        self.names: list[str] = []
-        faces: list[tuple[Any, ...]] = []
-        for i, b in enumerate(bodies):
-            points = [np.zeros(3)] if b.half is None else [b.half * s for s in product((-1, 1), repeat=3)]
-            for (j, (at, normal)), (c, s) in product(enumerate(walls), enumerate(points)):
-                self._face(faces, f"wall {j + 1}, body {i + 1}.{c + 1}", (self.N, at, normal), (i, s, b.radius))
-        for (i, a), (j, b) in combinations(enumerate(bodies), 2):
-            if a.half is not None and b.half is not None:
-                for c, (at, normal, s) in enumerate(_touching(a.half, b.half, b.at - a.at)):
-                    self._face(faces, f"body {i + 1}, body {j + 1}.{c + 1}", (i, at, normal), (j, s, 0.0))
-        self.a, self.s_a, self.F, self.b, self.s_b, self.R = (np.array(x) for x in zip(*faces, strict=True))
-        balls = [i for i, b in enumerate(bodies) if b.half is None]
-        boxes = [i for i, b in enumerate(bodies) if b.half is not None]
-        pairs = [*combinations(balls, 2), *product(boxes, balls)]
-        self.names += [f"box {i + 1}, ball {j + 1}" if i in boxes else f"balls {i + 1}, {j + 1}" for i, j in pairs]
-        self.pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-        self.radii = np.array([b.radius for b in bodies])
-        self.half = np.array([np.zeros(3) if b.half is None else b.half for b in bodies])
+        self, m: Vector, I: Matrix, c: Vector, half: Matrix, gravity: Vector, contacts: PileContacts
+    ) -> None:  # fmt: skip
+        self.N, self.m, self.I, self.c, self.half, self.of = len(m), m, I, c, half, contacts
+        self.names = tuple(contacts.names)
+        self.weight = np.hstack((np.outer(m, gravity), np.zeros((self.N, 4)))).ravel()
+        shapes = (0,), (0, 3), (0, 3, 3), (0,), (0, 3), (0,)
+        given = zip(*contacts.faces, strict=True) if contacts.faces else map(np.zeros, shapes)
+        self.a, self.s_a, self.F, self.b, self.s_b, self.R = (np.array(x) for x in given)
+        self.a, self.b = self.a.astype(np.intp), self.b.astype(np.intp)
+        self.pairs, self.radii = contacts.pairs, contacts.radii
+        codes = np.sort(self.pairs, axis=1) @ [self.N, 1]
+        self._order = codes.argsort()
+        self._codes = codes[self._order]
+        self.extent = np.linalg.norm(half, axis=1)
+        np.maximum.at(self.extent, self.pairs.ravel(), self.radii.ravel())
+        self.gravity, self.heaviest = gravity, float(np.abs(self.weight).max(initial=0.0))
+        self.boxed = bool(half.any())
+        self.isotropic, self.outer = bool((np.ptp(I, axis=1) == 0.0).all()), np.append(self.extent, 0.0)
+        with np.errstate(divide="ignore"):  # steps are not asked for where a mass is zero
+            self.root = np.vstack((np.hstack((np.tile(m, (3, 1)).T, I)) ** -0.5, np.zeros(6)))
         # Normal rows depend on the positions of bodies in contact with other bodies, and on the quaternions of boxes.
-        joined = set(self.pairs.ravel().tolist()) | {i for f in faces if f[0] != self.N for i in (f[0], f[3])}
-        of = [range(SEVEN * i, SEVEN * i + 3) for i in joined] + [range(SEVEN * i + 3, SEVEN * (i + 1)) for i in boxes]
+        faces = {i for a, b in zip(self.a.tolist(), self.b.tolist(), strict=True) if a != self.N for i in (a, b)}
+        moved = set(self.pairs.ravel().tolist()) | faces
+        points = np.linalg.norm(self.s_b, axis=1) > 0
+        turned = set(np.flatnonzero(half.any(axis=1)).tolist()) | set(self.b[points].tolist()) | set(self.a.tolist())
+        of = [range(SEVEN * i, SEVEN * i + 3) for i in moved - {self.N}]
+        of += [range(SEVEN * i + 3, SEVEN * (i + 1)) for i in turned - {self.N}]
         self.turning = tuple(sorted(j for part in of for j in part))
 
     def overlap(self, q: Matrix) -> str | None:
         """Return a sentence on the deepest overlap of boxes that have no contact, in a motion (F, n); None if none."""
-        boxes, known = np.flatnonzero(self.radii == 0.0), set(zip(self.a.tolist(), self.b.tolist(), strict=True))
+        boxes, known = np.flatnonzero(self.half.any(axis=1)), set(zip(self.a.tolist(), self.b.tolist(), strict=True))
         at = q[np.isfinite(q).all(axis=1)].reshape(-1, self.N, SEVEN)[:, boxes]
         found = deepest(at[:, :, :3], at[:, :, 3:], self.half[boxes])
         worst = {(int(boxes[i]), int(boxes[j])): depth for (i, j), depth in found.items() if depth > UNSEEN}
@@ -91,10 +111,12 @@ class PileEquations:
             "go.problem_from_mujoco."
         )
 
-    def _face(self, faces: list[tuple[Any, ...]], name: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
-        """Add a contact; a is (body, point of its face, normal), b is (body, point, radius or 0)."""
-        self.names.append(name)
-        faces.append((a[0], a[1], _frames(a[2][None])[0], *b))
+    def undefined(self, q: Vector) -> set[str]:
+        """Return the names of the pairs whose centres nearly coincide, or lie nearly in the direction `across`."""
+        r, (a, b) = self._blocks(q)[:, :3], self.pairs.T
+        d = r[b] - r[a]
+        aside = d if self.of.across is None else cross(self.of.across, d)
+        return {self.names[len(self.R) + i] for i in np.flatnonzero(np.linalg.norm(aside, axis=1) <= NEARLY)}
 
     # -- bodies ------------------------------------------------------------------------------------------------
 
@@ -103,10 +125,10 @@ class PileEquations:
         return x.reshape(self.N, SEVEN)
 
     def mass(self, q: Vector) -> Matrix:
-        """Return M; a quaternion's block is 4 (G^T I G + c e e^T) with the largest moment of inertia c."""
+        """Return M; a quaternion's block is 4 (G^T I G + c e e^T)."""
         e, found = self._blocks(q)[:, 3:], np.zeros((self.N, SEVEN, self.N, SEVEN))
         G, each = spin_rows(e), np.arange(self.N)
-        turning = np.einsum("bij,bi,bik->bjk", G, self.I, G) + np.einsum("b,bi,bj->bij", self.I.max(axis=1), e, e)
+        turning = np.einsum("bij,bi,bik->bjk", G, self.I, G) + np.einsum("b,bi,bj->bij", self.c, e, e)
         found[each, :3, each, :3] = self.m[:, None, None] * np.eye(3)
         found[each, 3:, each, 3:] = 2.0 * (turning + turning.transpose(0, 2, 1))
         return found.reshape(q.size, q.size)
@@ -116,7 +138,7 @@ class PileEquations:
         e, rate, h = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:], np.zeros((self.N, SEVEN))
         turning = self.I * 2.0 * np.einsum("bij,bj->bi", spin_rows(e), rate)
         h[:, 3:] = 4.0 * np.einsum("bij,bi->bj", spin_rows(rate), turning)
-        h[:, 3:] += 4.0 * (self.I.max(axis=1) * (rate**2).sum(axis=1))[:, None] * e
+        h[:, 3:] += 4.0 * (self.c * (rate**2).sum(axis=1))[:, None] * e
         return h.ravel()
 
     def equality(self, q: Vector, v: Vector) -> tuple[Matrix, Vector]:
@@ -133,105 +155,142 @@ class PileEquations:
 
     def contacts(self, q: Vector, v: Vector) -> tuple[NDArray[np.float64], ...]:
         """Return g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T of all contacts: points on faces, then balls."""
-        r, u, A, w, E = self._poses(q, v)
-        found = [self._on_faces(r, u, A, w), self._of_balls(r, u, A, w)]
-        gap, frame, arms, rates, bodies = (np.concatenate(x) for x in zip(*found, strict=True))
+        poses = self.poses(q, v)
+        r, _, A, _, E = poses
+        gap, frame, arms, bodies = self.frames(r, A, self.near(r))
+        rates = np.concatenate((self._turns_of_faces(*poses), self._turns_of_balls(*poses)))
         k = len(gap)
         J, each = np.zeros((k, 3, self.N + 1, SEVEN)), np.arange(k)
         for side, sign in ((0, -1.0), (1, 1.0)):
             i = bodies[:, side]
             J[each, :, i, :3] = sign * frame  # the two bodies differ, so the second pass keeps the first one's entries
-            J[each, :, i, 3:] = 2.0 * sign * _cross(arms[:, side, None], frame) @ E[i]
+            J[each, :, i, 3:] = 2.0 * sign * cross(arms[:, side, None], frame) @ E[i]
         rows = J[:, :, : self.N].reshape(3 * k, -1)
         speed, each_rows = (rows @ v).reshape(k, 3), rows.reshape(k, 3, -1)
         return gap, speed[:, 0], each_rows[:, 0], rates[:, 0], each_rows[:, 1:], rates[:, 1:], speed[:, 1:]
 
     def gaps(self, q: Vector) -> Vector:
         """Return the gaps of all contacts, (k,)."""
-        r, _, A, _, _ = self._poses(q, np.zeros_like(q))
+        r, _, A, _, _ = self.poses(q, np.zeros_like(q))
         n, offset = np.einsum("kij,kj->ki", A[self.a], self.F[:, 0]), r[self.b] - r[self.a]
         offset += np.einsum("kij,kj->ki", A[self.b], self.s_b) - np.einsum("kij,kj->ki", A[self.a], self.s_a)
-        apart = self._to_balls(r, A)[-1] - self.radii[self.pairs].sum(axis=1)
-        return np.concatenate(((n * offset).sum(axis=1) - self.R, apart))
+        return np.concatenate(((n * offset).sum(axis=1) - self.R, self._to_balls(r, A)[-1] - self.radii.sum(axis=1)))
 
-    def _poses(self, q: Vector, v: Vector) -> tuple[NDArray[Any], ...]:
+    def near(self, r: Matrix, reach: float = np.inf) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the faces, which are few, and the pairs whose surfaces may be nearer than `reach`, m, by number."""
+        faces, k = np.arange(len(self.R)), len(self.pairs)
+        if reach == np.inf:
+            return faces, np.arange(k)
+        from scipy.spatial import cKDTree  # imported here, because only large piles need it
+
+        size = float(self.extent.max())
+        found = cKDTree(r[: self.N]).query_pairs(2.0 * size + reach, output_type="ndarray")
+        low, high = np.sort(found, axis=1).T
+        code = low * self.N + high
+        place = np.minimum(np.searchsorted(self._codes, code), k - 1)
+        return faces, np.sort(self._order[place[self._codes[place] == code]])
+
+    def frames(self, r: Matrix, A: Blocks, near: tuple[NDArray[np.intp], NDArray[np.intp]]) -> tuple[NDArray[Any], ...]:
+        """Return gaps, rows (n, t1, t2), arms from the centres of a and b, and indices of a and b of these contacts."""
+        i, j = near
+        a, b, R = self.a[i], self.b[i], self.R[i, None]
+        F = self.F[i] @ A[a].transpose(0, 2, 1)
+        s_a, s_b = (np.einsum("kij,kj->ki", A[x], s[i]) for x, s in ((a, self.s_a), (b, self.s_b)))
+        arm_b = s_b - R * F[:, 0]
+        gap = (F[:, 0] * (r[b] + s_b - r[a] - s_a)).sum(axis=1) - self.R[i]
+        face = gap, F, np.stack((r[b] + arm_b - r[a], arm_b), axis=1), np.stack((a, b), axis=1)
+        if not len(j):
+            return face
+        pairs, (R_a, R_b) = self.pairs[j], self.radii[j].T[:, :, None]
+        if not self.boxed:  # balls on balls need no frame of a body
+            n, at = r[pairs[:, 1]] - r[pairs[:, 0]], np.zeros(3)
+            distance = np.sqrt((n * n).sum(axis=1))
+            n = n / np.maximum(distance, TINY)[:, None]
+        else:
+            _, at, own, distance = self._to_balls(r, A, j)
+            n, at = (np.einsum("kij,kj->ki", A[pairs[:, 0]], x) for x in (own, at))
+        ball = (
+            distance - (R_a + R_b)[:, 0], frames(n, None if self.of.across is None else self.of.across[j]),
+            np.stack((at + R_a * n, -R_b * n), axis=1), pairs,
+        )  # fmt: skip
+        return tuple(np.concatenate(x) for x in zip(face, ball, strict=True)) if len(i) else ball
+
+    def poses(self, q: Vector, v: Vector) -> tuple[NDArray[Any], ...]:
         """Return centres, their velocities, rotations, angular velocities and E of the bodies and of the ground."""
-        e, rate, ground = self._blocks(q)[:, 3:], self._blocks(v)[:, 3:], np.zeros(3)
-        r, u = np.vstack((self._blocks(q)[:, :3], ground)), np.vstack((self._blocks(v)[:, :3], ground))
-        E = spin_rows(e, 1.0)
-        turn = E @ spin_rows(e).transpose(0, 2, 1) / (e**2).sum(axis=1)[:, None, None]
-        w = np.vstack((2.0 * np.einsum("bij,bj->bi", E, rate), ground))
-        return r, u, np.concatenate((turn, np.eye(3)[None])), w, np.concatenate((E, np.zeros((1, 3, 4))))
+        x, y, n = self._blocks(q), self._blocks(v), self.N
+        (r, u, w), A, E = np.zeros((3, n + 1, 3)), np.empty((n + 1, 3, 3)), np.zeros((n + 1, 3, 4))
+        e, r[:n], u[:n], E[:n], A[n] = x[:, 3:], x[:, :3], y[:, :3], spin_rows(x[:, 3:], 1.0), np.eye(3)
+        A[:n] = E[:n] @ spin_rows(e).transpose(0, 2, 1) / (e**2).sum(axis=1)[:, None, None]
+        w[:n] = 2.0 * (E[:n] @ y[:, 3:, None])[:, :, 0]
+        return r, u, A, w, E
 
-    def _on_faces(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Return gaps, rows (n, t1, t2), arms from the centres of a and b, the rows' biases, and indices of a and b."""
+    def _turns_of_faces(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix, E: Blocks) -> Matrix:
+        """Return the biases of all three rows of points on faces."""
         a, b, R = self.a, self.b, self.R[:, None]
         F = self.F @ A[a].transpose(0, 2, 1)
-        s_a, s_b = (np.einsum("kij,kj->ki", A[i], s) for i, s in ((a, self.s_a), (b, self.s_b)))
-        n, offset = F[:, 0], r[b] + s_b - r[a]
+        s_b, n = np.einsum("kij,kj->ki", A[b], self.s_b), F[:, 0]
         arm_b = s_b - R * n
-        arm_a = r[b] + arm_b - r[a]
-        turned = _cross(w[a][:, None], F)
-        moves = u[b] + _cross(w[b], s_b) - R * turned[:, 0]
-        v = u[b] + _cross(w[b], arm_b) - u[a] - _cross(w[a], arm_a)
-        change = _cross(w[b], _cross(w[b], s_b) - R * turned[:, 0]) - _cross(w[a], moves - u[a])
-        rates = np.einsum("kri,ki->kr", turned, v) + np.einsum("kri,ki->kr", F, change)
-        gap = (n * (offset - s_a)).sum(axis=1) - self.R
-        return gap, F, np.stack((arm_a, arm_b), axis=1), rates, np.stack((a, b), axis=1)
+        turned = cross(w[a][:, None], F)
+        moves = u[b] + cross(w[b], s_b) - R * turned[:, 0]
+        v = u[b] + cross(w[b], arm_b) - u[a] - cross(w[a], r[b] + arm_b - r[a])
+        change = cross(w[b], cross(w[b], s_b) - R * turned[:, 0]) - cross(w[a], moves - u[a])
+        return np.asarray(np.einsum("kri,ki->kr", turned, v) + np.einsum("kri,ki->kr", F, change))
 
-    def _to_balls(self, r: Matrix, A: Blocks) -> tuple[NDArray[Any], ...]:
-        """Return a, b, d = r_b - r_a and, in a's frame: which entries of d exceed box a, nearest point, n, distance.
+    def _to_balls(self, r: Matrix, A: Blocks, j: Any = slice(None)) -> tuple[NDArray[Any], ...]:
+        """Return, in a's frame: which entries of r_b - r_a exceed box a, nearest point, n, distance.
 
         A ball a counts as a box of size zero. If several entries exceed the box, the nearest point is on an edge or
         corner; if none does, the nearest point is on the nearest face, and the distance is negative.
         """
-        a, b = self.pairs.T
-        d, half = r[b] - r[a], self.half[a]
-        x = np.einsum("kji,kj->ki", A[a], d)
+        a, b = self.pairs[j].T
+        half, x = self.half[a], np.einsum("kji,kj->ki", A[a], r[b] - r[a])
         out, at = np.abs(x) >= half, np.clip(x, -half, half)
         distance = np.linalg.norm(x - at, axis=1)
         inside = np.flatnonzero(distance == 0.0)
         n = (x - at) / np.where(distance > 0.0, distance, 1.0)[:, None]
+        if not len(inside):
+            return out, at, n, distance
         face = (np.abs(x) - half)[inside].argmax(axis=1)
         side = np.where(x[inside, face] < 0.0, -1.0, 1.0)
         out[inside], n[inside, face], at[inside, face] = False, side, side * half[inside, face]
         out[inside, face] = True
         distance[inside] = side * x[inside, face] - half[inside, face]
-        return a, b, d, out, at, n, distance
+        return out, at, n, distance
 
-    def _of_balls(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix) -> tuple[NDArray[Any], ...]:
-        """Return for balls what `_on_faces` returns; zeta_T, unused during slip, omits t' . v, which is 0 in stick."""
-        a, b, d, out, at, own, distance = self._to_balls(r, A)
-        R_a, R_b, turn = self.radii[a][:, None], self.radii[b][:, None], A[a]
+    def _turns_of_balls(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix, E: Blocks) -> Matrix:
+        """Return the biases for balls; zeta_T, unused during slip, omits t' . v, which is 0 in stick."""
+        out, at, own, distance = self._to_balls(r, A)
+        (a, b), (R_a, R_b) = self.pairs.T, self.radii.T[:, :, None]
+        d, turn = r[b] - r[a], A[a]
         n, at = np.einsum("kij,kj->ki", turn, own), np.einsum("kij,kj->ki", turn, at)
         v = u[b] - u[a]
-        seen = np.einsum("kji,kj->ki", turn, v - _cross(w[a], d))  # velocity of b relative to a, in the frame of a
+        seen = np.einsum("kji,kj->ki", turn, v - cross(w[a], d))  # velocity of b relative to a, in the frame of a
         beside = out.sum(axis=1) > 1
         aside = np.where(out, seen, 0.0) - (own * seen).sum(axis=1)[:, None] * own
         bent = np.divide(aside, distance[:, None], out=np.zeros_like(aside), where=beside[:, None])
-        turned = np.einsum("kij,kj->ki", turn, bent) + _cross(w[a], n)
-        moved = np.einsum("kij,kj->ki", turn, np.where(out, 0.0, seen)) + _cross(w[a], at) + R_a * turned
-        F = _frames(n)
-        rates = np.einsum("kri,ki->kr", F, -_cross(R_b * w[b], turned) - _cross(w[a], moved))
-        swept = _cross(w[a], _cross(w[a], d) - 2.0 * v)
+        turned = np.einsum("kij,kj->ki", turn, bent) + cross(w[a], n)
+        moved = np.einsum("kij,kj->ki", turn, np.where(out, 0.0, seen)) + cross(w[a], at) + R_a * turned
+        F = frames(n, self.of.across)
+        rates = np.einsum("kri,ki->kr", F, -cross(R_b * w[b], turned) - cross(w[a], moved))
+        swept = cross(w[a], cross(w[a], d) - 2.0 * v)
         rates[:, 0] = (bent * seen).sum(axis=1) + (n * swept).sum(axis=1)
-        arms = np.stack((at + R_a * n, -R_b * n), axis=1)
-        return distance - (R_a + R_b)[:, 0], F, arms, rates, self.pairs
+        return np.asarray(rates)
 
 
-def _cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+def cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
     """Return the vector product along the last axis, many times faster than `numpy.cross` for few vectors."""
-    return np.asarray(a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]])
+    x, y = (1, 2, 0), (2, 0, 1)
+    return np.asarray(a.take(x, -1) * b.take(y, -1) - a.take(y, -1) * b.take(x, -1))
 
 
-def _frames(n: Matrix) -> Blocks:
-    """Return rows n, t1, t2, orthonormal and right-handed, of every normal, (k, 3, 3)."""
-    first = _cross(np.eye(3)[np.abs(n).argmin(axis=1)], n)
-    first /= np.linalg.norm(first, axis=1)[:, None]
-    return np.stack((n, first, _cross(n, first)), axis=1)
+def frames(n: Matrix, across: Matrix | None = None) -> Blocks:
+    """Return rows n, t1, t2, orthonormal and right-handed, of every normal, (k, 3, 3); t1 is normal to `across`."""
+    first = cross(np.eye(3)[np.abs(n).argmin(axis=1)] if across is None else across, n)
+    first /= np.maximum(np.sqrt((first * first).sum(axis=1)), TINY)[:, None]  # zero where two centres coincide
+    return np.concatenate((n, first, cross(n, first)), axis=1).reshape(-1, 3, 3)
 
 
-def _touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
+def touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
     """Return the corners at which faces of two boxes touch; half edges a and b, d from the centre of a to that of b.
 
     Each corner is given by a point and the normal of the face of a, in the frame of a, and its point in the frame of b.

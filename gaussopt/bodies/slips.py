@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from gaussopt.bodies.body import RigidBody
 from gaussopt.bodies.element import Element
+from gaussopt.bodies.forces.ball_touch import BallTouch
+from gaussopt.bodies.forces.touch import Touch
 from gaussopt.bodies.joints.drive import Drive
-from gaussopt.core.arrays import Vector
+from gaussopt.bodies.overlaps import Shapes
+from gaussopt.bodies.space import SpaceBody
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.display import listed
 from gaussopt.core.step_data import StepData
+from gaussopt.modelling.solids import Ball, Box
 
 FAR = 1.0
 """Distance from a body's guess to its start, relative to the largest distance from the origin, above which to warn."""
@@ -60,3 +66,38 @@ def slips(
         none = "The model is at rest" if any(gravity) else "The model has no gravity"
         yield f"{none}, and no force acts at the start: nothing begins to move. Is gravity=(0, -9.81) missing?"
     yield from _moved(bodies, guess, step.q)
+
+
+def shapes(
+    bodies: Mapping[str, RigidBody], elements: Mapping[str, Element], coordinates: Sequence[str]
+) -> Callable[[Matrix], str | None] | None:  # fmt: skip
+    """Return the warning on balls and boxes of bodies with contacts in space; None of fewer than two such bodies.
+
+    They are the shapes that the bodies are given and the balls of their contacts, as far as these are numbers. Bodies
+    with an element between them are not looked at: it keeps them together or apart.
+    """
+    touching = {b.name for e in elements.values() if isinstance(e, Touch | BallTouch) for b in e.bodies}
+    place = {x: i for i, x in enumerate(coordinates)}
+    met = [b for name, b in bodies.items() if name in touching and isinstance(b, SpaceBody)]
+    met = [b for b in met if place.keys() >= {str(x) for x in b.q}]
+    if len(met) < 2:
+        return None
+    solids = {(b.name, solid) for b in met for solid in b.shape or ()}
+    for e in elements.values():
+        solids |= {x for x in e.in_space() if isinstance(x, tuple)} if isinstance(e, Touch | BallTouch) else set()
+    number = {b.name: i for i, b in enumerate(met)}
+    found = [
+        (number[name], [*s.at, *getattr(s, "turn", (1, 0, 0, 0)), *getattr(s, "edges", (0, 0, 0)),
+                        getattr(s, "radius", 0)])
+        for name, s in sorted(solids, key=str) if name in number and isinstance(s, Ball | Box)
+    ]  # fmt: skip
+    known = [(i, row) for i, row in found if not any(sp.sympify(x).free_symbols for x in row)]
+    if len({i for i, _ in known}) < 2:
+        return None
+    size = np.array([row for _, row in known], dtype=float)
+    ends = (sorted(number.get(b.name, -1) for b in e.bodies) for e in elements.values())
+    places = np.array([[place[str(x)] for x in b.q] for b in met])
+    of = np.array([i for i, _ in known], dtype=np.intp)
+    without = frozenset((i, j) for i, j in ends)
+    names, half, radius = [b.name for b in met], size[:, 7:10] / 2, size[:, 10]
+    return Shapes(of, names, places, size[:, :3], size[:, 3:7], half, radius, without).sentence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
@@ -44,20 +45,17 @@ def closed_contacts(step: StepData) -> NDArray[np.intp]:
     return np.flatnonzero((step.g_N <= gap) & (gdot <= rate))
 
 
-def refuse_penetration(system: AbstractSystem, step: StepData, allowed: float | None = None) -> None:
+def refuse_penetration(system: AbstractSystem, gaps: Vector, rates: Vector | None, tolerance: float) -> None:
     """Raise BadInput if a contact penetrates at the start of a motion; two-sided contacts are not checked.
 
-    Gaps down to -`allowed`, relative to 1 + max |q|, pass; None means `TOUCHING`. The message states gap and gap rate.
+    Gaps down to -`tolerance`, m, pass. The message states gap and gap rate.
     """
-    if step.g_N is None:
-        return
-    tolerance = tolerances(step)[0] * (1.0 if allowed is None else allowed / TOUCHING)
-    rate = np.zeros(step.k) if step.gdot_N is None else step.gdot_N
-    for i in np.flatnonzero(step.g_N < -tolerance):
+    rate = np.zeros(len(gaps)) if rates is None else rates
+    for i in np.flatnonzero(gaps < -tolerance):
         if not system.two_sided[i]:
             raise BadInput(
                 f"The start of {system.name!r} penetrates: contact {system.contact_names[i]!r} has the gap "
-                f"{step.g_N[i]:.6g} m and the gap rate {rate[i]:.6g} m/s; move the start out of the obstacle. If it is "
+                f"{gaps[i]:.6g} m and the gap rate {rate[i]:.6g} m/s; move the start out of the obstacle. If it is "
                 "a state of a Moreau-Jean motion, whose steps leave such gaps, go on with start=motion instead of "
                 "q0 and v0."
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,7 +60,8 @@ class AbstractSystem(ABC):
 
     `depends_on_time` says whether the equations may contain the time itself; True if this is unknown. `notes` are
     sentences on probable mistakes in the model, `unused` are parameters that the equations do not contain; `stepper` is
-    the name of the default integration method of its motions.
+    the name of the default integration method of its motions; `watch` is a function of the recorded coordinates of a
+    motion, (N, n), that returns a warning on them, or None.
     """
 
     name: str
@@ -68,6 +69,7 @@ class AbstractSystem(ABC):
     stepper: str = "rk4"
     notes: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    watch: Callable[[Matrix], str | None] | None = None
 
     @property
     def quaternions(self) -> Sequence[tuple[int, Sequence[int]]]:
@@ -131,6 +133,13 @@ class AbstractSystem(ABC):
         """Return the system, or a copy, for use in a single motion with a constant number `rows` of equality rows."""
         return self
 
+    def in_steps(self, loop: str, formulation: str | None, solver: str | None) -> AbstractSystem:
+        """Return the same system for motions by a stepper's kind of loop; one that states its own steps where it can.
+
+        `formulation` and `solver` are those that were asked for, None where they were not.
+        """
+        return self
+
     def prepare(self, evaluations: float) -> None:
         """Prepare for about this number of evaluations, for example by compiling the equations."""
         return
@@ -153,7 +162,7 @@ class AbstractSystem(ABC):
 
         `dt` is the length of a step, s; None for adaptive steps.
         """
-        return None
+        return None if self.watch is None else self.watch(q)
 
     @property
     def two_sided(self) -> tuple[bool, ...]:

@@ -65,6 +65,14 @@ class TimeStep(ABC):
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the contact problem, in impulses, for a step of length dt, s; it may have no contacts."""
 
+    def again(self, r: Vector) -> ConeComplementarity | None:
+        """Return the problem with the forces of the end that impulses r lead to; None where they are as before."""
+        return None
+
+    def fed(self, r: Vector) -> float:
+        """Return the energy, J, that impulses r of `problem` add, as they can with restitution and friction."""
+        return 0.0
+
     @abstractmethod
     def finish(self, r: Vector, *, project: bool) -> Reached:
         """Return the end of the step for a solution r, (3 k,), of `problem`, projected onto the equalities if asked."""

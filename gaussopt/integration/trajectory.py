@@ -66,6 +66,8 @@ class WorstCertificate:
     @property
     def words(self) -> str:
         """The bound on the errors of all accelerations in words, or the rounding floor if the bound is smaller."""
+        if math.isnan(self.error_bound):  # steps that are judged by Coulomb's law
+            return f"Coulomb's law is met to {self.constraint_residual:.2g} m/s"
         if self.error_bound <= self.rounding_floor:
             return f"error at most {self.rounding_floor:.2g} (mass norm), the rounding floor"
         return f"relative error at most {self.relative_error:.2g}"

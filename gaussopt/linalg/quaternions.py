@@ -7,9 +7,12 @@ from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix
 
+PLACES = np.array([[1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
+E_SIGNS = np.array([[-1.0, 1.0, -1.0, 1.0], [-1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, 1.0]])
+G_SIGNS = np.array([[-1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, 1.0], [-1.0, 1.0, -1.0, 1.0]])
+"""Which entry of e each entry of E and G is, and with which sign."""
+
 
 def spin_rows(e: Matrix, sign: float = -1.0) -> NDArray[np.float64]:
     """Return the matrices G of N quaternions, (N, 4), as an array (N, 3, 4), or the matrices E if `sign` is 1."""
-    e0, e1, e2, e3 = e.T
-    rows = [[-e1, e0, -sign * e3, sign * e2], [-e2, sign * e3, e0, -sign * e1], [-e3, -sign * e2, sign * e1, e0]]
-    return np.array(rows).transpose(2, 0, 1)
+    return np.asarray(e.take(PLACES, 1) * (E_SIGNS if sign > 0 else G_SIGNS))

@@ -185,7 +185,7 @@ def assemble(
     q = _closed(system, t, q, free, tuple(hold))
     rate = system.velocity_residual(t, q, v)
     if rate is not None and len(rate):
-        step = _least(system.evaluate(t, q, v).J, rate, free)
+        step = _least(system.smooth_part(t, q, v).J, rate, free)
         v = v.copy()
         v[free] -= step
         left = system.velocity_residual(t, q, v)

@@ -127,12 +127,12 @@ class LagrangianSystem(AbstractSystem):
             finite_parameter(key, value)
         merged = {**self._parameters, **{k: float(x) for k, x in values.items()}}
         system = LagrangianSystem(self.model, self._coordinates, merged, self._module, self._layout)
-        system.name, system.notes, system.unused = self.name, self.notes, self.unused
+        system.name, system.notes, system.unused, system.watch = self.name, self.notes, self.unused, self.watch
         return system
 
     def __reduce__(self) -> tuple[Callable[..., LagrangianSystem], tuple[Any, ...]]:
         """Pickle the energies; the receiving process reads the equations from disk or derives them."""
-        said = self.name, self.notes, self.unused
+        said = self.name, self.notes, self.unused, self.watch
         return _restored, (self.model, self._coordinates, self._parameters, self._layout, said)
 
     def __copy__(self) -> LagrangianSystem:
@@ -366,7 +366,7 @@ def derive(
 
 def _restored(model: SymbolicModel, coordinates: Any, parameters: Any, contacts: Layout, said: Any) -> LagrangianSystem:
     system = LagrangianSystem(model, coordinates, parameters, equations_of(model), contacts)
-    system.name, system.notes, system.unused = said
+    system.name, system.notes, system.unused, system.watch = said
     return system
 
 

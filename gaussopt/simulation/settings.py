@@ -158,14 +158,15 @@ class RunSettings:
                 raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
         rules = ContactRules(law, [*start.events, *given["events"]], given["accumulation"] == "close",
                              integrands(given["integrals"] or {}, start.system, method, len(start.q)))  # fmt: skip
-        first = evaluated(start.system, t0, start.q, start.v)  # determines the number of contacts of plain functions
+        system = start.system.in_steps(method.loop, formulation, solver)
+        first = evaluated(system, t0, start.q, start.v)  # determines the number of contacts of plain functions
         if continued is not None:
             watched = [[x.name for x in some] for some in (rules.events, rules.integrals)]
             continued.check_first(start.name, watched[0], watched[1], first)
             continued.check_end(start.t_end)
-        system = start.system.of_motion(first.m)
+        system = system.of_motion(first.m)
         every = stride(given["record_every"])
-        _check_size(first, control.dt, start.t_end - t0, every)
+        _check_size(first, max(first.k, len(system.contact_names)), control.dt, start.t_end - t0, every)
         own = method.pair or (None, None)
         pair = _pair(formulation or own[0], solver or own[1], system, first)
         if not system.contact_names:
@@ -270,10 +271,10 @@ def check_start(problem: Problem) -> None:
     _consistent(system, 0.0, q, v, stabilisation.make("none"))
 
 
-def _check_size(step: StepData, dt: float | None, duration: float, every: int) -> None:
+def _check_size(step: StepData, k: int, dt: float | None, duration: float, every: int) -> None:
     if dt is not None:
         instants = duration / dt / every
-        size = 8 * instants * (3 * step.n + step.m + 16 + step.k * (3 + 2 * step.J_T.shape[1]))
+        size = 8 * instants * (3 * step.n + step.m + 16 + k * (3 + 2 * step.J_T.shape[1]))
         refuse_large(f"{instants:.3g} instants", size, every)
 
 

@@ -73,23 +73,26 @@ class MoreauJeanSteps(Advance):
 
     def begin(self) -> None:
         """Refuse a start deep inside an obstacle, and move it onto two-sided contacts; the first step records it."""
+        self._refuse_other_laws()
+        start = self.motion.whole(self.t, self.q, self.v)
+        refuse_start(self.system, start, PENETRATED)
+        if start.g_N is not None:
+            self._say_penetration(start.g_N, tolerances(start)[0])
+        self._onto_guides()
+        self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
+
+    def _refuse_other_laws(self) -> None:
+        """Raise BadInput where another impact law than Newton's was asked for."""
         if self.rules.impact is not newton:
             raise BadInput(
                 f"The stepper {self.method.name!r} has Newton's impact law built in; choose the impact law newton."
             )
-        start = self.motion.whole(self.t, self.q, self.v)
-        refuse_start(self.system, start, PENETRATED)
-        self._say_penetration(start)
-        self._onto_guides()
-        self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
 
-    def _say_penetration(self, start: StepData) -> None:
+    def _say_penetration(self, gaps: Vector, tolerance: float) -> None:
         """Warn of contacts that start inside their obstacles, since velocity-level steps do not remove penetration."""
-        if start.g_N is None:
-            return
-        inside = np.flatnonzero(~self._guides & (start.g_N < -tolerances(start)[0]))
+        inside = np.flatnonzero(~self._guides & (gaps < -tolerance))
         if len(inside):
-            named = ", ".join(f"{self.system.contact_names[i]!r} ({-start.g_N[i]:.3g} m)" for i in inside)
+            named = ", ".join(f"{self.system.contact_names[i]!r} ({-gaps[i]:.3g} m)" for i in inside)
             self.motion.warnings.append(
                 f"The start is inside the obstacle of {named}: such a contact takes part from the first step on, and "
                 "the steps leave its gap as it is unless the contact opens."

@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.contact.activity import TOUCHING, refuse_penetration
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.errors import BadInput
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Stepper
@@ -24,7 +26,8 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.core.time_step import Reached, SteppedSystem, TimeStep
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
-from gaussopt.integration.advances.moreau_jean import LIFTED, MoreauJeanSteps
+from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
+from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
 from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import rows_of, velocity_size
@@ -90,7 +93,7 @@ class ContactRecorder(Recorder):
 
 
 class StatedSteps(MoreauJeanSteps):
-    """Advances systems that formulate their own steps; their contacts have no restitution."""
+    """Advances systems that formulate their own steps, restitution included."""
 
     system: SteppedSystem
     recorder: ContactRecorder
@@ -102,16 +105,21 @@ class StatedSteps(MoreauJeanSteps):
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Accept only velocity-level steps with the stabilisation none or projection."""
+        """Accept only velocity-level steps, with the stabilisation none or projection where contacts come and go."""
         if method.loop != "time-stepping":
             return "the system states its own time steps; choose stepper='moreau-jean'"
-        if motion.stabiliser.name not in ("none", "projection"):
+        if motion.stabiliser.name not in ("none", "projection") and not motion.system.contact_names:
             return "time steps of such a system know the stabilisations none and projection"
         return None
 
     def begin(self) -> None:
         """Prepare the first step, which also records the start; raises BadInput if dt makes the steps unstable."""
         self.recall({"idle": [], "sides": [event.value(self.t, self.q, self.v) for event in self.rules.events]})
+        if self.system.contact_names:
+            self._refuse_other_laws()
+            gaps, size = self.system.gaps(self.t, self.q), 1.0 + float(np.abs(self.q).max())
+            refuse_penetration(self.system, gaps, self.system.gap_rates(self.t, self.q, self.v), PENETRATED * size)
+            self._say_penetration(gaps, TOUCHING * size)
         self.system.refuse_unstable(self.t, self.q, self.v, self._grid.instant(1) - self.t)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -136,24 +144,32 @@ class StatedSteps(MoreauJeanSteps):
         following = self._grid.instant(self.steps + 1)
         h = following - self.t
         begin = perf_counter()
-        problem = here.problem(h)
+        problem: ConeComplementarity | None = here.problem(h)
         self.motion.timing["build"] += perf_counter() - begin
-        r, ending = self._impulses(problem)
-        if ending is not None:
-            return ending
+        for _ in range(100):
+            assert problem is not None
+            r, ending = self._impulses(problem)
+            if ending is not None:
+                return ending
+            stated, problem = problem, here.again(r)
+            if problem is None:
+                break
+        else:
+            raise BadInput(f"The force of the step at t = {self.t:.9g} does not settle; use a smaller step.")
         end = here.finish(r, project=self.motion.stabiliser.name == "projection")
         if not end.missed <= MISSED and not end.missed <= MISSED * (1.0 + float(np.abs(end.v).max())):
             return Status.INFEASIBLE, (
                 f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step leaves "
                 f"{end.missed:.2g} m/s or rad/s of them."
             )
-        of_step = _Taken(here.names, here.opens, before, end, h, problem, r)
+        of_step = _Taken(here.names, here.opens, before, end, h, stated, r)
         if not self.steps:
             self._record(here, of_step)
         self.steps += 1
         self.t, self.q, self.v = following, end.q, end.v
         self.refuse_divergence(end.q, end.v)
-        self._note(here.names, np.where(here.opens, r[::ROWS], 0.0))
+        if self._note(here.names, np.where(here.opens, r[::ROWS], 0.0)):
+            self._note_gain(here, r)
         self._start(following, end.q, end.v)
         due = self.steps % self.every == 0 or self.t >= self.control.t_end
         ended = self._passed()
@@ -230,13 +246,14 @@ class StatedSteps(MoreauJeanSteps):
         nothing = np.full(n, math.nan), np.full(m, math.nan)
         self.recorder.put((self.t, self.q, self.v, *nothing, *[math.nan] * 7, True), names, values)
 
-    def _note(self, names: Any, pushes: Vector) -> None:
-        """Append events for contacts that began or ceased to push in the step that has just been taken."""
+    def _note(self, names: Any, pushes: Vector) -> bool:
+        """Append events for contacts that began or ceased to push in the step just taken; tell whether any began."""
         pushing = set(compress(names, (pushes > 0.0).tolist()))
         if pushing == self._pushed.keys():
             self._pushed = dict.fromkeys(self._pushed, 0)
-            return
-        for name in sorted(pushing - self._pushed.keys()):
+            return False
+        new = sorted(pushing - self._pushed.keys())
+        for name in new:
             self.events.append(MotionEvent(self.t, EventKind.LANDING, name))
         for name in list(self._pushed):
             self._pushed[name] -= 1
@@ -244,6 +261,14 @@ class StatedSteps(MoreauJeanSteps):
                 del self._pushed[name]
                 self.events.append(MotionEvent(self.t, EventKind.LIFT_OFF, name))
         self._pushed |= dict.fromkeys(pushing, 0)
+        return bool(new)
+
+    def _note_gain(self, here: TimeStep, r: Vector) -> None:
+        """Append an event for energy that the contacts of the step have added."""
+        fed = here.fed(r)
+        if fed > 0.0 and fed > TOLERANCES.energy * (1.0 + here.energy().kinetic):
+            pushing = sorted(compress(here.names, (r[::ROWS] > 0.0).tolist()))
+            self.events.append(MotionEvent(self.t, EventKind.ENERGY_GAIN, None, {"contacts": pushing, "gain": fed}))
 
     def about(self) -> dict[str, Any]:
         """Return entries for `Trajectory.meta`, with the contacts that occurred and the entries of the system."""

@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.contact.activity import refuse_penetration
+from gaussopt.contact.activity import TOUCHING, refuse_penetration, tolerances
 from gaussopt.contact.joints import eliminate_joints
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, NotAccepted
@@ -155,10 +155,13 @@ def refuse_open_compression(jump: StepData, guides: NDArray[np.bool_], e_N: Vect
 def refuse_start(system: AbstractSystem, step: StepData, allowed: float | None = None) -> None:
     """Check that no contact starts deep inside its obstacle, and that the friction of guides is determined.
 
+    Gaps down to -`allowed`, relative to 1 + max |q|, pass; None means `TOUCHING`.
     Raises BadInput as `refuse_penetration` does, for too many guides with friction, and for guides with friction whose
     direction is also constrained by joints or other guides.
     """
-    refuse_penetration(system, step, allowed)
+    if step.g_N is not None:
+        tolerance = tolerances(step)[0] * (1.0 if allowed is None else allowed / TOUCHING)
+        refuse_penetration(system, step.g_N, step.gdot_N, tolerance)
     guides = np.array(system.two_sided, dtype=bool)
     rough = np.flatnonzero(guides & (step.mu > 0))
     if not len(rough):
