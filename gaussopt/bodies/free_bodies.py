@@ -50,7 +50,7 @@ def free_bodies(
     used: set[Any] = set()
 
     def numbers(x: Any, *shape: int) -> Any:
-        found = [sp.sympify(y) for y in sp.flatten([x])]
+        found = [sp.sympify(y, strict=True) for y in sp.flatten([x])]
         used.update(*(y.free_symbols for y in found if not y.is_Number))
         found = [y if y.is_Number else y.xreplace(known) for y in found]
         return np.array([float(y) if y.is_Number else np.nan for y in found]).reshape(shape)

@@ -91,7 +91,7 @@ def shapes(
                         getattr(s, "radius", 0)])
         for name, s in sorted(solids, key=str) if name in number and isinstance(s, Ball | Box)
     ]  # fmt: skip
-    known = [(i, row) for i, row in found if not any(sp.sympify(x).free_symbols for x in row)]
+    known = [(i, row) for i, row in found if not any(sp.sympify(x, strict=True).free_symbols for x in row)]
     if len({i for i, _ in known}) < 2:
         return None
     size = np.array([row for _, row in known], dtype=float)

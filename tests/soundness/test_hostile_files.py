@@ -296,7 +296,7 @@ def test_no_attachment_of_a_case_lies_elsewhere(here: Path) -> None:
 
 PERSONS = {
     "cli/pictures.py": "the command line", "cli/atlas.py": "the command line", "cli/studies.py": "the command line",
-    "cli/falsify.py": "the command line",
+    "cli/falsify.py": "the command line", "falsification/threshold.py": "the argument of threshold",
     "comparison/recommend.py": "the argument of recommend",
     "cli/compare.py": "the command line", "cli/run.py": "the command line", "animation/animate.py": "problem=",
     "atlas/scan.py": "the argument of scan", "comparison/plan.py": "the sources that are asked",

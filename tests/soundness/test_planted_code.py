@@ -540,6 +540,8 @@ KNOWN = {
     "bodies/model.py: sympify": "numbers and expressions that a program gives",
     "bodies/picture.py: sympify": "strict: numbers and expressions that a program gives, no text",
     "bodies/picture.py: lambdify": "expressions of a model, whose only symbol is the time",
+    "bodies/slips.py: sympify": "strict: numbers and expressions that a program gives, no text",
+    "bodies/free_bodies.py: sympify": "strict: numbers and expressions that a program gives, no text",
     "bodies/drawing.py: sympify": "expressions of a model",
     "bodies/drawing.py: lambdify": "expressions and names that a program gives",
     "bodies/model.py: lambdify": "expressions and names that a program gives",
