@@ -74,9 +74,9 @@ def measure(budget: float) -> Section:
             "has compiled before, divided by its steps. The error is that of a point, in metres, or of all coordinates "
             f"where MuJoCo has no row, at {COMPARED:g} s, against our DOP853 with a tolerance of 1e-11. Of the "
             "platform MuJoCo holds the loops by soft constraints. What is interpreted has more generated lines "
-            "than can be compiled in a minute; its motion is shorter. Of Bricard's mechanism the order of pivots, chosen "
-            "at the start, leaves out one of the rows that depend on each other; where that row has no part in the "
-            "dependence, pivots vanish, and these steps go through the solver `kkt` in Python.",
+            "than can be compiled in a minute; its motion is shorter. Of Bricard's mechanism the order of pivots, "
+            "chosen at the start, leaves out one of the rows that depend on each other; where that row has no part in "
+            "the dependence, pivots vanish, and these steps go through the solver `kkt` in Python.",
             f"MuJoCo does more: {mujoco_engine.DOES_MORE}.",
         ),
         (Table(("mechanism", "engine", "microseconds per step", "error"), rows, data),),
