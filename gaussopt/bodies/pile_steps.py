@@ -11,6 +11,7 @@ For bodies with equal principal inertias, as balls and cubes, f is constant; for
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -78,8 +79,8 @@ class PileStep(TimeStep):
 
     @property
     def drift(self) -> tuple[float, float]:
-        """The deepest penetration; there are no rows at velocity level."""
-        return float(-self._all[0].min(initial=0.0)), 0.0
+        """The deepest penetration; NaN at velocity level, where a pile has no rows."""
+        return float(-self._all[0].min(initial=0.0)), math.nan
 
     def energy(self) -> Energy:
         """Return the kinetic and potential energy."""
