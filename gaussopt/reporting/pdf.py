@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gaussopt.animation.marks import OUTLINE
 from gaussopt.core.errors import BadInput, MissingBackend
+from gaussopt.plotting.svg import encoded
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 """Executable names of Chromium and similar browsers, in the order of the search."""
@@ -30,16 +31,15 @@ def find_browser() -> str:
 
 
 def print_page(browser: str, page: Path, pdf: Path) -> Path:
-    """Print a page into a file and return its path; raises BadInput with the browser's message if it fails.
+    """Print a self-contained page into a file and return its path; raises BadInput with the browser's message.
 
     Letters of drawings lose their white outline in print, since browsers write outlined letters as Type 3 fonts.
     """
     pdf.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as own:  # so that a running browser keeps its own profile
-        printed = Path(own) / "page" / page.name
-        shutil.copytree(page.parent, printed.parent, ignore=shutil.ignore_patterns("data", "*.pdf"))
-        for drawing in printed.parent.rglob("*.svg"):
-            drawing.write_text(drawing.read_text(encoding="utf-8").replace(OUTLINE, ""), encoding="utf-8")
+        printed = Path(own) / page.name
+        text = page.read_text(encoding="utf-8").replace(OUTLINE, "").replace(encoded(OUTLINE), "")
+        printed.write_text(text, encoding="utf-8")
         command = [
             browser, "--headless", f"--user-data-dir={own}/profile", "--no-pdf-header-footer",
             f"--print-to-pdf={pdf.resolve()}", printed.as_uri(),

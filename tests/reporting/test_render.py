@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from report_pages import MOVING, STILL, every_block
 
+from gaussopt.animation import marks
 from gaussopt.cli.main import run
-from gaussopt.core.errors import BadInput
+from gaussopt.core.errors import BadInput, MissingBackend
+from gaussopt.plotting.svg import data_uri
+from gaussopt.reporting import pdf
 from gaussopt.reporting.document import Document
 from gaussopt.reporting.html.page import prepare_report, write
 
@@ -97,3 +100,18 @@ def test_printing_without_a_browser_is_refused_before_anything_is_computed(
     assert run(["papers", "--quick", "--pdf", "--out", str(tmp_path / "out")]) == 2
     assert "none of chromium" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_printed_drawings_have_no_type_3_fonts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Journals refuse such fonts; a browser writes outlined letters as one."""
+    try:
+        browser = pdf.find_browser()
+    except MissingBackend as missing:
+        pytest.skip(str(missing))
+    drawing = data_uri(marks.page([marks.mark_svg(marks.Word((60.0, 40.0), "q_1"))], 120.0, 80.0, "a letter"))
+    (tmp_path / "index.html").write_text(f'<html><body><img src="{drawing}"></body></html>', encoding="utf-8")
+    printed = pdf.print_page(browser, tmp_path / "index.html", tmp_path / "paper.pdf").read_bytes()
+    assert b"/CIDFontType2" in printed
+    assert b"/Type3" not in printed
+    monkeypatch.setattr(pdf, "OUTLINE", "no outline")
+    assert b"/Type3" in pdf.print_page(browser, tmp_path / "index.html", tmp_path / "paper.pdf").read_bytes()
