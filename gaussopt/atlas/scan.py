@@ -286,7 +286,7 @@ def scan(
     """
     begin = perf_counter()
     check_progress(progress)
-    entry = find(problem, **settings) if isinstance(problem, str) else problem.at(**settings) if settings else problem
+    entry = problem_at(problem, settings)
     chosen = chosen_axes(entry, axes)
     first = entry.system.evaluate(0.0, entry.q0, entry.v0)
     if not first.k:
@@ -332,6 +332,13 @@ def _study(
         if progress is not None:
             progress(done / points)
     return {name: np.concatenate([of[name] for of in found]) for name in MEANINGS}
+
+
+def problem_at(problem: str | Problem, settings: Mapping[str, Any]) -> Problem:
+    """Return the problem, looked up if it is a name, with these settings."""
+    if isinstance(problem, str):
+        return find(problem, **settings)
+    return problem.at(**settings) if settings else problem
 
 
 def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_]:

@@ -26,14 +26,14 @@ from gaussopt.bodies.pile_equations import SEVEN, PileContacts, PileEquations, f
 from gaussopt.bodies.pile_steps import PileStep
 from gaussopt.core.arrays import Matrix, Vector, all_finite, as_array, as_state
 from gaussopt.core.contacts import check_coefficients
-from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem, Energy, state_in_words
 from gaussopt.core.time_step import SteppedSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.solids import Ball, BallContact, Box, FaceContact, Plane, SpacePicture
 from gaussopt.modelling.variant import Variant
-from gaussopt.symbolic.reading import finite_parameter
+from gaussopt.symbolic.reading import check_parameters
 
 AXES = ("x", "y", "z", "e0", "e1", "e2", "e3")
 
@@ -254,10 +254,7 @@ class PileSystem(AbstractSystem):
 
     def with_parameters(self, /, **values: float) -> AbstractSystem:
         """Return the pile with other parameter values; raises UnknownName or BadInput."""
-        for key, value in values.items():
-            if key not in self.parameters:
-                raise UnknownName("parameter", key, self.parameters)
-            finite_parameter(key, value)
+        check_parameters(values, self.parameters)
         if self.anew is None or values.items() <= self.parameters.items():
             return self
         found = self.anew({x: float(values.get(str(x), value)) for x, value in self.values.items()})

@@ -8,7 +8,7 @@ from itertools import chain, groupby, pairwise
 from typing import Any, NamedTuple
 
 from gaussopt.atlas.grid_states import values_at
-from gaussopt.atlas.scan import parse_slips
+from gaussopt.atlas.scan import parse_slips, problem_at
 from gaussopt.atlas.view import slip_label
 from gaussopt.core.arrays import check_progress
 from gaussopt.core.display import About, shown
@@ -18,7 +18,6 @@ from gaussopt.falsification.pairs import ComparedPair
 from gaussopt.falsification.search import Proof
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem
-from gaussopt.modelling.problem import problem as find
 
 PARTED = 1e-9
 """Relative difference of two exact answers from which they differ: far above the rounding of a step's numbers."""
@@ -141,7 +140,7 @@ def threshold(
     [('++', 0.345), ('--', 0.345)]
     """
     check_progress(progress)
-    entry = find(problem, **settings) if isinstance(problem, str) else problem.at(**settings) if settings else problem
+    entry = problem_at(problem, settings)
     space = MechanismSteps(entry, (), [axis])
     pair, names = ComparedPair(a, b, space), (axis.name, *(f"{SLIP}{i + 1}" for i in range(space.contacts)))
     signs, stretches, thresholds = parse_slips(slips, space.contacts), list[Stretch](), list[Threshold]()

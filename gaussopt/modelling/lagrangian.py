@@ -34,7 +34,7 @@ from gaussopt.core.arrays import Matrix, Vector, as_state
 from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients, check_normals
 from gaussopt.core.display import counted, listed
 from gaussopt.core.endings import settled
-from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import may_be_rounding, without_rounding
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem, Energy, Outline, state_in_words
@@ -43,7 +43,7 @@ from gaussopt.symbolic.contacts import Layout
 from gaussopt.symbolic.formulas import formulas_of
 from gaussopt.symbolic.model import SymbolicModel
 from gaussopt.symbolic.outline import outline_function
-from gaussopt.symbolic.reading import finite_parameter, read_model
+from gaussopt.symbolic.reading import check_parameters, read_model
 
 _NOTHING = np.zeros(0)
 
@@ -121,10 +121,7 @@ class LagrangianSystem(AbstractSystem):
 
     def with_parameters(self, /, **values: float) -> LagrangianSystem:
         """Return the system with other parameter values, without a new derivation; raises UnknownName or BadInput."""
-        for key, value in values.items():
-            if key not in self._parameters:
-                raise UnknownName("parameter", key, self._parameters)
-            finite_parameter(key, value)
+        check_parameters(values, self._parameters)
         merged = {**self._parameters, **{k: float(x) for k, x in values.items()}}
         system = LagrangianSystem(self.model, self._coordinates, merged, self._module, self._layout)
         system.name, system.notes, system.unused, system.watch = self.name, self.notes, self.unused, self.watch

@@ -14,7 +14,7 @@ from sympy.core.function import AppliedUndef
 
 from gaussopt.core.contacts import Contact
 from gaussopt.core.display import listed
-from gaussopt.core.errors import BadInput
+from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.symbolic.contacts import ContactSymbols, Layout
 from gaussopt.symbolic.model import TIME, SymbolicModel, along
 from gaussopt.symbolic.slips import of_symbols
@@ -374,3 +374,11 @@ def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
 def _identifier(text: str) -> str:
     safe = "".join(c if c.isalnum() else "_" for c in text)
     return safe if safe and safe.isascii() else "u" + safe.encode("utf-8").hex()
+
+
+def check_parameters(values: Mapping[str, Any], known: Mapping[str, float]) -> None:
+    """Raise UnknownName unless all names are `known` parameters, and BadInput unless the values are finite numbers."""
+    for name, value in values.items():
+        if name not in known:
+            raise UnknownName("parameter", name, known)
+        finite_parameter(name, value)

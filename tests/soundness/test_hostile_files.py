@@ -296,10 +296,10 @@ def test_no_attachment_of_a_case_lies_elsewhere(here: Path) -> None:
 
 PERSONS = {
     "cli/pictures.py": "the command line", "cli/atlas.py": "the command line", "cli/studies.py": "the command line",
-    "cli/falsify.py": "the command line", "falsification/threshold.py": "the argument of threshold",
+    "cli/falsify.py": "the command line",
     "comparison/recommend.py": "the argument of recommend",
     "cli/compare.py": "the command line", "cli/run.py": "the command line", "animation/animate.py": "problem=",
-    "atlas/scan.py": "the argument of scan", "comparison/plan.py": "the sources that are asked",
+    "atlas/scan.py": "the argument of scan and threshold", "comparison/plan.py": "the sources that are asked",
     "comparison/published.py": "names of our own", "simulation/continuation.py": "the problem named beside the motion",
     "simulation/settings.py": "the argument of simulate", "reporting/figures/convergence.py": "names of our own",
     "reporting/sections/atlas.py": "names of our own", "modelling/model_check.py": "the argument of check",
