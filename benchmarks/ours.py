@@ -46,11 +46,11 @@ def prepare_loop(mechanism: Mechanism, dt: float, steps: int, marks: int) -> Run
     orders = Orders.of(system.model, system.constant_entries, system.evaluate(0.0, problem.q0, problem.v0))
     code = modules.compiled(LoopJob(system.model, registry.load("stepper", "rk4"), orders, False))
     begin, p = np.concatenate((problem.q0, problem.v0)), np.array(list(system.parameters.values()))
-    work, worst, trace = np.zeros(code.work), np.zeros(2), np.zeros((marks, len(begin)))
+    worst, trace = np.zeros(2), np.zeros((marks, len(begin)))
 
     def run() -> NDArray[np.float64]:
         done = code.march(
-            0.0, dt, steps * dt, 0, steps, each, begin.copy(), p, DEFAULT_TOLERANCE**2, 0.0, work, worst, trace.ravel()
+            0.0, dt, steps * dt, 0, steps, each, begin.copy(), p, DEFAULT_TOLERANCE**2, 0.0, worst, trace.ravel()
         )
         if done < steps:
             raise RuntimeError(f"A step of {mechanism.name} was not sound.")

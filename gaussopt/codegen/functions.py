@@ -128,7 +128,7 @@ class StraightFunctions:
         size = 2 * self.n
         work = self.once + 2 * size + self.m_h + space
         sizes = {
-            "SIZE": size, "N": self.n, "M": self.m, "M_H": self.m_h, "ONCE": self.once, "WORK": work,
+            "SIZE": size, "N": self.n, "M": self.m, "M_H": self.m_h, "ONCE": self.once, "WORK": work, "OWN": space,
             "PROJECTED": int(correct is not None),
         }  # fmt: skip
         return Written([self.prepare(), *functions, self.correction(correct)], self.called, sizes | constants)

@@ -31,7 +31,7 @@ from gaussopt.core.errors import NotCompiled
 from gaussopt.jit.kernel import COMPILED, functions
 from gaussopt.symbolic.model import SymbolicModel
 
-VERSION = "16"
+VERSION = "19"
 """Version of the generated functions, raised whenever they change."""
 
 

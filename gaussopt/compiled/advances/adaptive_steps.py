@@ -44,7 +44,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         self._bounds = np.array([*(control.instants if control.dt is None else ()), control.t_end])
         landed = float(np.searchsorted(self._bounds, t, side="right"))
         self._clock = np.array([t, self._start(t, q, v, None).next_step, 0.0, 0.0, landed, 0.0])
-        self._beside = np.zeros(self._march.work)
+        self._work, self._beside = np.zeros(self._march.work), np.zeros(self._march.work)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Continue from the state of an earlier loop; further steps depend on nothing but that state."""

@@ -173,7 +173,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         assert self.control.dt is not None
         done: int = self._march.march(
             self.origin, self.control.dt, self.control.t_end, first, count, self._each, y, self._p, self.limit,
-            self.sharp, self._work, worst, trace,
+            self.sharp, worst, trace,
         )  # fmt: skip
         return done
 

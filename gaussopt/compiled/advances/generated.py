@@ -143,7 +143,6 @@ class GeneratedAdvance(Advance):
         most = MOST_LINES if evaluations >= LONG else QUICK_LINES
         self._march = modules.compiled(LoopJob(system.model, self.method, orders, projected, most))
         self._p = np.array(list(system.parameters.values()))
-        self._work = np.zeros(self._march.work)
         # Without a generated certificate each recorded state gets the full certificate.
         self._rows = modules.rows(system.model, system.source, orders)
         self.motion.timing["compile"] = perf_counter() - begin

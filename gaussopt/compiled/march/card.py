@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gaussopt.compiled.march.common import copied, on_constraints
 from gaussopt.compiled.march.embedded import march as controlled_steps
-from gaussopt.compiled.march.fixed import march as fixed_steps
+from gaussopt.compiled.march.fixed import steps as fixed_steps
 from gaussopt.compiled.march.lanes import block, prepare_block
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         CONSTANTS,
         FAILED,
         LENGTH,
+        M_H,
         ONCE,
         PROJECTED,
         ROW,
@@ -79,15 +80,15 @@ def march_fixed(
         worst = cuda.local.array(2, float64)
         for e in range(LENGTH):
             own[e] = memory[e * members + i]
-        y, recorded = own[STATE:], states[SIZE * instants * i :]
+        y, space, recorded = own[STATE:], work[ONCE + SIZE :], states[SIZE * instants * i :]
         if fresh:
             own[FAILED] = 0.0 if started(begin, y, own[CONSTANTS:], sharp, work) else 1.0
             copied(y, recorded, SIZE)
         if own[FAILED] == 0.0:
             worst[0], worst[1] = 0.0, 0.0
             done = fixed_steps(
-                begin, dt, end, first, count, every, y, own[CONSTANTS:], limit, sharp, work, worst,
-                recorded[SIZE * (first // every + 1) :],
+                begin, dt, end, first, count, every, y, own[CONSTANTS:], limit, sharp, worst,
+                recorded[SIZE * (first // every + 1) :], work, work[ONCE:], space, space[M_H:], space[M_H + SIZE :],
             )  # fmt: skip
             own[FAILED] = first + done + 1.0 if done < count else 0.0
             if first + count == steps:
@@ -137,5 +138,5 @@ def started(begin: float, y: Vector, p: Vector, sharp: float, work: Vector) -> b
     """Prepare a motion; if its steps end with a projection, project its start, and tell whether that settled."""
     prepare(p, work)
     if PROJECTED:
-        return on_constraints(begin, y, work, sharp, work[ONCE + SIZE :])
+        return on_constraints(begin, y, work, sharp, work[ONCE + SIZE :], work[ONCE + SIZE + M_H :])
     return True

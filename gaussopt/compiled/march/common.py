@@ -31,13 +31,14 @@ def largest(x: Vector, count: int) -> float:
     return found
 
 
-def on_constraints(t: float, y: Vector, once: Vector, sharp: float, space: Vector) -> bool:
+@inlined
+def on_constraints(t: float, y: Vector, once: Vector, sharp: float, phi: Vector, d: Vector) -> bool:
     """Solve phi(q) = 0 by Newton's method, then correct the velocities linearly; tell whether the iteration settled.
 
-    The criterion is that of `integration.stabilisation.Projection`, of tolerance `sharp`; `space` is work space.
+    The criterion is that of `integration.stabilisation.Projection`, of tolerance `sharp`; `phi` (M_H,) and `d` (SIZE,)
+    are work space.
     """
     best = 1e300
-    phi, d = space, space[M_H:]
     for _ in range(MOST_CORRECTIONS):
         good = correction(t, y, once, phi, d)
         size = largest(phi, M_H)

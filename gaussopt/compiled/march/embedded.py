@@ -97,8 +97,9 @@ def march(
     `clock` holds time, step size, whether the slope at y is known, numbers of accelerations computed and of bounds
     reached, and whether a step failed (vanishing pivot, large residuals, projection); y is then the state before it.
     If `own` is true, every accepted step ends with a projection, if any, and its time and state go to `trace`;
-    otherwise only steps that reach a bound do. `work` is laid out as in `gaussopt.compiled.march.fixed`, followed by
-    the slopes. Returns the number n of accepted steps, or -1 - n where the step size vanished.
+    otherwise only steps that reach a bound do. `work` (WORK,) holds what `prepare` writes, the state before the step,
+    work space of the projection, and the slopes. Returns the number n of accepted steps, or -1 - n where the step size
+    vanished.
     """
     once, before = work, work[ONCE:]
     space, slopes = work[ONCE + SIZE :], work[ONCE + 2 * SIZE + M_H :]
@@ -137,7 +138,7 @@ def march(
         if own or t0 >= bound:
             if PROJECTED:
                 known = 0
-                if not on_constraints(stop, y, once, sharp, space):
+                if not on_constraints(stop, y, once, sharp, space, space[M_H:]):
                     copied(before, y, SIZE)
                     noted(clock, begin, h, 0.0, computed, landed, 1.0)
                     return done - 1

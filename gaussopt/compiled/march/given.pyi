@@ -18,6 +18,8 @@ M_H: int
 """Number of holonomic constraints."""
 ONCE: int
 """Number of entries of `once`."""
+OWN: int
+"""Number of entries of the work space of one step."""
 PROJECTED: int
 """Whether every step ends with a projection onto the constraints."""
 
