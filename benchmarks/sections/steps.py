@@ -77,11 +77,11 @@ def _march(problem: go.Problem, kind: type[LoopJob], count: int) -> Callable[[],
     system = problem.system
     assert isinstance(system, LagrangianSystem)
     loop = _loop(system, problem, kind)
-    p, work = np.array(list(system.parameters.values())), np.zeros(loop.work)
+    p = np.array(list(system.parameters.values()))
 
     def run() -> object:
         y = np.concatenate((problem.q0, problem.v0))
-        done = loop.march(0.0, DT, 1e9, 0, count, count, y, p, 1e-14, 0.0, work, np.zeros(2), np.zeros(len(y)))
+        done = loop.march(0.0, DT, 1e9, 0, count, count, y, p, 1e-14, 0.0, np.zeros(2), np.zeros(len(y)))
         if done != count:
             raise RuntimeError("a step was refused")
         return y
