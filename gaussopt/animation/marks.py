@@ -21,8 +21,8 @@ Pixels = tuple[float, float]
 OUTLINE = f' stroke="{WHITE}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
 """Attributes of text: a white outline keeps it readable over lines."""
 
-LETTER, SMALL = 17.0, 13.0
-"""Font sizes of formula symbols and of words."""
+LETTER, SMALL, INDEX = 17.0, 13.0, 0.8
+"""Font sizes of formula symbols and of words, and that of an index relative to its symbol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _word_svg(word: Word) -> str:
     for text, below in word.pieces():
         if below:
             drop = 0.28 * word.size
-            small = number(0.7 * word.size)
+            small = number(INDEX * word.size)
             pieces.append(f'<tspan dy="{number(drop)}" font-size="{small}">{_escaped(text)}</tspan>')
         elif text and drop:
             pieces.append(f'<tspan dy="{number(-drop)}">{_escaped(text)}</tspan>')

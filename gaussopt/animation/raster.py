@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.animation.marks import Mark, Part, Ring, Stroke, Word
+from gaussopt.animation.marks import INDEX, Mark, Part, Ring, Stroke, Word
 from gaussopt.animation.playback import CAPTION, FLASH, HOLD
 from gaussopt.animation.scene import SECOND, Scene, caption_word, clock_word, stamps, timeline, words_beside
 from gaussopt.core.arrays import Matrix
@@ -203,7 +203,7 @@ class _Brush:
         x, y = (place @ np.array([*word.at, 1.0]))[:2] * FINER
         size = round(word.size * FINER * 0.88)
         pieces = [
-            (text, below, _font(round(0.7 * size) if below else size, word.letter)) for text, below in word.pieces()
+            (text, below, _font(round(INDEX * size) if below else size, word.letter)) for text, below in word.pieces()
         ]
         total = sum(font.getlength(text) for text, _, font in pieces)
         x -= {"start": 0.0, "middle": total / 2, "end": total}[word.anchor]
