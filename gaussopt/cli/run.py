@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from gaussopt.modelling.problem import Problem
 
 
-FIRST_EVENTS, LAST_EVENTS = 8, 4
-"""Numbers of events printed at the beginning and at the end of a long list."""
-
 Tolerance = Annotated[
     float | None,
     common.option("--tolerance", "Largest error that the certificate lets pass, relative, 1e-7 if not given; inf only "
@@ -117,6 +114,7 @@ def _entry(problem: str | None, settings: dict[str, Any], start: Trajectory | No
 
 def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
     from gaussopt.core.display import counted
+    from gaussopt.integration.display import Events
     from gaussopt.linalg.redundancy import named_forces
 
     data = traj.to_mapping()
@@ -142,7 +140,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
                 "* the largest error at the steps of the motion, recorded or not; to estimate it, the motion was "
                 f"computed again with {again}"
             )
-    lines += _events(traj)
+    lines += Events(traj.events).lines()
     lines += [f"warning: {warning}" for warning in traj.warnings]
     if traj.status in (Status.SOLVED, Status.ACCUMULATION):
         lines.append(f"{_certified(traj)}; this says nothing about the error of the time steps")
@@ -178,28 +176,6 @@ def _times(timing: dict[str, float]) -> str:
     parts = sorted(((v, k) for k, v in timing.items() if k != "total" and v > 0.01 * total), reverse=True)
     told = ", ".join(f"{k.replace('_', ' ')} {v:.3g} s" for v, k in parts)
     return f"time: {total:.3g} s{told and f', of which {told}'}"
-
-
-def _events(traj: Trajectory) -> list[str]:
-    """Return a line for each event; for many events only the first and the last."""
-    lines = [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in traj.events]
-    left_out = len(lines) - FIRST_EVENTS - LAST_EVENTS
-    if left_out <= 1:
-        return lines
-    return [*lines[:FIRST_EVENTS], f"({left_out} more events; --json tells them all)", *lines[-LAST_EVENTS:]]
-
-
-def _event_words(event: dict[str, Any]) -> str:
-    who = event.get("contact") or ", ".join(event.get("contacts", []))
-    more = {k: event[k] for k in ("Lam_N", "energy_change", "gain", "time_estimate", "error") if k in event}
-    extra = ", ".join(f"{k} = {_number(v)}" for k, v in more.items())
-    return " ".join(part for part in (event["kind"].replace("_", " "), who, f"({extra})" if extra else "") if part)
-
-
-def _number(value: Any) -> str:
-    """Format a number, or each number of a list, to six significant digits."""
-    plain = common.plain(value)
-    return ", ".join(f"{x:.6g}" for x in (plain if isinstance(plain, list) else [plain]))
 
 
 def batch_command(

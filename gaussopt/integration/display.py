@@ -30,8 +30,35 @@ DEFAULT = ("coordinates", "forces", "drift", "energy")
 FORCES, TORQUES = ("x", "y", "z", "across", "length", "height"), ("angle", "tilt", "turn")
 """Names of joint rows, without trailing numbers, whose multipliers are forces in N, and torques in N m."""
 
+FIRST_EVENTS, LAST_EVENTS = 8, 4
+"""Numbers of events shown at the beginning and at the end of a long list."""
+
 MOST_POINTS = 4000
 """Largest number of instants in the figure of a notebook's table."""
+
+
+class Events(tuple[dict[str, Any], ...]):
+    """The events of a motion, as dictionaries in the order of time; printed, each takes one line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines()) or "no events"
+
+    def lines(self) -> list[str]:
+        """Return a line for each event; for many events, lines for the first and the last ones only."""
+        lines = [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in self]
+        left_out = len(lines) - FIRST_EVENTS - LAST_EVENTS
+        if left_out <= 1:
+            return lines
+        return [*lines[:FIRST_EVENTS], f"({left_out} more events)", *lines[-LAST_EVENTS:]]
+
+
+def _event_words(event: Mapping[str, Any]) -> str:
+    who = event.get("contact") or ", ".join(event.get("contacts", []))
+    more = {k: event[k] for k in ("Lam_N", "energy_change", "gain", "time_estimate", "error") if k in event}
+    extra = ", ".join(f"{k} = {', '.join(f'{x:.6g}' for x in np.ravel(v))}" for k, v in more.items())
+    return " ".join(part for part in (event["kind"].replace("_", " "), who, f"({extra})" if extra else "") if part)
 
 
 class ShownMotion(RecordedMotion):

@@ -18,7 +18,7 @@ from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
-from gaussopt.integration.display import ShownMotion
+from gaussopt.integration.display import Events, ShownMotion
 from gaussopt.integration.saved_settings import check_saved
 from gaussopt.storage import netcdf
 from gaussopt.storage.conventions import describe
@@ -104,7 +104,7 @@ class Trajectory(ShownMotion):
         body, only the resultant of the forces has a meaning; the message names these forces.
     integrals : dict of (N,)
         Integrals by name, from the start of the motion to each recorded instant.
-    events : tuple of dict
+    events : tuple of dict, printed with one line for each event
         Events of the motion: {"t", "kind", ...}.
     error_estimate : (n,)
         Largest estimated error of each coordinate over the motion, in the unit of the coordinate: the error of the time
@@ -161,6 +161,9 @@ class Trajectory(ShownMotion):
     error_estimate: Vector = field(default_factory=lambda: np.zeros(0))
     integrals: Mapping[str, Vector] = field(default_factory=dict)
     problem: Any = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", Events(self.events))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the entries to pickle, without the problem, whose functions may exist only in this session."""

@@ -169,3 +169,14 @@ def test_a_status_is_equal_to_its_name() -> None:
     assert motion.status in {"solved", "inaccurate"}
     assert motion.status != "crashed"
     assert motion.status != go.Status.CRASHED
+
+
+def test_printed_events_take_a_line_each_and_a_long_list_is_shortened(tmp_path: Path) -> None:
+    motion = go.simulate("bouncing-ball")
+    lines = str(motion.events).splitlines()
+    assert lines[0].startswith("event at t = 0.451523640986: impact floor (Lam_N = ")
+    assert len(lines) == 13
+    assert lines[8] == f"({len(motion.events) - 12} more events)"
+    motion.save(tmp_path / "motion.nc")
+    assert str(go.Trajectory.load(tmp_path / "motion.nc").events) == str(motion.events)
+    assert str(go.simulate("pendulum", t_end=0.01).events) == "no events"
