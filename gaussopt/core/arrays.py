@@ -135,9 +135,11 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
         i, j = (int(k) for k in np.unravel_index(int(skew.argmax()), skew.shape))
         raise BadInput(f"{what} is not symmetric: entry [{i}, {j}] is {M[i, j]:.6g} but [{j}, {i}] is {M[j, i]:.6g}.")
     M = 0.5 * M + 0.5 * M.T  # halve first, because M + M.T might overflow
-    if len(M):
+    diagonal = M.diagonal()
+    positive = np.count_nonzero((diagonal > 0) & (diagonal < math.inf))
+    if len(M) and np.count_nonzero(M) != positive:  # otherwise M is diagonal, without negative entries
         # Scaling by the diagonal makes the test independent of the units of the coordinates.
-        size = np.abs(np.diag(M))
+        size = np.abs(diagonal)
         d = np.sqrt(np.where(size > 0, size, max(scale, 1e-300)))
         scaled = M / np.outer(d, d)
         if not np.linalg.eigvalsh(scaled)[0] >= -DEFINITE_TOLERANCE * len(M):

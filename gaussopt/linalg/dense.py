@@ -198,7 +198,7 @@ def scaled_by_rows(M: Matrix, J: Matrix, d: Vector) -> tuple[Vector, Vector]:
     if not measured.all():
         size = _without_rounding(size)
     while True:
-        length = _lengths(J[:, measured] * d[measured])
+        length = _lengths(J * np.where(measured, d, 0.0))
         row = np.divide(1.0, length, out=np.zeros(len(length)), where=length > 0)
         if measured.all():
             row[row == 0.0] = 1.0
@@ -244,6 +244,8 @@ def _without_rounding(size: Matrix) -> Matrix:
     if not size.size:
         return size
     limit = 64 * EPS
+    if ((size == 0.0) | (size > limit * size.max())).all():
+        return size
     tiny = (size <= limit * size.max(axis=1, keepdims=True)) & (size <= limit * size.max(axis=0, keepdims=True))
     return np.where(tiny, 0.0, size)
 
