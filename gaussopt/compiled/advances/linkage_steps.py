@@ -244,3 +244,8 @@ class LinkageSteps(GeneratedFixedSteps):
                 certificate, 0, spent,
             )  # fmt: skip
             self._write(t, q, v, motion.counted(step, answer))
+
+    def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Return the acceleration by the kernel, which checks residuals of every step; it is not certified."""
+        a = self._kernels.answer(q, v)[0]
+        return a if np.isfinite(a).all() else super().acceleration(t, q, v)
