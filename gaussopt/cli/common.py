@@ -100,7 +100,18 @@ ErrorEstimate = Annotated[
 ]
 RecordEvery = Annotated[int | None, option("--record-every", "Steps between two recorded states; 1 if not given.")]
 Jobs = Annotated[int, option("--jobs", "Processes; 0 for one per core.")]
+Dask = Annotated[str | None, option("--dask", "Scheduler of a Dask cluster to run on.", metavar="ADDRESS")]
 """Options of several commands."""
+
+
+def cluster(address: str | None) -> contextlib.AbstractContextManager[Any]:
+    """Return a context that holds an executor on the Dask cluster at an address, or None without an address."""
+    if address is None:
+        return contextlib.nullcontext()
+    from gaussopt.execution.dask import dask_executor
+
+    return dask_executor(address)
+
 
 QUICK = 5.0
 """Seconds from the start of a task within which no progress line is printed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +13,6 @@ from gaussopt.cli.contact_files import RowOrder
 from gaussopt.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from gaussopt.comparison.changes import Changes
     from gaussopt.comparison.spec import Spec
     from gaussopt.modelling.problem import Problem
@@ -73,7 +70,6 @@ Budget = Annotated[
 Limit = Annotated[
     float, option("--case-limit", "Seconds after which a sequence or file is given up; of --lcp the whole set.")
 ]
-Dask = Annotated[str | None, option("--dask", "Scheduler of a Dask cluster to run on.", metavar="ADDRESS")]
 Against = Annotated[
     Path | None,
     option("--against", "Say what changed since this comparison; exit code 1 if anything is worse.", metavar="DIR"),
@@ -111,7 +107,7 @@ def compare_command(
     settings: Settings = "default", stepper: Steppers = "rk4",
     dt: common.TimeStep = None, t_end: common.End = None, tolerance: common.Tolerance = 1e-7, stride: Stride = 10,
     motions: Motions = None, time_budget: Budget = 0.2, case_limit: Limit = 300.0, jobs: common.Jobs = 1,
-    dask: Dask = None, parquet: Parquet = False, against: Against = None, rows: RowOrder = None,
+    dask: common.Dask = None, parquet: Parquet = False, against: Against = None, rows: RowOrder = None,
     json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Compare formulations and solvers on states, in time, and as trajectories; a killed run can be resumed."""
@@ -120,7 +116,6 @@ def compare_command(
     from gaussopt.comparison.results import Results
     from gaussopt.comparison.solver_spec import split_words
     from gaussopt.comparison.tables import check_parquet
-    from gaussopt.execution.dask import dask_executor
     from gaussopt.reporting.write import write_comparison, write_report
 
     if parquet:
@@ -128,8 +123,7 @@ def compare_command(
     before = None if against is None else Results.load(against)  # read now, as `out` may be the same folder
     count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], (qp, lcp), sequence or [], contact or [], rows)
-    cluster: AbstractContextManager[Executor | None] = nullcontext() if dask is None else dask_executor(dask)
-    with cluster as executor, common.progress_bar("compare", json_, lines=True, even=False) as progress:
+    with common.cluster(dask) as executor, common.progress_bar("compare", json_, lines=True, even=False) as progress:
         results = compare(
             chosen, common.names_of(formulations), None if solvers is None else split_words(solvers),
             stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,

@@ -183,7 +183,8 @@ def batch_command(
     dt: common.TimeStep = None, rtol: common.RelativeTolerance = None, atol: common.AbsoluteTolerance = None,
     t_end: common.End = None, stabilisation: common.Stabilisation = None, tolerance: common.Tolerance = 1e-7,
     impact: common.Impact = None, accumulation: common.Accumulation = None, record_every: common.RecordEvery = None,
-    threads: Threads = None, device: Device = "cpu", set_: common.Set = None, json_: common.Json = False,
+    threads: Threads = None, device: Device = "cpu", dask: common.Dask = None, set_: common.Set = None,
+    json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Simulate a problem at every point of a grid of its parameters; the motions go to OUT/batch.nc."""
     import numpy as np
@@ -201,11 +202,11 @@ def batch_command(
         "stepper": stepper, "stabilisation": stabilisation, "impact": impact, "accumulation": accumulation,
         "record_every": record_every,
     }  # fmt: skip
-    with common.progress_bar("batch", json_, lines=True) as progress:
+    with common.cluster(dask) as executor, common.progress_bar("batch", json_, lines=True) as progress:
         data = simulate_batch(
             entry, parameters={a.name: values.ravel() for a, values in zip(axes, grid, strict=True)}, dt=dt,
             t_end=t_end, rtol=rtol, atol=atol, tolerance=tolerance, threads=threads, device=device, progress=progress,
-            out=out,
+            out=out, executor=executor,
             **{name: value for name, value in given.items() if value is not None},
         )  # fmt: skip
     counts = Counter(map(str, data.status.values))

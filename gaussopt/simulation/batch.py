@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError, Executor, as_completed
 from contextlib import nullcontext
 from functools import partial
 from time import perf_counter
@@ -24,6 +25,9 @@ from gaussopt.integration import stabilisation
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.jit.threads import cores
 from gaussopt.modelling.problem import Problem
+from gaussopt.processes.child_process import Order
+from gaussopt.processes.guarded_process import outcome_of, run_order
+from gaussopt.processes.job import Job, sentence
 from gaussopt.simulation.batch_dataset import Batch, check_size
 from gaussopt.simulation.batch_folder import BatchFolder
 from gaussopt.simulation.batch_members import BatchMembers
@@ -49,15 +53,14 @@ def simulate_batch(
     tolerance: float = DEFAULT_TOLERANCE, stabilisation: str | Stabilisation = "none", impact: str = "newton",
     accumulation: str = "stop", record_every: int = 1, certify: bool = True, threads: int | None = None,
     device: str = "cpu", keep_interrupted: bool = True, progress: Callable[[float], None] | None = None,
-    out: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None, executor: Executor | None = None,
 ) -> xr.Dataset:  # fmt: skip
     """Integrate a problem for many sets of parameters and initial states.
 
     If the system is given by energies and has no contacts, and the method is similar to rk4, generated code integrates
-    the members together, in the lanes of SIMD vectors and on all cores. Members that fail in it, and members without
-    generated code (contacts, plain functions, adaptive methods), are computed by `simulate` one by one, with the same
-    result, in several processes where that saves time. A trajectory that fails keeps its states up to the failure; the
-    others continue.
+    the members together, in SIMD lanes and on all cores. Members that fail in it or have no generated code (contacts,
+    plain functions, adaptive methods) are computed by `simulate` one by one, with the same result, in several processes
+    where that saves time. A trajectory that fails keeps its states up to the failure; the others continue.
 
     Parameters
     ----------
@@ -68,14 +71,15 @@ def simulate_batch(
         trajectory's parameters if not given
     stepper, dt, t_end, t0, rtol, atol, tolerance, stabilisation, impact, accumulation : as in `simulate`
     record_every : steps between two recorded states; for an adaptive method, intervals of dt
-    certify : whether accelerations, forces, energies, drifts and certificates of the recorded states are computed, or
-        the states alone; the residuals of every step are checked in any case
+    certify : whether accelerations, forces, energies, drifts and certificates of recorded states are computed, or only
+        the states; the residuals of every step are checked in any case
     threads : number of cores to use; results do not depend on it
-    device : "cpu", or "cuda" for an NVIDIA GPU (extra `cuda`), where each member is a thread. Results differ from those
-        of the CPU by rounding; the CPU certifies recorded states and computes the members that fail on the GPU
+    device : "cpu", or "cuda" for an NVIDIA GPU (extra `cuda`), with a thread for each member; results differ by
+        rounding. The CPU certifies recorded states and computes the members that fail on the GPU
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
     out : folder in which members are saved, 64 at a time (65,536 from a GPU), so that the same call can continue later
+    executor : concurrent.futures.Executor for what `out` does not hold yet; its workers need the same packages
 
     Returns
     -------
@@ -99,15 +103,15 @@ def simulate_batch(
     3
     """
     begin = perf_counter()
-    settings: dict[str, Any] = {"stepper": stepper, "dt": dt, "t_end": t_end, "t0": t0, "rtol": rtol, "atol": atol,
-                "tolerance": tolerance, "stabilisation": stabilisation, "impact": impact,
-                "accumulation": accumulation}  # fmt: skip
+    settings: dict[str, Any] = {
+        "stepper": stepper, "dt": dt, "t_end": t_end, "t0": t0, "rtol": rtol, "atol": atol, "tolerance": tolerance,
+        "stabilisation": stabilisation, "impact": impact, "accumulation": accumulation,
+    }  # fmt: skip
     check_kinds(stabilisation, progress)
-    _check_resources(threads, device)
-    if out is not None:
-        members, limits = BatchMembers.of(problem_or_system(problem), parameters, initial), (threads, keep_interrupted)
-        settings |= {"record_every": stride(record_every), "certify": certify}
-        return _in_folder(out, members, settings, device, limits, progress)
+    _check_resources(threads, device, executor)
+    if out is not None or executor is not None:
+        settings |= {"record_every": stride(record_every), "certify": certify, "threads": threads, "device": device}
+        return _in_folder(out, (problem, parameters, initial), settings, keep_interrupted, progress, executor)
     batch = _batch(problem, (parameters, initial), settings, stride(record_every), certify, progress)
     return _run(batch, threads, device, keep_interrupted, begin)
 
@@ -135,31 +139,58 @@ def _batch(
 
 
 def _in_folder(
-    out: str | os.PathLike[str], members: BatchMembers, settings: dict[str, Any], device: str,
-    limits: tuple[int | None, bool], progress: Callable[[float], None] | None,
+    out: str | os.PathLike[str] | None, varied: tuple[Any, Mapping[str, Any] | None, Mapping[str, Any] | None],
+    settings: dict[str, Any], keep_interrupted: bool, progress: Callable[[float], None] | None,
+    executor: Executor | None,
 ) -> xr.Dataset:  # fmt: skip
-    """Compute the batch in parts that are kept in a folder."""
-    threads, keep = limits
-    compute = partial(
-        simulate_batch, members.problem, **settings, threads=threads, device=device, keep_interrupted=keep
-    )
+    """Compute the batch in parts that are kept in a folder, on an executor if one is given."""
+    if out is None:
+        raise BadInput("A batch on an executor needs out, the folder in which the members are saved.")
+    members = BatchMembers.of(problem_or_system(varied[0]), *varied[1:])
+    compute = partial(simulate_batch, members.problem, **settings, keep_interrupted=keep_interrupted)
     entry, start = members.problem, digest_of(np.hstack((members.q, members.v)).tobytes())
-    about = {
-        **settings, "stabilisation": as_mapping(stabilisation.make(settings["stabilisation"])), "problem": entry.name,
+    left_out = {"threads", *(["device"] if settings["device"] == "cpu" else [])}
+    about = {name: value for name, value in settings.items() if name not in left_out}
+    about |= {
+        "stabilisation": as_mapping(stabilisation.make(settings["stabilisation"])), "problem": entry.name,
         "variant": entry.variant if isinstance(entry, Problem) else "", "start": start,
         "parameters": {name: digest_of(values.tobytes()) for name, values in members.values.items()},
-        **({} if device == "cpu" else {"device": device}),
     }  # fmt: skip
+
+    def starts(chosen: NDArray[np.intp]) -> dict[str, Any]:
+        values = {name: members.values[name][chosen] for name in members.varied}
+        return {"parameters": values, "initial": {"q0": members.q[chosen], "v0": members.v[chosen]}}
 
     def some(chosen: NDArray[np.intp]) -> xr.Dataset:
         def share(done: float) -> None:
             if progress is not None:
                 progress((chosen[0] + done * len(chosen)) / members.count)
 
-        values = {name: members.values[name][chosen] for name in members.varied}
-        return compute(parameters=values, initial={"q0": members.q[chosen], "v0": members.v[chosen]}, progress=share)
+        return compute(**starts(chosen), progress=share)
 
-    return BatchFolder(out, about).gather(members.count, some)
+    def spread(parts: list[NDArray[np.intp]]) -> Iterator[tuple[NDArray[np.intp], xr.Dataset]]:
+        assert executor is not None
+        given = {**compute.keywords, "problem": entry, "keep_interrupted": False}
+        try:
+            orders = [Order.of(Job(str(x[0]), simulate_batch, given | starts(x))) for x in parts]
+        except Exception as error:  # most often a user's functions cannot be pickled
+            raise BadInput(f"The motions cannot be sent to the executor: {sentence(error)}; leave it out.") from None
+        under_way = {executor.submit(run_order, order): x for order, x in zip(orders, parts, strict=True)}
+        try:
+            for done, future in enumerate(as_completed(list(under_way)), 1):
+                if progress is not None:
+                    progress(done / len(parts))
+                try:
+                    outcome = outcome_of(future.result())
+                except (Exception, CancelledError):  # of the executor, such as a lost worker
+                    continue
+                if not outcome.failure:
+                    yield under_way[future], outcome.value
+        finally:
+            for future in under_way:
+                future.cancel()
+
+    return BatchFolder(out, about).gather(members.count, some, None if executor is None else spread)
 
 
 def _run(batch: Batch, threads: int | None, device: str, keep_interrupted: bool, begin: float) -> xr.Dataset:
@@ -176,9 +207,11 @@ def _run(batch: Batch, threads: int | None, device: str, keep_interrupted: bool,
         return batch.dataset(perf_counter() - begin)
 
 
-def _check_resources(threads: int | None, device: str) -> None:
+def _check_resources(threads: int | None, device: str, executor: Executor | None) -> None:
     if device not in DEVICES:
         raise BadInput(f"device is {device!r}; give one of {', '.join(map(repr, DEVICES))}.")
+    if executor is not None:
+        return  # the workers check their own
     if device == "cuda":
         cuda.driver()
     if threads is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,9 @@ HEAD = "batch.json"
 
 Compute = Callable[[NDArray[np.intp]], "xr.Dataset"]
 """A function that returns the dataset of members, given by their numbers."""
+
+Spread = Callable[[list[NDArray[np.intp]]], Iterator[tuple[NDArray[np.intp], "xr.Dataset"]]]
+"""A function that computes parts, each given by the numbers of its members, and yields them with their datasets."""
 
 
 class BatchFolder:
@@ -58,22 +61,31 @@ class BatchFolder:
         if other:
             raise BadInput(f"{self._folder} holds a batch with other {', '.join(other)}; name another folder.")
 
-    def gather(self, count: int, compute: Compute) -> xr.Dataset:
-        """Return all members, read from the folder or computed now; after an interruption, those known so far."""
+    def gather(self, count: int, compute: Compute, spread: Spread | None = None) -> xr.Dataset:
+        """Return all members, read from the folder or computed now; after an interruption, those known so far.
+
+        If `spread` is given, it first computes the parts of which the folder holds nothing, in any order; parts that it
+        leaves out are computed by `compute`.
+        """
         import xarray as xr
 
-        parts = []
-        for first in range(0, count, self._size):
-            part = self._part(np.arange(first, min(first + self._size, count)), compute)
+        parts, numbers = [], [np.arange(i, min(i + self._size, count)) for i in range(0, count, self._size)]
+        for members, found in spread([x for x in numbers if not self._file(x).exists()]) if spread else ():
+            save_dataset(found.assign_coords(trajectory=members), self._file(members))
+        for members in numbers:
+            part = self._part(members, compute)
             parts.append(part)
             if (part.status == str(Status.INTERRUPTED)).any():
                 break
         return xr.concat(parts, "trajectory", combine_attrs="override")
 
+    def _file(self, members: NDArray[np.intp]) -> Path:
+        return self._folder / f"part-{members[0]:07d}.nc"
+
     def _part(self, members: NDArray[np.intp], compute: Compute) -> xr.Dataset:
         import xarray as xr
 
-        file = self._folder / f"part-{members[0]:07d}.nc"
+        file = self._file(members)
         known = load_dataset(file) if file.exists() else None
         if known is not None:
             if not {"status", "trajectory"} <= set(known.variables) or not np.isin(known.trajectory, members).all():

@@ -7,11 +7,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+import xarray as xr
 
 import gaussopt as go
 from gaussopt.cli.main import run
@@ -113,6 +116,52 @@ def test_a_comparison_on_a_cluster_equals_a_local_one(
     assert [json.dumps(m.to_mapping()) for m in here.motions] == [
         json.dumps(replace(m, trajectory="").to_mapping()) for m in there.motions
     ]
+
+
+TORQUES = np.linspace(-0.8, -0.4, 300)
+
+
+def test_a_batch_on_a_cluster_equals_a_local_one_and_goes_on(cluster: str, tmp_path: Path) -> None:
+    command = ["batch", "crank-slider", "--axis", "tau=-0.8:-0.4:300", "--t-end", "0.02", "--record-every", "10"]
+    command += ["--out", str(tmp_path), "--dask", cluster, "--json"]
+    assert run(command) == 0
+    there = xr.load_dataset(tmp_path / "batch.nc")
+    here = go.simulate_batch("crank-slider", parameters={"tau": TORQUES}, t_end=0.02, record_every=10)
+    assert here.drop_attrs().equals(there.drop_attrs()[list(here.variables)])
+    parts = sorted(tmp_path.glob("part-*.nc"))
+    assert len(parts) == 5
+    parts[1].unlink()
+    known = [part.stat().st_mtime_ns for part in (parts[0], *parts[2:])]
+    assert run(command) == 0
+    assert parts[1].exists()
+    assert known == [part.stat().st_mtime_ns for part in (parts[0], *parts[2:])]
+    assert xr.load_dataset(tmp_path / "batch.nc").drop_attrs().identical(there.drop_attrs())
+
+
+def test_a_batch_survives_its_cluster(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    address, processes = scheduler_of(start, 1)
+    given = {"parameters": {"tau": TORQUES}, "t_end": 0.02, "record_every": 10, "out": tmp_path}
+
+    def kill(fraction: float) -> None:
+        for process in processes:
+            process.kill()
+
+    with dask_executor(address) as executor:
+        found = go.simulate_batch("crank-slider", **given, executor=executor, progress=kill)
+    assert (found.status == "solved").all()
+    del given["out"]
+    assert found.drop_attrs().equals(go.simulate_batch("crank-slider", **given).drop_attrs())
+
+
+def test_motions_that_cannot_be_sent_are_one_sentence(tmp_path: Path, assert_sentence: Callable[..., None]) -> None:
+    body = go.System(np.eye(1), lambda t, q, v: np.array([-9.81]))
+    start = {"q0": [[1.0], [2.0]], "v0": [0.0]}
+    with ThreadPoolExecutor(1) as executor, pytest.raises(go.BadInput) as caught:
+        go.simulate_batch(body, initial=start, dt=0.1, t_end=1.0, out=tmp_path, executor=executor)
+    assert_sentence(caught.value, "cannot be sent to the executor")
+    with ThreadPoolExecutor(1) as executor, pytest.raises(go.BadInput) as caught:
+        go.simulate_batch("pendulum", executor=executor)
+    assert_sentence(caught.value, "out")
 
 
 def test_both_workers_work_each_in_a_child_of_its_own(cluster: str, guarded: ModuleType) -> None:

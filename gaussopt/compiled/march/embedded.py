@@ -97,9 +97,8 @@ def march(
     `clock` holds time, step size, whether the slope at y is known, numbers of accelerations computed and of bounds
     reached, and whether a step failed (vanishing pivot, large residuals, projection); y is then the state before it.
     If `own` is true, every accepted step ends with a projection, if any, and its time and state go to `trace`;
-    otherwise only steps that reach a bound do. `work` (WORK,) holds what `prepare` writes, the state before the step,
-    work space of the projection, and the slopes. Returns the number n of accepted steps, or -1 - n where the step size
-    vanished.
+    otherwise only steps that reach a bound do. `work`, (WORK,), holds what `prepare` writes, the state before the
+    step, and the slopes. Returns the number n of accepted steps, or -1 - n where the step size vanished.
     """
     once, before = work, work[ONCE:]
     space, slopes = work[ONCE + SIZE :], work[ONCE + 2 * SIZE + M_H :]
