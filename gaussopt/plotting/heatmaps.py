@@ -71,6 +71,7 @@ def value_map(
     Panels are drawn on the axes given as `onto`, or on a new figure, as in `class_map`.
     """
     from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.ticker import MaxNLocator
 
     figure, axes = _panels(panels, xlabel, ylabel, False, onto)
     norm: Any = (LogNorm if scale.log else Normalize)(scale.low, scale.high)
@@ -83,7 +84,10 @@ def value_map(
         if drawn and finite.min() < contour < finite.max():
             ax.contour(x, y, values, levels=[contour], colors=CONTOUR, linewidths=1.2)
     if mesh is not None:
-        figure.colorbar(mesh, ax=axes, label=scale.label, extend="both", shrink=0.9)
+        known = np.concatenate([panel.values[np.isfinite(panel.values)] for panel in panels])
+        counts = not scale.log and bool((known == np.round(known)).all())
+        ticks = MaxNLocator(integer=True) if counts else None
+        figure.colorbar(mesh, ax=axes, label=scale.label, extend="both", shrink=0.9, ticks=ticks)
     return axes
 
 

@@ -7,10 +7,12 @@ import io
 import itertools
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import gaussopt as go
 from gaussopt.plotting.figures import plain_figure
+from gaussopt.plotting.heatmaps import Panel, Scale, value_map
 from gaussopt.plotting.looks import look, places
 
 
@@ -88,3 +90,13 @@ def test_axes_of_equal_ratios_are_drawn_logarithmically() -> None:
     assert (even.get_xscale(), even.get_yscale()) == ("linear", "linear")
     values = atlas.plot("contraction")
     assert {values.get_xscale(), values.get_yscale()} == {"log", "linear"}
+
+
+@pytest.mark.parametrize(("values", "whole"), [([[1.0, 2.0], [3.0, 2.0]], True), ([[1.0, 1.5], [3.0, 2.0]], False)])
+def test_colour_bars_of_counts_have_whole_numbers(values: list[list[float]], whole: bool) -> None:
+    axis = np.array([0.0, 1.0])
+    axes = value_map([Panel("", np.array(values))], axis, axis, "x", "y", Scale("number", 1.0, 3.0))
+    figure = axes[0].figure
+    figure.draw_without_rendering()
+    ticks = figure.axes[-1].get_yticks()
+    assert bool((ticks == np.round(ticks)).all()) == whole
