@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import rounding, without_rounding
 from gaussopt.interchange.mujoco_equalities import (
@@ -44,6 +43,9 @@ SAME = 1e-4
 PLAIN, ROLLING = 3, 6
 """Numbers of rows of a contact with sliding friction only, and with spinning and rolling friction in addition."""
 
+PARTS = ((0, 3, "", 0), (3, 4, ", spinning", 2), (4, 6, ", rolling", 3))
+"""Parts of a contact: range of MuJoCo's rows, suffix of the contact's name, and index of the friction coefficient."""
+
 IN_GAP = 1
 """MuJoCo's mark for a contact within its gap, which carries no force yet; contacts with larger marks never do."""
 
@@ -66,17 +68,17 @@ squared speed of the coordinates. If a row jumps, the difference is 0.4 to 3 tim
 
 @dataclass(frozen=True)
 class Unilateral:
-    """A contact or a limit: rows (3, nv), the first of them the normal, m/s per unit of velocity.
+    """A contact or a limit: rows (6, nv), of the normal and two tangents, in m/s, and of turning about these, in rad/s.
 
     `key` holds the two geometries of a contact, or the negative type and the index of a limit; `gap`, m or rad, is
-    measured from where MuJoCo begins to exert forces. A limit has no `place`; rows of a `constant` limit are the same
-    in all configurations.
+    measured from where MuJoCo begins to exert forces. `mu`, (3,), has a friction coefficient for each of PARTS. A limit
+    has no `place`; rows of a `constant` limit are the same in all configurations.
     """
 
     key: tuple[int, int]
     rows: Matrix
     gap: float
-    mu: float
+    mu: Vector
     place: NDArray[np.float64] | None = None
     constant: bool = False
 
@@ -112,12 +114,14 @@ def dry_friction(mj: Any, model: Any, data: Any) -> tuple[Matrix, Vector]:
 def _limit(mj: Any, model: Any, data: Any, i: int, row: Vector) -> Unilateral:
     kind, number = int(data.efc_type[i]), int(data.efc_id[i])
     of_joint = kind == mj.mjtConstraint.mjCNSTR_LIMIT_JOINT
-    rows = np.zeros((ROWS, len(row)))
+    rows = np.zeros((ROLLING, len(row)))
     rows[0] = row
     if not of_joint:
         rows[:1] = without_rounding(rows[:1], rope_sizes(data, turning(mj, model), number))
     constant = bool(of_joint and model.jnt_type[number] != mj.mjtJoint.mjJNT_BALL)
-    return Unilateral((-kind, number), rows, float(data.efc_pos[i] - data.efc_margin[i]), 0.0, constant=constant)
+    return Unilateral(
+        (-kind, number), rows, float(data.efc_pos[i] - data.efc_margin[i]), np.zeros(len(PARTS)), constant=constant
+    )
 
 
 def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) -> Iterator[Unilateral]:
@@ -134,9 +138,9 @@ def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) 
         value, margin = data.qpos[model.jnt_qposadr[i]], float(model.jnt_margin[i])
         for lower, gap in ((True, value - model.jnt_range[i, 0]), (False, model.jnt_range[i, 1] - value)):
             if (-kind, int(i), lower) not in known and abs(gap - margin) <= REACHED * (1.0 + abs(value)):
-                rows = np.zeros((ROWS, model.nv))
+                rows = np.zeros((ROLLING, model.nv))
                 rows[0, model.jnt_dofadr[i]] = 1.0 if lower else -1.0
-                yield Unilateral((-kind, int(i)), rows, 0.0, 0.0, constant=True)
+                yield Unilateral((-kind, int(i)), rows, 0.0, np.zeros(len(PARTS)), constant=True)
     kind = int(mj.mjtConstraint.mjCNSTR_LIMIT_TENDON)
     tendons = {c.key[1] for c in found if c.key[0] == -kind}
     for i in np.flatnonzero(model.tendon_limited):
@@ -173,27 +177,23 @@ def contacts_at(mj: Any, model: Any, data: Any) -> Iterator[Unilateral]:
             continue
         check_contact(mj, model, contact)
         one, two = (int(g) for g in contact.geom)
-        if contact.dim > PLAIN:
-            raise BadInput(
-                f"{_pair(mj, model, one, two)} has condim {contact.dim}; spinning and rolling friction are not "
-                "Coulomb's law of a point: set condim to 1 or 3, or take problem_from_mujoco, whose steps have them."
-            )
-        mu = 0.0 if contact.dim == 1 else float(contact.friction[0])
+        mu = np.array([float(contact.friction[i]) if contact.dim >= stop else 0.0 for _, stop, _, i in PARTS])
         bodies = model.geom_bodyid[one], model.geom_bodyid[two]
         relative = np.subtract(*(point_jacobian(mj, model, data, contact.pos, body) for body in bodies[::-1]))
-        rows = contact.frame.reshape(3, 3) @ relative
-        rows = without_rounding(rows, sizes_of_places(turns, max(reach, np.linalg.norm(contact.pos))))
+        rows = (contact.frame.reshape(3, 3) @ relative).reshape(ROLLING, -1)
+        sizes = sizes_of_places(turns, max(reach, np.linalg.norm(contact.pos)))
+        rows = np.concatenate((without_rounding(rows[:3], sizes), without_rounding(rows[3:], 2.0 * turns)))
         if not rows[0].any():
             continue  # bodies that cannot approach exert no force, such as an arm that moves parallel to a wall
-        if not rows[1:].any():
-            mu = 0.0  # friction has no effect on bodies that cannot slip, such as a body on a guide along the normal
+        # Friction has no effect on bodies that cannot slip or turn, such as a body on a guide along the normal.
+        mu *= [rows[max(start, 1) : stop].any() for start, stop, _, _ in PARTS]
         yield Unilateral((one, two), rows, float(contact.dist - contact.includemargin), mu, contact.pos.copy())
 
 
-def point_jacobian(mj: Any, model: Any, data: Any, place: NDArray[np.float64], body: int) -> Matrix:
-    """Return the Jacobian of a point of a body, (3, nv)."""
-    J = np.zeros((3, model.nv))
-    mj.mj_jac(model, data, J, None, place, body)
+def point_jacobian(mj: Any, model: Any, data: Any, place: NDArray[np.float64], body: int) -> NDArray[np.float64]:
+    """Return the Jacobians of a point of a body and of the body's angular velocity, (2, 3, nv)."""
+    J = np.zeros((2, 3, model.nv))
+    mj.mj_jac(model, data, *J, place, body)
     return J
 
 
@@ -201,7 +201,7 @@ def derivatives(
     mj: Any, model: Any, data: Any, equalities: Equalities, contacts: Sequence[Unilateral] = (),
     wanted: Sequence[int] = (), near: Any = None, at_rest: float = 0.0,
 ) -> tuple[Vector, Vector, NDArray[np.float64]]:  # fmt: skip
-    """Return J_dot v and the sizes of its terms, (m,), for equalities, and J_dot v of the contacts in `wanted`, (k, 3).
+    """Return J_dot v and the sizes of its terms, (m,), for equalities, and J_dot v of the contacts in `wanted`, (k, 6).
 
     They are derivatives of J(q) v along the motion at constant v; values within their rounding errors are zero.
 
@@ -213,7 +213,7 @@ def derivatives(
     """
     v = data.qvel.copy()
     speed = float(np.abs(v).max(initial=0.0))
-    (total, terms), of_contacts = np.zeros((2, equalities.m)), np.zeros((len(wanted), ROWS))
+    (total, terms), of_contacts = np.zeros((2, equalities.m)), np.zeros((len(wanted), ROLLING))
     changing = [(at, i) for at, i in enumerate(wanted) if not contacts[i].constant]
     if speed == 0.0 or not (len(total) or changing):
         return total, terms, of_contacts
@@ -223,7 +223,7 @@ def derivatives(
     ways = [_way(mj, model, data, c) for c in contacts] if changing else []
     at_rest = max(at_rest, STILL)
     rests = {i for _, i in changing if (speed if contacts[i].place is None else ways[i].speed) <= at_rest}
-    nearby, gaps = np.zeros((len(STENCIL), len(wanted), ROWS)), np.zeros((len(STENCIL), len(wanted)))
+    nearby, gaps = np.zeros((len(STENCIL), len(wanted), ROLLING)), np.zeros((len(STENCIL), len(wanted)))
     for at_neighbour, (by, weight) in enumerate(STENCIL):
         near.qpos[:] = data.qpos
         mj.mj_integratePos(model, near.qpos, v, by * step)
@@ -249,8 +249,7 @@ def derivatives(
         if contact.place is not None:
             second = _second_derivative(gaps[:, at], contact.gap, float(contact.rows[0] @ v), step, speed)
             rate[0] = rate[0] if np.isnan(second) else second
-            rate[1:] = rate[1:] if contact.mu else 0.0
-        of_contacts[at] = rate
+        of_contacts[at] = np.where(np.repeat(np.append(1.0, contact.mu), (1, 2, 1, 2)) > 0.0, rate, 0.0)
         if np.isnan(of_contacts[at]).any():
             if i not in rests:
                 raise BadInput(_jumps(mj, model, contacts[i], 2 * step))
@@ -260,7 +259,7 @@ def derivatives(
 
 
 def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -> Vector:
-    """Return the derivative of values at four neighbours, (4, 3), a time `step` apart; NaN where the values jump."""
+    """Return the derivative of values at four neighbours, (4, 6), a time `step` apart; NaN where the values jump."""
     near, far = (values[2] - values[1]) / (2 * step), (values[3] - values[0]) / (4 * step)
     found: Vector = (4 * near - far) / 3
     relative, absolute = KINK
