@@ -18,14 +18,15 @@ from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
 from gaussopt.core.errors import BadInput, MissingBackend
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import StepData
+from gaussopt.interchange.mujoco_contacts import AHEAD
 from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows, enough_memory, independent
+from gaussopt.interchange.mujoco_neighbours import derivatives, place_near
 from gaussopt.interchange.mujoco_rows import (
     PARTS,
     PLAIN,
     ROLLING,
     Unilateral,
     contacts_and_limits,
-    derivatives,
     dry_friction,
     dry_rows,
 )
@@ -55,8 +56,8 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
 
     Parameters
     ----------
-    model, data : mujoco.MjModel, mujoco.MjData; mj_forward updates `data`, which keeps its state; ccd_tolerance and
-        ccd_iterations of the model are stricter during the call
+    model, data : mujoco.MjModel, mujoco.MjData; mj_forward updates `data`, which keeps its state; during the call
+        ccd_tolerance and ccd_iterations of the model are stricter, and gaps of its geometries are larger if need be
     at_rest : speed, m/s or rad/s; contacts and limits that open faster are left out, and slower slip, spinning and
         rolling count as zero, because MuJoCo's soft contacts never come quite to rest
 
@@ -74,16 +75,12 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     at_rest = finite_number("at_rest", at_rest)
     if at_rest < 0:
         raise BadInput(f"at_rest is {at_rest:g}; give a speed of at least zero, in m/s.")
-    with exact_contacts(model):
-        mj = forward(model, data)
-        v, contacts = data.qvel.copy(), contacts_and_limits(mj, model, data)
-        wanted = [i for i, c in enumerate(contacts) if c.gap <= 0.0 and c.rows[0] @ v <= at_rest]
-        equalities = Equalities(mj, model, data)
-        J, _, sizes = equalities(data)
-        J_dot_v, terms, bias = derivatives(mj, model, data, equalities, contacts, wanted, at_rest=min(at_rest, RESTS))
-        dry, losses = dry_friction(mj, model, data)
+    mj = forward(model, data)
+    v, equalities, (dry, losses) = data.qvel.copy(), Equalities(mj, model, data), dry_friction(mj, model, data)
+    J, _, sizes = equalities(data)
+    closed, (J_dot_v, terms, bias) = _along(mj, model, data, equalities, at_rest)
     moving = np.abs(dry @ v) > at_rest
-    closed, M, h = [contacts[i] for i in wanted], mass_matrix(mj, model, data), data.qfrc_bias.copy()
+    M, h = mass_matrix(mj, model, data), data.qfrc_bias.copy()
     Q = data.qfrc_smooth + h - dry[moving].T @ (losses * np.sign(dry @ v))[moving]
     friction = _friction(closed, bias, dry[~moving], losses[~moving])
     rows, M, bounds = friction.beside(_rows(closed, model), M)
@@ -99,6 +96,27 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
         given |= touching(rows, np.vstack((bias[:, :PLAIN], own)), _sliding(closed, friction), wider(v), at_rest)
     found = {"M": M, "h": wider(h), "Q": wider(Q) + bounds, "v": wider(v), "t": float(data.time), **given}
     return StepData.from_mapping(found)
+
+
+def _along(mj: Any, model: Any, data: Any, equalities: Equalities, at_rest: float) -> tuple[list[Unilateral], Any]:
+    """Return the closed contacts, and J_dot v, its term sizes and the derivatives of contact rows as in `derivatives`.
+
+    Contacts that are not found again near the state, as those that have only just closed, are looked for once more
+    with all contacts that are found AHEAD of their geometries.
+    """
+    reasons: list[BadInput] = []
+    near = mj.MjData(model)
+    for ahead in (0.0, AHEAD):
+        try:
+            with exact_contacts(model, ahead):
+                place_near(mj, model, near, data)
+                contacts = contacts_and_limits(mj, model, near)
+                wanted = [i for i, c in enumerate(contacts) if c.gap <= 0.0 and c.rows[0] @ data.qvel <= at_rest]
+                given = mj, model, data, equalities, contacts, wanted, near, min(at_rest, RESTS)
+                return [contacts[i] for i in wanted], derivatives(*given)
+        except BadInput as error:
+            reasons.append(error)
+    raise reasons[0]
 
 
 def _rows(contacts: Sequence[Unilateral], model: Any) -> NDArray[np.float64]:
@@ -199,21 +217,23 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
 
 
 @contextmanager
-def exact_contacts(model: Any) -> Iterator[None]:
-    """Let MuJoCo detect contacts of convex geometries to the tolerance CONVEX within the context; then restore options.
+def exact_contacts(model: Any, ahead: float = 0.0) -> Iterator[None]:
+    """Let MuJoCo detect contacts of convex geometries to the tolerance CONVEX, and `ahead`, m, of all; then restore it.
 
     With its default tolerance, 1e-6 m, the contact directions, whose derivatives are taken, would be off by 1e-3.
     """
-    if not hasattr(model, "opt"):  # no model: `forward` raises the error
-        yield
-        return
     option, (tolerance, iterations) = model.opt, CONVEX
     before = option.ccd_tolerance, option.ccd_iterations
     option.ccd_tolerance, option.ccd_iterations = min(before[0], tolerance), max(before[1], iterations)
+    gaps = {name: getattr(model, name).copy() for name in ("geom_gap", "pair_gap")}
+    for name, own in gaps.items():
+        getattr(model, name)[:] = np.maximum(own, ahead)
     try:
         yield
     finally:
         option.ccd_tolerance, option.ccd_iterations = before
+        for name, own in gaps.items():
+            getattr(model, name)[:] = own
 
 
 def forward(model: Any, data: Any) -> Any:

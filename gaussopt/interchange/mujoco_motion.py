@@ -32,8 +32,9 @@ from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahea
 from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_velocity, implicit, refuse_unstable
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, independent
 from gaussopt.interchange.mujoco_model import check_carried, forward, mass_matrix
+from gaussopt.interchange.mujoco_neighbours import derivatives
 from gaussopt.interchange.mujoco_projection import BoundedProjection
-from gaussopt.interchange.mujoco_rows import IN_GAP, derivatives, touchable
+from gaussopt.interchange.mujoco_rows import IN_GAP, touchable
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
 

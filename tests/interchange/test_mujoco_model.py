@@ -244,10 +244,10 @@ def test_what_is_no_such_row_is_named() -> None:
     data.qvel[0] = np.nan
     with pytest.raises(go.BadInput, match="NaN"):
         go.from_mujoco(model, data)
-    fast = loaded(sphere().replace('gap="0.1"', ""), None, [0, 0, 0.0, 0, 0, 0])
-    fast[1].qpos[2], fast[1].qvel[2] = 0.5 - 1e-9, -1.0
-    with pytest.raises(go.BadInput, match="give geometries a gap"):
-        go.from_mujoco(*fast)
+    arm = """<mujoco><worldbody><geom name="floor" type="plane" size="99 99 1"/><body><joint axis="0 1 0"/>
+<geom name="ball" pos="20 0 0" size=".1" mass="1"/></body></worldbody></mujoco>"""
+    with pytest.raises(go.BadInput, match="The contact of 'floor' and 'ball' is not surely found again"):
+        go.from_mujoco(*loaded(arm, [np.arcsin(-0.1 / 20) + 1e-9], [1.0]), at_rest=99.0)
 
 
 @pytest.mark.parametrize("jacobian", ["dense", "sparse"])
@@ -304,9 +304,34 @@ def test_contacts_are_found_again_by_their_place_where_others_come_or_go(high: f
 
 
 def test_a_contact_that_leaves_is_not_taken_for_the_one_that_comes() -> None:
-    model, data, _ = on_an_edge(1e-6, half=0.005, gap="")
-    with pytest.raises(go.BadInput, match="The contact of 'floor' and 'cube' is not surely found again"):
-        go.from_mujoco(model, data)
+    """Without a gap MuJoCo finds one pair of corners here and the other one nearby."""
+    model, data, exact = on_an_edge(1e-6, half=0.005, gap="")
+    assert go.from_mujoco(model, data).zeta_N == pytest.approx([exact, exact], abs=1e-8)
+    assert (model.geom_gap == 0.0).all()
+
+
+def test_a_contact_that_has_only_just_closed_is_looked_for_ahead_of_the_geometries() -> None:
+    """The gap of a ball on an arm of 0.5 m is 0.5 sin(q) - 0.1, whose second derivative at constant q' is known."""
+    text = """<mujoco><worldbody><geom type="plane" size="9 9 1"/><body><joint axis="0 -1 0"/>
+<geom pos=".5 0 0" size=".1" mass="1"/></body></worldbody></mujoco>"""
+    angle = np.arcsin(0.1 / 0.5) - 1e-9
+    step = go.from_mujoco(*loaded(text, [angle], [-2.0]))
+    assert step.zeta_N == pytest.approx([-0.5 * np.sin(angle) * 4.0], rel=1e-6)
+
+
+def test_contacts_that_neither_body_carries_are_found_where_they_move_together() -> None:
+    """Two beams 0.4 mm wide cross and move sideways: the corners where they touch follow both of them."""
+    model, data = loaded(
+        """<mujoco><default><geom type="box" gap=".01"/></default><worldbody>
+<body><joint type="slide" axis="0 1 0"/><geom size=".1 2e-4 .01" pos="0 0 -.01" mass="1"/></body>
+<body><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><joint axis="0 1 0" pos="0 0 .2"/>
+<geom size="2e-4 .1 .01" pos="0 0 .01" mass="1"/></body></worldbody></mujoco>""",
+        [0, 0, -1e-6, 0],
+        [1.0, 1.0, 0, 1.0],
+    )
+    step = go.from_mujoco(model, data, at_rest=9.0)
+    assert step.k == 4
+    assert step.zeta_N == pytest.approx(np.full(4, 0.2 * 1.0**2), abs=1e-9)
 
 
 @pytest.mark.parametrize(("ahead", "push"), [(-0.0005, 1.0), (0.0, 1.0), (0.0015, -1.0)])
