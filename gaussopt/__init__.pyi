@@ -51,6 +51,7 @@ from .core.errors import (
     Unverified as Unverified,
 )
 from .core.event import Event as Event
+from .core.output import Output as Output
 from .core.programs import LCP as LCP
 from .core.programs import QP as QP
 from .core.programs import LeastSquares as LeastSquares

@@ -40,6 +40,9 @@ NEAR = 1e-4
 MOST_ROWS = 6_000
 """Number of rows of a problem above which no Jacobian is factorised."""
 
+FOLLOWED_ROWS = 600
+"""Number of rows of a problem, of closed and open contacts, above which Newton's method is not tried first."""
+
 DAMPED, DAMPED_NEAR = 400, 1e-3
 """Above MOST_ROWS rows: maximum number of rounds of damped sweeps, and natural map up to which they are tried."""
 
@@ -63,9 +66,9 @@ class HybridOptions(Options):
     `tolerance`: natural map, relative to |q|, at which the solver ends; `sweeps`: number of sweeps in a round;
     `programs`: number of cone programs; `searched`: largest number of contacts for which a second velocity is searched,
     0 for no search; `starts`: number of starts of the search; `seed`: seed of its random starts; `followed`: largest
-    number of contacts for which Newton's method is tried first, from the given start, such as the impulses of the
-    previous step; `enough`: natural map up to which sweeps from that start are accepted, for redundant contacts, with
-    which Newton's method may not converge.
+    number of contacts with unknown forces for which Newton's method is tried first, from the given start, such as the
+    impulses of the previous step; `enough`: natural map up to which sweeps from that start are accepted, for redundant
+    contacts, with which Newton's method may not converge.
     """
 
     tolerance: float = 1e-13
@@ -123,7 +126,7 @@ class Hybrid(Kept[HybridOptions]):
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
 
     def _quickly(self, given: Vector | None) -> RawSolution | None:
-        """Try, in order, Newton's method from the start, sweeps, Newton's method from their result, and from r = 0."""
+        """Try, in order, Newton's method from the start, sweeps with Newton's method between them, and from r = 0."""
         found = None if given is None else self._followed(given)
         if found is not None:
             return found
@@ -137,7 +140,7 @@ class Hybrid(Kept[HybridOptions]):
             now = residual(self.program, sweeps.r)
             if now <= self.options.enough:
                 return RawSolution(sweeps.r, None, Status.SOLVED)
-            if not doubled and (found := self._followed(sweeps.r)) is not None:
+            if (found := self._followed(sweeps.r)) is not None:
                 return found
             if now > 0.5 * before:
                 # Impulses of redundant contacts may drift without effect until a contact slips: extrapolate so far.
@@ -149,10 +152,11 @@ class Hybrid(Kept[HybridOptions]):
         return self._followed(np.zeros(self.program.n))
 
     def _followed(self, r: Vector) -> RawSolution | None:
-        """Return the limit of full Newton steps from r; None if they do not converge or there are many contacts."""
-        if self.program.k > self.options.followed:
+        """Return the limit of full Newton steps from r; None if they do not converge or too many forces are unknown."""
+        if not self.options.followed or self.program.n > FOLLOWED_ROWS:
             return None
-        found, count = continued(self.program, r, self.options.tolerance, SETTLED * self.options.tolerance)
+        tolerance, most = self.options.tolerance, ROWS * self.options.followed
+        found, count = continued(self.program, r, tolerance, SETTLED * tolerance, most)
         return None if count is None else RawSolution(found, None, Status.SOLVED, count)
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:

@@ -113,6 +113,10 @@ class Element:
         """Return unilateral contacts."""
         return ()
 
+    def measured(self) -> Mapping[str, tuple[Any, str]]:
+        """Return what a motion can record of a spring: expressions with their units, by name."""
+        return {}
+
     def shapes(self) -> Sequence[Shape]:
         """Return the shapes of its picture in the plane, whose positions are expressions of the coordinates."""
         return ()
@@ -186,6 +190,10 @@ class Joint(Element):
     def displacement(self) -> Any:
         """Return the remaining freedom as a length or angle; raises BadInput unless there is exactly one."""
         raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
+
+    def free(self) -> tuple[Any, str]:
+        """Return `displacement` and its unit, m or rad."""
+        return self.displacement(), "m"
 
     def driven(self, motion: Any) -> Any:
         """Return a row that is zero at the displacement `motion`, where its derivative by the displacement is 1."""

@@ -20,6 +20,7 @@ from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element, Joint, less_turns
 from gaussopt.bodies.free_bodies import free_bodies, looked_at
 from gaussopt.bodies.joints.drive import Drive
+from gaussopt.bodies.observed import Observed
 from gaussopt.bodies.picture import as_solids, drawn_in_space
 from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
 from gaussopt.bodies.slips import shapes, slips
@@ -52,7 +53,7 @@ AnyBody = TypeVar("AnyBody", bound=RigidBody)
 
 
 @shown
-class Model:
+class Model(Observed):
     """Bodies, joints, forces and contacts in the plane or in space.
 
     Numbers may be parameters made by `parameter`, or expressions of them, whose values can be changed for each run.
@@ -68,8 +69,7 @@ class Model:
 
     Attributes
     ----------
-    ground : RigidBody, at rest
-    t : the time symbol
+    ground, t : RigidBody, at rest, and the time symbol
     symbols : symbols of the parameters, by name
     bodies, elements : the added bodies and elements, by name
     """

@@ -120,6 +120,55 @@ def eliminate(J: Vector, y: Vector) -> float:
 
 
 @kernel
+def solve_coupled(J: Vector, y: Vector, most: int) -> float:
+    """Solve J x = y like `eliminate`, where rows that depend on known entries of x only are solved first, one by one.
+
+    Such are the rows of open contacts, and those of friction that is bounded by a given force and slides. J is
+    overwritten; return 0 if it is singular, or if more than `most` rows remain.
+    """
+    n = len(y)
+    known = np.zeros(n)
+    left, before = n, n + 1
+    while left < before:
+        before = left
+        for i in range(n):
+            if known[i] == 0.0 and J[i * n + i] != 0.0:
+                total, alone = y[i], True
+                for j in range(n):
+                    if j != i and J[i * n + j] != 0.0:
+                        if known[j] == 0.0:
+                            alone = False
+                            break
+                        total -= J[i * n + j] * y[j]
+                if alone:
+                    y[i] = total / J[i * n + i]
+                    known[i] = 1.0
+                    left -= 1
+    if left > most:
+        return 0.0
+    rest, row = np.zeros(left), 0
+    for i in range(n):
+        if known[i] == 0.0:
+            total, column = y[i], 0
+            for j in range(n):
+                if known[j] == 0.0:
+                    J[row * left + column] = J[i * n + j]  # never beyond the entry that is read
+                    column += 1
+                else:
+                    total -= J[i * n + j] * y[j]
+            rest[row] = total
+            row += 1
+    if eliminate(J, rest) == 0.0:
+        return 0.0
+    row = 0
+    for i in range(n):
+        if known[i] == 0.0:
+            y[i] = rest[row]
+            row += 1
+    return 1.0
+
+
+@kernel
 def newton_steps(
     w: Vector,
     q: Vector,
@@ -131,8 +180,9 @@ def newton_steps(
     count: int,
     tolerance: float,
     enough: float,
+    most: int,
 ) -> int:
-    """Take at most `count` steps from r, which is overwritten; return their number.
+    """Take at most `count` steps from r, which is overwritten; return their number, `count` if one cannot be taken.
 
     The iteration ends when |Phi / rho|, m/s, is within the tolerance, or is below `enough` and no longer halves.
     """
@@ -142,7 +192,7 @@ def newton_steps(
         if size <= tolerance or (size <= enough and size > 0.5 * before):
             return step
         before = size
-        if eliminate(J, phi) == 0.0:
+        if solve_coupled(J, phi, most) == 0.0:
             return count
         for i in range(len(r)):
             r[i] -= phi[i]
@@ -150,22 +200,23 @@ def newton_steps(
 
 
 @kernel
-def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough: float) -> int:
+def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough: float, most: int) -> int:
     """Take at most `STEPS` steps of Newton's method from r, which is overwritten; return their number."""
     n, rho = len(q), np.zeros(len(mu))
     J, phi = np.zeros(n * n), np.zeros(n)
     steps_into(w, rho)
-    return newton_steps(w, q, mu, rho, r, J, phi, STEPS, tolerance, enough)
+    return newton_steps(w, q, mu, rho, r, J, phi, STEPS, tolerance, enough, most)
 
 
 def continued(
-    problem: ConeComplementarity, start: Vector, tolerance: float, enough: float
+    problem: ConeComplementarity, start: Vector, tolerance: float, enough: float, most: int
 ) -> tuple[Vector, int | None]:
     """Return the impulses that Newton's method reaches from `start`, and its number of steps; None without convergence.
 
     `start` holds impulses of a similar problem. Here `tolerance` and `enough` of `newton_steps` are relative to |q|.
+    `most` is the largest number of rows that depend on each other; where there are more, the method is not tried.
     """
     r, size = start.copy(), velocity_size(problem)
     W, q = np.ascontiguousarray(problem.W).ravel(), np.ascontiguousarray(problem.q)
-    count = settle(W, q, problem.mu, r, tolerance * size, enough * size)
+    count = settle(W, q, problem.mu, r, tolerance * size, enough * size, most)
     return r, int(count) if count < STEPS else None

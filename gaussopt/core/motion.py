@@ -40,6 +40,7 @@ class RecordedMotion:
     warnings: tuple[str, ...]
     error_estimate: Vector
     problem: Any
+    outputs: Mapping[str, Vector]
 
     @property
     def contacts(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from gaussopt.plotting.svg import data_uri
 
 LETTERS = {"q": "coordinates", "v": "velocities", "a": "accelerations", "lam": "lam", "forces": "forces"}
 
-DEFAULT = ("coordinates", "forces", "drift", "energy")
+DEFAULT = ("coordinates", "outputs", "forces", "drift", "energy")
 """Groups of curves that are drawn if no names are given."""
 
 FORCES, TORQUES = ("x", "y", "z", "across", "length", "height"), ("angle", "tilt", "turn")
@@ -73,7 +73,8 @@ class ShownMotion(RecordedMotion):
         ----------
         names : columns of `to_pandas`, such as "theta1", "v_theta1", "lam3" or "lam_N_A", or groups of columns:
             coordinates (q), velocities (v), accelerations (a), lam, lam_N, lam_T, forces (all three), gap, slip, drift,
-            energy, error. If no name is given: coordinates, forces, drift and energy, as far as the motion has them.
+            energy, error, outputs, or the name of one output. If no name is given: coordinates, outputs, forces,
+            drift and energy, as far as the motion has them.
         ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given. If the axes hold
             curves of another motion, the colour cycle continues.
         label : name of this motion in the legend of a figure of several motions; it follows the name of each curve
@@ -124,6 +125,9 @@ class ShownMotion(RecordedMotion):
                 end = contact if d == 1 else f"{contact}{j + 1}"
                 yield curve(f"lam_T_{end}", self.lam_T[:, i, j], "contact force", "N")
                 yield curve(f"slip_{end}", self.slip[:, i, j], "slip", "m/s")
+        of_outputs = self.meta.get("output_units", {})
+        for name, values in self.outputs.items():
+            yield curve(name, values, f"output {name.partition('.')[0]}", of_outputs.get(name, ""))
         for name in ("position_drift", "velocity_drift"):
             yield curve(name, getattr(self, name), "constraint drift", log=True)
         for name, energy in (("kinetic", self.kinetic), ("potential", self.potential), ("total", self.energy)):
@@ -144,7 +148,9 @@ class ShownMotion(RecordedMotion):
         contact = {name: of(f"{name}_") if self.contacts else [] for name in ("lam_N", "lam_T", "gap", "slip")}
         lam = [*of(what="constraint force"), *of(what="constraint torque")]
         drift = of(what="constraint drift") if self.lam.shape[1] else []
-        groups = {
+        outputs = {x.partition(".")[0]: of(what=f"output {x.partition('.')[0]}") for x in self.outputs}
+        groups = outputs | {
+            "outputs": [x for members in outputs.values() for x in members],
             "coordinates": of(what="coordinate"), "velocities": of(what="velocity"),
             "accelerations": of(what="acceleration"), "lam": lam,
             "forces": [*lam, *contact["lam_N"], *contact["lam_T"]], **contact, "drift": drift,

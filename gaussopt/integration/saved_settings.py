@@ -42,7 +42,8 @@ META: dict[str, Check] = {
     **dict.fromkeys(("problem", "formulation", "solver", "stepper", "stabilisation", "variant", "engine"), TEXT),
     **dict.fromkeys(("dt", "t_end", "rtol", "atol"), _or_none(NUMBER)), "steps": COUNT,
     "tolerance": ("a number or 'inf'", lambda x: x == "inf" or _is_number(x)),
-    "parameters": _table(NUMBER), "solver_options": _table(TEXT), "residuals": _table(NUMBER),
+    "parameters": _table(NUMBER), "residuals": _table(NUMBER),
+    **dict.fromkeys(("output_units", "solver_options"), _table(TEXT)),
     "open_forces": _table(_list(("a row or a name", lambda x: _is_count(x) or isinstance(x, str)))),
     **dict.fromkeys(("coordinates", "contacts", "rows", "without_rows", "units", "stand_ins", "compared_with"),
                     _list(TEXT)),
@@ -53,6 +54,7 @@ META: dict[str, Check] = {
 OPTIONAL = frozenset((
     "variant", "engine", "residuals", "open_forces", "coordinates", "contacts", "rows", "without_rows", "units",
     "stand_ins", "compared_with", "evaluations", "iterations", "handed_over",
+    "output_units",
 ))  # fmt: skip
 
 RESTART: dict[str, Check] = {

@@ -42,6 +42,8 @@ CONTACT_COLUMNS = {
     **dict.fromkeys(("lam_N", "gap", "mode"), ("contact",)), **dict.fromkeys(("lam_T", "slip"), ("contact", "tangent"))
 }  # fmt: skip
 """Arrays of a trajectory and of its contacts, with their dimensions other than time."""
+NAMED = "integral", "output"
+"""Kinds of quantities that a user names."""
 
 
 @shown
@@ -102,8 +104,8 @@ class Trajectory(ShownMotion):
     forces_unique : (N,), bool
         Whether the acceleration determines lam, lam_N and lam_T. If it does not, as for two sticking contacts of one
         body, only the resultant of the forces has a meaning; the message names these forces.
-    integrals : dict of (N,)
-        Integrals by name, from the start of the motion to each recorded instant.
+    integrals, outputs : dict of (N,)
+        Integrals from the start of the motion to each recorded instant, and requested outputs there, by name.
     events : tuple of dict, printed with one line for each event
         Events of the motion: {"t", "kind", ...}.
     error_estimate : (n,)
@@ -160,6 +162,7 @@ class Trajectory(ShownMotion):
     restart: Mapping[str, Any] = field(default_factory=dict, repr=False)
     error_estimate: Vector = field(default_factory=lambda: np.zeros(0))
     integrals: Mapping[str, Vector] = field(default_factory=dict)
+    outputs: Mapping[str, Vector] = field(default_factory=dict)
     problem: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -182,13 +185,13 @@ class Trajectory(ShownMotion):
         variables: dict[str, Any] = {
             name: (("time", *dimensions), getattr(self, name)) for name, dimensions in self._known.items()
         }
-        if self.integrals:
-            variables["integrals"] = (("time", "integral"), np.stack(list(self.integrals.values()), axis=1))
+        coords: dict[str, Any] = {"time": self.t, "coordinate": list(self.coordinates)}
+        for kind, found in ((kind, getattr(self, f"{kind}s")) for kind in NAMED):
+            if found:
+                variables[f"{kind}s"] = (("time", kind), np.stack(list(found.values()), axis=1))
+                coords[kind] = list(found)
         if len(self.error_estimate):
             variables["error_estimate"] = ("coordinate", self.error_estimate)
-        coords: dict[str, Any] = {"time": self.t, "coordinate": list(self.coordinates)}
-        if self.integrals:
-            coords["integral"] = list(self.integrals)
         if self.contacts:
             coords["contact"] = list(self.contacts)
         if self.lam.shape[1]:
@@ -213,7 +216,7 @@ class Trajectory(ShownMotion):
             columns |= {prefix + name: block[:, i] for i, name in enumerate(self.coordinates)}
         columns |= {name: self.lam[:, i] for i, name in enumerate(self.rows)}
         columns |= {name: getattr(self, name) for name in PER_TIME if name in self._known}
-        columns |= {f"integral_{name}": values for name, values in self.integrals.items()}
+        columns |= {f"integral_{name}": values for name, values in self.integrals.items()} | dict(self.outputs)
         for i, name in enumerate(self.contacts):
             columns |= {f"{what}_{name}": getattr(self, what)[:, i] for what in ("lam_N", "gap", "mode")}
             for j in range(self.lam_T.shape[2]):
@@ -264,7 +267,8 @@ class Trajectory(ShownMotion):
             "lam_N": final(self.lam_N), "lam_T": None if last < 0 else _plane(self.lam_T[-1]),
             "contacts": list(self.contacts), "g_N": final(self.gap), "v_T": None if last < 0 else _plane(self.slip[-1]),
             "coordinates": list(self.coordinates), "steps": self.meta["steps"],
-            "integrals": {name: final(values) for name, values in self.integrals.items()}, "events": list(self.events),
+            **{f"{kind}s": {x: final(y) for x, y in getattr(self, f"{kind}s").items()} for kind in NAMED},
+            "events": list(self.events),
             "certificate": self.worst.to_mapping(), "error_estimate": self.error_estimate,
             "compared_with": self.meta.get("compared_with", []), "drift": drift,
             "energy": energy, "timing": timing,
@@ -302,7 +306,7 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
     """Return the arrays of a trajectory in a file; raises an error if their shapes do not fit each other."""
     found: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
     found["t"] = np.asarray(data["time"].values)
-    found["integrals"] = _integrals(data, len(found["t"]))
+    found |= {f"{kind}s": _by_name(data, kind, len(found["t"])) for kind in NAMED}
     k, d = found["lam_T"].shape[1:] if "lam_T" in found else (0, 1)
     n = found["q"].shape[-1]
     found["error_estimate"] = found.get("error_estimate", np.full(n, np.nan)).astype(np.float64)
@@ -321,13 +325,13 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
     return found | {"forces_unique": found["forces_unique"] > 0}
 
 
-def _integrals(data: xr.Dataset, instants: int) -> dict[str, Vector]:
-    """Return the integrals by name; raises ValueError if their shape is wrong."""
-    if "integrals" not in data:
+def _by_name(data: xr.Dataset, kind: str, instants: int) -> dict[str, Vector]:
+    """Return the integrals or outputs by name; raises ValueError if their shape is wrong."""
+    if f"{kind}s" not in data:
         return {}
-    values, names = np.asarray(data["integrals"].values, dtype=np.float64), data["integral"].values.tolist()
+    values, names = np.asarray(data[f"{kind}s"].values, dtype=np.float64), data[kind].values.tolist()
     if values.shape != (instants, len(names)):
-        raise ValueError(f"integrals is of shape {values.shape}, expected ({instants}, {len(names)})")
+        raise ValueError(f"{kind}s is of shape {values.shape}, expected ({instants}, {len(names)})")
     return dict(zip(map(str, names), values.T, strict=True))
 
 

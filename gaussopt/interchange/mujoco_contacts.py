@@ -16,7 +16,7 @@ from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
 from gaussopt.interchange.mujoco_equalities import distances, may_be_small, sizes_of_places, turning
-from gaussopt.interchange.mujoco_rows import IN_GAP, check_contact, dry_name, geometry_name
+from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contact, dry_name, geometry_name
 
 AHEAD = 0.01
 """Distance, m or rad, below which open contacts and limits are taken into account, if MuJoCo's memory suffices."""
@@ -25,9 +25,6 @@ AHEAD = 0.01
 CLOSED = 1e-9
 """Gap, m or rad, up to which a contact counts as closed. Otherwise the errors in the gaps of a body at rest would let
 only one of its redundant contacts carry it, and another contact in the next step."""
-
-PARTS = ((0, 3, "", 0), (3, 4, ", spinning", 2), (4, 6, ", rolling", 3))
-"""Parts of a contact: range of MuJoCo's rows, suffix of the contact's name, and index of the friction coefficient."""
 
 
 class NearContacts(NamedTuple):

@@ -6,20 +6,31 @@ the contacts; limits of joints and tendons become contacts without friction, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector, finite_number
 from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
 from gaussopt.core.errors import BadInput, MissingBackend
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import StepData
+from gaussopt.interchange.mujoco_contacts import AHEAD
 from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows, enough_memory, independent
-from gaussopt.interchange.mujoco_rows import contacts_and_limits, derivatives, dry_friction, dry_rows
-from gaussopt.interchange.touching import touching
+from gaussopt.interchange.mujoco_neighbours import derivatives, place_near
+from gaussopt.interchange.mujoco_rows import (
+    PARTS,
+    PLAIN,
+    ROLLING,
+    Unilateral,
+    contacts_and_limits,
+    dry_friction,
+    dry_rows,
+)
+from gaussopt.interchange.touching import Friction, touching
 
 RESTS = 1e-3
 """Speed of bodies, m/s, above which the derivatives of contact rows are always required."""
@@ -35,8 +46,9 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     """Return step data of the current state of a MuJoCo model, with hard constraints and Coulomb friction.
 
     M a + h = Q + J^T lam + ... as in `StepData`: h is MuJoCo's qfrc_bias; Q contains the forces of springs, dampers,
-    actuators and applied loads, and of dry friction in moving joints and tendons. Dry friction at rest is a contact
-    whose normal force is the largest friction force; it adds a coordinate with zero acceleration after MuJoCo's nv.
+    actuators and applied loads, and of dry friction in moving joints and tendons. Dry friction at rest, and spinning
+    and rolling friction of contacts, are contacts after the others, whose normal force is the bound of the friction;
+    each adds a coordinate with zero acceleration after MuJoCo's nv, see `gaussopt.interchange.touching.Friction`.
 
     The right-hand sides contain the derivatives of the rows along the motion, from fourth-order differences between
     neighbouring configurations, with a relative error of the order of 1e-10, and 1e-3 for contacts that MuJoCo finds by
@@ -44,15 +56,15 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
 
     Parameters
     ----------
-    model, data : mujoco.MjModel, mujoco.MjData; mj_forward updates `data`, which keeps its state; ccd_tolerance and
-        ccd_iterations of the model are stricter during the call
-    at_rest : speed, m/s; contacts and limits that open faster are left out, and slower slip counts as zero, because
-        MuJoCo's soft contacts never come quite to rest
+    model, data : mujoco.MjModel, mujoco.MjData; mj_forward updates `data`, which keeps its state; during the call
+        ccd_tolerance and ccd_iterations of the model are stricter, and gaps of its geometries are larger if need be
+    at_rest : speed, m/s or rad/s; contacts and limits that open faster are left out, and slower slip, spinning and
+        rolling count as zero, because MuJoCo's soft contacts never come quite to rest
 
     Raises
     ------
     BadInput
-        If MuJoCo has constraints without equivalent rows: contacts with spinning, rolling or anisotropic friction,
+        If MuJoCo has constraints without equivalent rows: contacts with anisotropic friction,
         moving surfaces, height fields or flexible bodies; or if a closed contact whose bodies move faster than
         `at_rest` or 1 mm/s cannot be identified with certainty at a neighbouring configuration.
 
@@ -63,55 +75,80 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     at_rest = finite_number("at_rest", at_rest)
     if at_rest < 0:
         raise BadInput(f"at_rest is {at_rest:g}; give a speed of at least zero, in m/s.")
-    with exact_contacts(model):
-        mj = forward(model, data)
-        v, contacts = data.qvel.copy(), contacts_and_limits(mj, model, data)
-        wanted = [i for i, c in enumerate(contacts) if c.gap <= 0.0 and c.rows[0] @ v <= at_rest]
-        equalities = Equalities(mj, model, data)
-        J, _, sizes = equalities(data)
-        J_dot_v, terms, bias = derivatives(mj, model, data, equalities, contacts, wanted, at_rest=min(at_rest, RESTS))
-        dry, losses = dry_friction(mj, model, data)
+    mj = forward(model, data)
+    v, equalities, (dry, losses) = data.qvel.copy(), Equalities(mj, model, data), dry_friction(mj, model, data)
+    J, _, sizes = equalities(data)
+    closed, (J_dot_v, terms, bias) = _along(mj, model, data, equalities, at_rest)
     moving = np.abs(dry @ v) > at_rest
-    acting = J.any(axis=1) | (J_dot_v != 0.0)
-    of_rows = {"J": J, "gamma": -J_dot_v, "J_terms": sizes, "gamma_terms": terms}
-    given: dict[str, Any] = {name: x[acting] for name, x in of_rows.items()} if acting.any() else {}
-    if wanted:
-        closed = [contacts[i] for i in wanted]
-        given |= touching(np.array([c.rows for c in closed]), bias, np.array([c.mu for c in closed]), v, at_rest)
     M, h = mass_matrix(mj, model, data), data.qfrc_bias.copy()
     Q = data.qfrc_smooth + h - dry[moving].T @ (losses * np.sign(dry @ v))[moving]
-    found = {"M": M, "h": h, "Q": Q, "v": v, "t": float(data.time), **given}
-    return StepData.from_mapping(_with_dry(found, dry[~moving], losses[~moving]))
+    friction = _friction(closed, bias, dry[~moving], losses[~moving])
+    rows, M, bounds = friction.beside(_rows(closed, model), M)
+
+    def wider(x: Matrix | Vector) -> Matrix:
+        return np.concatenate((x, np.zeros((*x.shape[:-1], len(friction.mu)))), axis=-1)
+
+    acting = J.any(axis=1) | (J_dot_v != 0.0)
+    of_rows = {"J": wider(J), "gamma": -J_dot_v, "J_terms": wider(sizes), "gamma_terms": terms}
+    given: dict[str, Any] = {name: x[acting] for name, x in of_rows.items()} if acting.any() else {}
+    if len(rows):
+        own = np.pad(friction.bias, ((0, 0), (1, 0)))  # coordinates of bounds have constant rows
+        given |= touching(rows, np.vstack((bias[:, :PLAIN], own)), _sliding(closed, friction), wider(v), at_rest)
+    found = {"M": M, "h": wider(h), "Q": wider(Q) + bounds, "v": wider(v), "t": float(data.time), **given}
+    return StepData.from_mapping(found)
 
 
-def _with_dry(step: dict[str, Any], rows: Matrix, losses: Vector) -> dict[str, Any]:
-    """Return step data in which dry friction at rest, with rows (d, n), is d contacts with d additional coordinates."""
-    d, n = rows.shape
-    if not d:
-        return step
-    M, zero = np.zeros((n + d, n + d)), np.zeros(d)
-    M[:n, :n], M[n:, n:] = step["M"], np.eye(d) * np.trace(step["M"]) / n
-    own: dict[str, Any] = {
-        "J_N": np.hstack((np.zeros((d, n)), np.eye(d))), "J_T": np.zeros((d, 2, n + d)), "zeta_N": zero,
-        "zeta_T": np.zeros((d, 2)), "v_T": np.zeros((d, 2)), "mu": np.ones(d),
-    }  # fmt: skip
-    own["J_T"][:, 0, :n] = rows
-    for name in ("J", "J_terms", "J_N", "J_T"):
-        if name in step:
-            before = np.asarray(step[name])
-            step[name] = np.concatenate((before, np.zeros((*before.shape[:-1], d))), axis=-1)
-    contacts = {name: np.concatenate((step[name], x)) if name in step else x for name, x in own.items()}
-    ends = {"h": zero, "Q": -losses, "v": zero}
-    return {**step, "M": M, **{name: np.append(step[name], x) for name, x in ends.items()}, **contacts}
+def _along(mj: Any, model: Any, data: Any, equalities: Equalities, at_rest: float) -> tuple[list[Unilateral], Any]:
+    """Return the closed contacts, and J_dot v, its term sizes and the derivatives of contact rows as in `derivatives`.
+
+    Contacts that are not found again near the state, as those that have only just closed, are looked for once more
+    with all contacts that are found AHEAD of their geometries.
+    """
+    reasons: list[BadInput] = []
+    near = mj.MjData(model)
+    for ahead in (0.0, AHEAD):
+        try:
+            with exact_contacts(model, ahead):
+                place_near(mj, model, near, data)
+                contacts = contacts_and_limits(mj, model, near)
+                wanted = [i for i, c in enumerate(contacts) if c.gap <= 0.0 and c.rows[0] @ data.qvel <= at_rest]
+                given = mj, model, data, equalities, contacts, wanted, near, min(at_rest, RESTS)
+                return [contacts[i] for i in wanted], derivatives(*given)
+        except BadInput as error:
+            reasons.append(error)
+    raise reasons[0]
+
+
+def _rows(contacts: Sequence[Unilateral], model: Any) -> NDArray[np.float64]:
+    """Return the rows of the normals and of the tangents, (k, 3, nv)."""
+    return np.reshape([c.rows[:PLAIN] for c in contacts], (-1, PLAIN, model.nv))
+
+
+def _sliding(contacts: Sequence[Unilateral], friction: Friction) -> Vector:
+    return np.append([c.mu[0] for c in contacts], friction.mu)
+
+
+def _friction(contacts: Sequence[Unilateral], bias: Matrix, dry: Matrix, losses: Vector) -> Friction:
+    """Return dry friction, with rows (d, nv), and spinning and rolling friction of contacts, whose bias is (k, 6)."""
+    of_contacts = [(i, part) for i, c in enumerate(contacts) for part in (1, 2) if c.mu[part] > 0.0]
+    d, others = len(dry), len(of_contacts)
+    tangents, rates = np.zeros((d + others, 2, dry.shape[1])), np.zeros((d + others, 2))
+    tangents[:d, 0] = dry
+    for at, (i, part) in enumerate(of_contacts, d):
+        start, stop, *_ = PARTS[part]
+        tangents[at, : stop - start], rates[at, : stop - start] = contacts[i].rows[start:stop], bias[i, start:stop]
+    mu = np.append(np.ones(d), [contacts[i].mu[part] for i, part in of_contacts])
+    parents = np.array([-1] * d + [i for i, _ in of_contacts], dtype=np.intp)
+    return Friction(tangents, rates, mu, parents, np.append(losses, np.zeros(others)))
 
 
 def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> GlobalContacts:
     """Return the contacts of one Moreau-Jean time step from the current state of a MuJoCo model.
 
     M (v' - v) = dt (Q - h) + H r + G l with u = H^T v' + gap/dt where a gap is open, and equality rows at velocity
-    level, which are combined into independent rows if necessary. No derivative of a row is needed. Dry friction of a
-    joint or tendon is a contact after the others, whose normal impulse is dt times the largest friction force; its
-    normal and second tangent have additional velocities after MuJoCo's nv.
+    level, which are combined into independent rows if necessary. No derivative of a row is needed. Dry friction of
+    joints and tendons, and spinning and rolling friction, are contacts after the others, as in `from_mujoco`: their
+    normals, and tangents that do not exist, have additional velocities after MuJoCo's nv, which are zero.
 
     Raises BadInput where `from_mujoco` does.
 
@@ -125,23 +162,23 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
     if dt <= 0:
         raise BadInput(f"dt is {dt:g}; the length of a time step is positive.")
     contacts, M, n = contacts_and_limits(mj, model, data), mass_matrix(mj, model, data), int(model.nv)
-    k, (J, *_), (dry, losses) = len(contacts), Equalities(mj, model, data)(data), dry_friction(mj, model, data)
-    d, J = len(dry), J[J.any(axis=1)]
+    k, (J, *_), dry = len(contacts), Equalities(mj, model, data)(data), dry_friction(mj, model, data)
+    friction, J = _friction(contacts, np.zeros((k, ROLLING)), *dry), J[J.any(axis=1)]
     if len(J) and (basis := independent(J.T)).shape[1] < len(J):
         J = basis.T @ J
-    # Two velocities for each dry friction: of its normal, whose impulse is dt times the loss, and of a second tangent.
-    whole, H, w = np.zeros((n + 2 * d,) * 2), np.zeros((n + 2 * d, ROWS * (k + d))), np.zeros((k + d, ROWS))
-    mass = float(np.trace(M)) / n
-    whole[:n, :n], whole[n:, n:] = M, mass * np.eye(2 * d)
-    w[:, 0] = [*(max(c.gap, 0.0) / dt for c in contacts), *(-dt * losses / mass)]
-    H[:n, : ROWS * k] = np.reshape([c.rows for c in contacts], (-1, n)).T
-    own = ROWS * (k + np.arange(d))
-    H[:n, own + 1], H[n + np.arange(d), own], H[n + d + np.arange(d), own + 2] = dry.T, 1.0, 1.0
-    G = np.vstack((J.T, np.zeros((2 * d, len(J)))))
-    f = np.append(M @ data.qvel + dt * data.qfrc_smooth, np.zeros(2 * d))
-    mu = np.append([c.mu for c in contacts], np.ones(d))
+    rows, inertia, bounds = friction.beside(_rows(contacts, model), M)
+    number, tangent = np.nonzero(~friction.tangents.any(axis=2))
+    here, size = len(inertia), len(inertia) + len(number)
+    whole, H, w = np.eye(size) * np.trace(M) / n, np.zeros((size, ROWS * len(rows))), np.zeros((len(rows), ROWS))
+    whole[:here, :here], H[:here] = inertia, rows.reshape(-1, here).T
+    H[here + np.arange(len(number)), ROWS * (k + number) + 1 + tangent] = 1.0
+    w[:k, 0] = [max(c.gap, 0.0) / dt for c in contacts]
+    f, G = np.zeros(size), np.vstack((J.T, np.zeros((size - n, len(J)))))
+    f[:here] = dt * bounds
+    f[:n] += M @ data.qvel + dt * data.qfrc_smooth
     given: dict[str, Any] = {"G": G, "b": np.zeros(len(J))} if len(J) else {}
-    return GlobalContacts.from_mapping({"M": whole, "H": H, "f": f, "w": w.ravel(), "mu": mu, **given})
+    return GlobalContacts.from_mapping({"M": whole, "H": H, "f": f, "w": w.ravel(),
+        "mu": _sliding(contacts, friction), **given})  # fmt: skip
 
 
 def soft_from_mujoco(model: Any, data: Any) -> QP:
@@ -180,21 +217,23 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
 
 
 @contextmanager
-def exact_contacts(model: Any) -> Iterator[None]:
-    """Let MuJoCo detect contacts of convex geometries to the tolerance CONVEX within the context; then restore options.
+def exact_contacts(model: Any, ahead: float = 0.0) -> Iterator[None]:
+    """Let MuJoCo detect contacts of convex geometries to the tolerance CONVEX, and `ahead`, m, of all; then restore it.
 
     With its default tolerance, 1e-6 m, the contact directions, whose derivatives are taken, would be off by 1e-3.
     """
-    if not hasattr(model, "opt"):  # no model: `forward` raises the error
-        yield
-        return
     option, (tolerance, iterations) = model.opt, CONVEX
     before = option.ccd_tolerance, option.ccd_iterations
     option.ccd_tolerance, option.ccd_iterations = min(before[0], tolerance), max(before[1], iterations)
+    gaps = {name: getattr(model, name).copy() for name in ("geom_gap", "pair_gap")}
+    for name, own in gaps.items():
+        getattr(model, name)[:] = np.maximum(own, ahead)
     try:
         yield
     finally:
         option.ccd_tolerance, option.ccd_iterations = before
+        for name, own in gaps.items():
+            getattr(model, name)[:] = own
 
 
 def forward(model: Any, data: Any) -> Any:

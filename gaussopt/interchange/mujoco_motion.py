@@ -32,8 +32,10 @@ from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahea
 from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_velocity, implicit, refuse_unstable
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, independent
 from gaussopt.interchange.mujoco_model import check_carried, forward, mass_matrix
+from gaussopt.interchange.mujoco_neighbours import derivatives
+from gaussopt.interchange.mujoco_outputs import MujocoOutputs
 from gaussopt.interchange.mujoco_projection import BoundedProjection
-from gaussopt.interchange.mujoco_rows import IN_GAP, derivatives, touchable
+from gaussopt.interchange.mujoco_rows import IN_GAP, touchable
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
 
@@ -89,7 +91,7 @@ def problem_from_mujoco(
     return Problem.of(system, q, v, t_end=t_end, dt=float(model.opt.timestep) if dt is None else dt, name=name)
 
 
-class MujocoSystem(SteppedSystem):
+class MujocoSystem(MujocoOutputs, SteppedSystem):
     """A MuJoCo model as a system with its own time steps; see `problem_from_mujoco`."""
 
     def __init__(self, model: Any, data: Any, name: str = "mujoco", control: Control | None = None) -> None:

@@ -1,13 +1,13 @@
-"""Closed contacts as entries of step data."""
+"""Closed contacts as entries of step data, and friction that is bounded by a given force or by that of a contact."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Matrix, Vector
 
 
 def touching(
@@ -29,3 +29,37 @@ def touching(
         "J_N": rows[:, 0], "zeta_N": bias[:, 0], "J_T": rows[:, 1:], "zeta_T": bias[:, 1:], "v_T": slip,
         "mu": mu[closed],
     }  # fmt: skip
+
+
+class Friction(NamedTuple):
+    """Friction without a gap, of d kinds: of joints and tendons, and of contacts in spinning and in rolling.
+
+    tangents, bias : (d, 2, n), (d, 2), rows, the second of which may be zero, and their derivatives along v, times v
+    mu : (d,), coefficients; 1, or in m for spinning and rolling
+    parents : (d,), index of the contact whose normal force bounds the friction; -1 for joints and tendons
+    losses : (d,), N or N m, the largest friction of joints and tendons; 0 for contacts
+    """
+
+    tangents: NDArray[np.float64]
+    bias: NDArray[np.float64]
+    mu: Vector
+    parents: NDArray[np.intp]
+    losses: Vector
+
+    def beside(self, rows: NDArray[np.float64], M: Matrix) -> tuple[NDArray[np.float64], Matrix, Vector]:
+        """Return rows of contacts, (k, 3, n), followed by those of friction, (k + d, 3, n + d), with M and forces.
+
+        Each friction is a contact whose normal force r is set by an additional coordinate s of some mass m:
+        m s'' = r - r_parent, or r - loss, and the gap acceleration of the parent is smaller by s''. Signorini's law,
+        0 <= s'' complementary to r >= 0, leaves s'' = 0 and r = r_parent only, since s'' > 0 would mean r = 0 and
+        m s'' = -r_parent <= 0. Coulomb's law of this contact is then the law of rolling resistance of V. Acary,
+        F. Bourrier, "Coulomb friction with rolling resistance as a cone complementarity problem", Eur. J. Mech. A
+        Solids 85, 2021, with a disk of its own for sliding, for spinning and for rolling.
+        """
+        (k, _, n), d = rows.shape, len(self.mu)
+        found, mass, own = np.zeros((k + d, 3, n + d)), np.zeros((n + d, n + d)), np.arange(d)
+        found[:k, :, :n], found[k:, 1:, :n], found[k + own, 0, n + own] = rows, self.tangents, 1.0
+        tied = np.flatnonzero(self.parents >= 0)
+        found[self.parents[tied], 0, n + tied] = -1.0
+        mass[:n, :n], mass[n:, n:] = M, np.eye(d) * np.trace(M) / n
+        return found, mass, np.append(np.zeros(n), -self.losses)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.errors import BadInput
-from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Trajectory, WorstCertificate
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, NAMED, Trajectory, WorstCertificate
 from gaussopt.simulation.simulate import whole_message
 
 ARRAYS = ("t", *COLUMNS, *CONTACT_COLUMNS)
@@ -29,8 +29,9 @@ def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
     -------
     Trajectory
         It holds instants, events, warnings and worst certificates of all motions; status, failed step and settings of
-        the last motion; sums of computing times and counts, where a step that two parts share counts twice; and sums of
-        estimated errors, although it is not known how the error of a part grows in the next part.
+        the last motion; the outputs that all motions have; sums of computing times and counts, where a step that two
+        parts share counts twice; and sums of estimated errors, although it is not known how the error of a part grows
+        in the next part.
 
     Raises
     ------
@@ -68,7 +69,10 @@ def _joined(first: Trajectory, last: Trajectory) -> Trajectory:
     arrays: dict[str, Any] = {
         name: np.concatenate((getattr(first, name)[:rows], getattr(last, name))) for name in ARRAYS
     }
-    integrals = {name: np.concatenate((x[:rows], last.integrals[name])) for name, x in first.integrals.items()}
+    named: dict[str, Any] = {
+        f"{kind}s": {x: np.concatenate((y[:rows], after[x])) for x, y in before.items() if x in after}
+        for kind, before, after in ((kind, *(getattr(part, f"{kind}s") for part in (first, last))) for kind in NAMED)
+    }
     open_forces = {**first.meta["open_forces"]}
     for name, found in last.meta["open_forces"].items():
         open_forces[name] = sorted({*open_forces.get(name, ()), *found})
@@ -83,7 +87,7 @@ def _joined(first: Trajectory, last: Trajectory) -> Trajectory:
         if x != "evaluations"
     }
     return replace(
-        last, **arrays, integrals=integrals, events=(*first.events[:events], *last.events), warnings=warnings,
+        last, **arrays, **named, events=(*first.events[:events], *last.events), warnings=warnings,
         error_estimate=first.error_estimate + last.error_estimate,
         worst=WorstCertificate(**worst, evaluations=first.worst.evaluations + last.worst.evaluations),
         timing=_sum(first.timing, last.timing, {**first.timing, **last.timing}), restart=restart,

@@ -11,6 +11,7 @@ from gaussopt.core.errors import BadInput, NotAccepted
 from gaussopt.core.event import Integrand
 from gaussopt.core.stepper import Stepper
 from gaussopt.core.system import AbstractSystem
+from gaussopt.symbolic.of_state import of_state
 
 
 def integrands(given: Any, system: AbstractSystem, method: Stepper, n: int) -> list[Integrand]:
@@ -29,21 +30,9 @@ def _function(name: str, given: Any, system: AbstractSystem, n: int) -> Any:
     """Return a given function unchanged; convert an expression in t, q, v and parameters to a function."""
     if not hasattr(given, "free_symbols"):
         return given
-    import sympy as sp
-
-    names = system.coordinates(n)
-    columns = [[sp.Symbol(x) for x in names], [sp.Symbol(f"v_{x}") for x in names]]
-    values = {sp.Symbol(x): value for x, value in system.parameters.items()}
-    plain = given.xreplace({x: sp.Symbol(str(x)) for x in given.free_symbols})
-    unknown = sorted(map(str, plain.free_symbols - {*columns[0], *columns[1], *values, sp.Symbol("t")}))
-    if unknown:
-        raise BadInput(
-            f"Integral {name!r} holds {unknown[0]!r}, which is no coordinate or parameter of {system.name!r}, and no "
-            f"velocity, such as v_{names[0]}."
-        )
-    evaluate = sp.lambdify([sp.Symbol("t"), *columns], plain.subs(values), "math")
+    evaluate = of_state([given], system.coordinates(n), system.parameters, f"Integral {name!r}", "math")
 
     def function(t: float, q: Any, v: Any) -> float:
-        return float(evaluate(t, np.asarray(q).tolist(), np.asarray(v).tolist()))
+        return float(evaluate(t, np.asarray(q).tolist(), np.asarray(v).tolist())[0])
 
     return function

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import GaussoptError
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.looks import Steps
 from gaussopt.integration.loop import MotionLoop
 from gaussopt.integration.singular_positions import abrupt_sentence
@@ -212,3 +214,13 @@ def _remedy(settings: RunSettings) -> str:
     if first.m and not method.loop and not isinstance(settings.stabiliser, Projection):
         found.append("the stabilisation projection")
     return f"take {' or '.join((', '.join(found[:-1]), found[-1])) if len(found) > 1 else found[0]}"
+
+
+def loose_sentence(worst: Mapping[str, float], status: Status) -> str | None:
+    """Return a warning if accelerations are less accurate than the default tolerance demands; None otherwise."""
+    if status is not Status.SOLVED or not worst["relative_error"] > DEFAULT_TOLERANCE:
+        return None
+    return (
+        f"Accelerations are inexact: their relative error is up to {worst['relative_error']:.2g}, which the tolerance "
+        "allows and the estimated error of the motion does not see."
+    )

@@ -52,6 +52,7 @@ SETTINGS = (
             lambda s, loop: "close" if s.rules.close else "stop"),
     Setting("events"),
     Setting("integrals"),
+    Setting("outputs"),
     Setting("step_folder"),
     Setting("keep_interrupted"),
     Setting("progress"),

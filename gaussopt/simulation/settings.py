@@ -16,6 +16,7 @@ from gaussopt.core.arrays import Vector, as_coordinates, check_progress
 from gaussopt.core.display import listed
 from gaussopt.core.errors import BadInput, GaussoptError, IllPosed, NotAccepted
 from gaussopt.core.event import Event
+from gaussopt.core.output import Output
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Control, Stabilisation, Stepper
 from gaussopt.core.system import AbstractSystem
@@ -29,6 +30,7 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.simulation.continuation import Continuation
 from gaussopt.simulation.integrands import integrands
+from gaussopt.simulation.requested_outputs import requested
 from gaussopt.simulation.setting_table import check_choices, completed
 from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.foreign_formulation import find
@@ -121,6 +123,7 @@ class RunSettings:
     record_every: int
     on_singular: str = "warn"
     watched: bool = True
+    outputs: Mapping[str, Output] = field(default_factory=dict)
     continued: Continuation | None = None
 
     @classmethod
@@ -177,6 +180,7 @@ class RunSettings:
         return cls(
             start, system, first, method, control, stabiliser, rules, *pair,
             named=formulation is not None or solver is not None, record_every=every, continued=continued,
+            outputs=requested(given["outputs"] or {}, start.system, t0, start.q, start.v),
             **{name: given[name] for name in names},
         )  # fmt: skip
 

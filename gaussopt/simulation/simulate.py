@@ -26,7 +26,6 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.advance import Advance
 from gaussopt.integration.looks import Steps
@@ -44,9 +43,11 @@ from gaussopt.simulation.motion_sentences import (
     drift_sentence,
     error_sentence,
     growth_sentence,
+    loose_sentence,
     start_sentence,
     step_sentence,
 )
+from gaussopt.simulation.requested_outputs import with_outputs
 from gaussopt.simulation.setting_table import kept_of
 from gaussopt.simulation.settings import RunSettings
 
@@ -67,10 +68,10 @@ def simulate(
     atol: float | None = None, tolerance: float | None = None, stabilisation: str | Stabilisation | None = None,
     warm_start: bool | None = None, state: str | None = None, q0: Any = None, v0: Any = None, t0: float | None = None,
     solver_options: Mapping[str, Any] | None = None, impact: str | None = None, accumulation: str | None = None,
-    events: Sequence[Event] = (), integrals: Mapping[str, Any] | None = None, step_folder: str | Path | None = None,
-    keep_interrupted: bool = False, progress: Callable[[float], None] | None = None, engine: str | None = None,
-    record_every: int | None = None, start: Trajectory | str | Path | None = None, error_estimate: bool = True,
-    on_singular: str | None = None,
+    events: Sequence[Event] = (), integrals: Mapping[str, Any] | None = None, outputs: Mapping[str, Any] | None = None,
+    step_folder: str | Path | None = None, keep_interrupted: bool = False,
+    progress: Callable[[float], None] | None = None, engine: str | None = None, record_every: int | None = None,
+    start: Trajectory | str | Path | None = None, error_estimate: bool = True, on_singular: str | None = None,
 ) -> Trajectory:  # fmt: skip
     """Integrate a problem, certifying every step.
 
@@ -93,14 +94,14 @@ def simulate(
     accumulation : whether impacts that accumulate "stop" the motion (if not given) or "close" the contact, with e_N = 0
     events : further events to locate, in addition to those of the problem
     integrals : functions of (t, q, v), or SymPy expressions, by name, to integrate in time; see docs/own-system.md
+    outputs : the same, or `Output` objects such as `model.point("hand")`, by name, to compute at each recorded instant
     step_folder : folder in which a step that is not accepted is saved; it is `failed_step` of the motion in any case
     keep_interrupted : whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
     engine : "auto" (if not given), "interpreted" (every stage through formulation, solver and certificate) or
         "compiled": the loop as generated code (`gaussopt.compiled`), the same motion to rounding, every residual
         checked and every recorded state certified; for `gauss` with `kkt` (`sparse-kkt` for linkages given by tables)
-        and for contact laws solved by pivots. "auto" compiles long runs where neither formulation nor solver is given,
-        if that is possible.
+        and for contact laws solved by pivots. "auto" compiles long runs where it can and no method is given.
     record_every : steps between two recorded states, 1 if not given; events are recorded in any case
     start : a motion, or its file, to continue. Settings that are not given are those of the motion; other values are
         refused. With a method of constant step and the same engine, the result equals bit for bit that of one longer
@@ -272,14 +273,14 @@ def _trajectory(
     slips = of_start(settings.system, settings.first, start.fixed)
     missed = settings.system.may_miss(columns["q"], columns["v"], advance.control.dt)
     found = (*slips, start_sentence(settings, columns), *motion.warnings, missed, passed, abrupt, growing,
-             _loose(motion.worst, end.status), inexact, advance.slow_sentence())  # fmt: skip
+             loose_sentence(motion.worst, end.status), inexact, advance.slow_sentence())  # fmt: skip
     told = tuple(sentence for sentence in found if sentence is not None)
     timing = {key: x for key, x in motion.timing.items() if not math.isnan(x)} | {"total": end.seconds}
     restart = _restart(settings, loop, end.status, message)
     message = whole_message(message, many, rows, columns["forces_unique"], told, None)
     file = _save_failed(end.failed, start.name, message, step_folder)
     message += _of_file(file)
-    return Trajectory(
+    return with_outputs(Trajectory(
         **columns, status=end.status, message=message, timing=timing, warnings=told, failed_step=end.failed,
         worst=WorstCertificate(**motion.worst, evaluations=motion.evaluations), failed_step_file=file,
         events=_events(advance, error), restart=restart, problem=start.entry,
@@ -289,7 +290,7 @@ def _trajectory(
             **_about(settings, advance, many), **({"machine_failure": True} if end.machine else {}),
             "compared_with": list(error.compared) if error is not None else [],
         },
-    )  # fmt: skip
+    ), settings.outputs)  # fmt: skip
 
 
 def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any], ...]:
@@ -305,16 +306,6 @@ def _integrals(settings: RunSettings, advance: Advance) -> dict[str, Vector]:
     names = [x.name for x in settings.rules.integrals]
     rows = np.array(advance.sums if advance.sums else [[0.0] * len(names)] * len(advance.recorder))
     return dict(zip(names, rows.T, strict=True)) if names else {}
-
-
-def _loose(worst: Mapping[str, float], status: Status) -> str | None:
-    """Return a warning if accelerations are less accurate than the default tolerance demands; None otherwise."""
-    if status is not Status.SOLVED or not worst["relative_error"] > DEFAULT_TOLERANCE:
-        return None
-    return (
-        f"Accelerations are inexact: their relative error is up to {worst['relative_error']:.2g}, which the tolerance "
-        "allows and the estimated error of the motion does not see."
-    )
 
 
 def _about(settings: RunSettings, advance: Advance, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:

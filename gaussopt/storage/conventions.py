@@ -30,6 +30,7 @@ WORDS: dict[str, tuple[str, str | None]] = {
     "lam_N": ("normal forces of the contacts", "N"), "lam_T": ("friction forces of the contacts", "N"),
     "gap": ("gaps of the contacts", "m"), "slip": ("slip velocities of the contacts", "m s-1"),
     "mode": ("modes of the contacts", "1"),
+    "outputs": ("requested outputs", None), "output": ("names of the outputs", None),
     "forces_unique": ("whether the forces are the only ones that cause the acceleration", None),
     "coordinate": ("names of the coordinates", None), "coordinate_units": ("units of the coordinates", None),
     "row": ("names of the equality constraints", None), "contact": ("names of the contacts", None),

@@ -44,21 +44,24 @@ def test_a_tree_without_constraints_moves_as_mujoco_says() -> None:
     assert answer.a == pytest.approx(data.qacc, rel=1e-12)
 
 
-@pytest.mark.parametrize("jacobian", ["dense", "sparse"])
-def test_rows_of_equalities_and_contacts_hold_along_a_motion(jacobian: str, landed: tuple[Any, Any]) -> None:
-    model, data = loaded(HUMANOID.replace("<option", f'<option jacobian="{jacobian}"'))
+@pytest.mark.parametrize(("jacobian", "condim"), [("dense", 3), ("sparse", 3), ("dense", 6)])
+def test_rows_of_equalities_and_contacts_hold_along_a_motion(
+    jacobian: str, condim: int, landed: tuple[Any, Any]
+) -> None:
+    text = HUMANOID.replace("<option", f'<option jacobian="{jacobian}"')
+    model, data = loaded(text.replace('gap=".02"', f'gap=".02" condim="{condim}" friction="1 .1 .1"'))
     data.qpos[:], data.qvel[:] = landed[1].qpos, landed[1].qvel
     data.qvel[:] += 0.3 * np.sin(np.arange(model.nv))
     step = go.from_mujoco(model, data, at_rest=10.0)
     assert step.m == 3
-    assert step.k == 4
-    a = np.cos(np.arange(model.nv))
+    assert step.k == {3: 4, 6: 12}[condim]
+    a = np.pad(np.cos(np.arange(model.nv)), (0, step.n - model.nv))
     rate = {"J": step.J @ a - step.gamma, "N": step.J_N @ a + step.zeta_N, "T": step.J_T @ a + step.zeta_T}
     there = []
     for time in (-1e-4, 1e-4):
         near = mujoco.MjData(model)
-        near.qpos[:], near.qvel[:] = data.qpos, data.qvel + time * a
-        mujoco.mj_integratePos(model, near.qpos, data.qvel + 0.5 * time * a, time)
+        near.qpos[:], near.qvel[:] = data.qpos, data.qvel + time * a[: model.nv]
+        mujoco.mj_integratePos(model, near.qpos, data.qvel + 0.5 * time * a[: model.nv], time)
         there.append(go.from_mujoco(model, near, at_rest=10.0))
     before, after = there
     for name, rows in (("J", "J"), ("N", "J_N"), ("T", "J_T")):
@@ -147,10 +150,87 @@ def test_dry_friction_of_a_joint_slides_or_sticks_in_steps_and_contacts(loss: fl
     assert soft.x[:2] == pytest.approx(data.qacc, rel=1e-6)
 
 
+ABOUT_UP, ABOUT_Y = 0.04, 0.003
+INERTIA, WEIGHT = 0.4 * 2.0 * 0.25, 2.0 * 9.81
+"""Coefficients of spinning and rolling, m, and the inertia, kg m^2, and weight, N, of the ball of `sphere`."""
+
+
+@pytest.mark.parametrize(
+    ("turning", "moment", "wanted"),
+    [
+        ("spinning", 0.0, -ABOUT_UP * WEIGHT / INERTIA),
+        ("rolling", 0.0, -ABOUT_Y * WEIGHT / (INERTIA + 0.5)),
+        ("resting up", 0.9 * ABOUT_UP * WEIGHT, 0.0),
+        ("resting up", 1.5 * ABOUT_UP * WEIGHT, 0.5 * ABOUT_UP * WEIGHT / INERTIA),
+        ("resting y", 0.9 * ABOUT_Y * WEIGHT, 0.0),
+        ("resting y", 3.0 * ABOUT_Y * WEIGHT, 2.0 * ABOUT_Y * WEIGHT / (INERTIA + 0.5)),
+    ],
+)
+def test_a_ball_spins_and_rolls_against_moments_of_its_weight(turning: str, moment: float, wanted: float) -> None:
+    """About the ground, where it rolls, the inertia is larger by m R^2 = 0.5 kg m^2."""
+    v = {"spinning": [0, 0, 0, 0, 0, 3.0], "rolling": [1.5, 0, 0, 0, 3.0, 0]}.get(turning, np.zeros(6))
+    at = 4 if turning in ("rolling", "resting y") else 5
+    model, data = loaded(sphere(friction=f"0.5 {ABOUT_UP} {ABOUT_Y}", condim=6), None, v)
+    data.qfrc_applied[at] = moment
+    step, contacts = go.from_mujoco(model, data), go.contacts_from_mujoco(model, data, dt=1e-6)
+    assert (step.n, step.k) == (8, 3)
+    answer = go.solve_step(step, "coulomb-soccp", "hybrid")
+    assert answer.status == go.Status.SOLVED
+    assert answer.a[at] == pytest.approx(wanted, abs=1e-9)
+    assert answer.a[6:] == pytest.approx(0.0, abs=1e-9)
+    assert answer.lam_N == pytest.approx(WEIGHT, abs=1e-8)
+    jump = contacts.velocities(go.solve(contacts.local, "hybrid").x)[0][:6] - v
+    assert jump / 1e-6 == pytest.approx(answer.a[:6], rel=1e-5, abs=1e-5)
+    wrong = answer.a.copy()
+    wrong[at] += 0.01
+    assert go.judge_acceleration(step, wrong).status != go.Status.SOLVED
+
+
+def on_balls(seed: int) -> tuple[Any, Any]:
+    """A plate with an upright rod on a hinge, standing on three balls of its own that touch the floor."""
+    rng, words = np.random.default_rng(seed), 'condim="6" friction=".5 .02 .01" gap=".05"'
+    feet = "".join(f'<geom type="sphere" size=".1" pos="{x} {y} -.1" {words}/>'
+                   for x, y in ((0.5, 0.0), (-0.3, 0.4), (-0.3, -0.4)))  # fmt: skip
+    model, data = loaded(f"""<mujoco><worldbody><geom type="plane" size="9 9 1" {words}/><body pos="0 0 .2">
+<freejoint/><geom type="box" size=".5 .5 .01" mass="3" contype="0" conaffinity="0"/>{feet}<body><joint axis="1 0 0"/>
+<geom type="capsule" fromto="0 0 0 0 0 .4" size=".02" contype="0" conaffinity="0"/></body></body></worldbody>
+</mujoco>""")
+    data.qfrc_applied[:] = rng.normal(size=model.nv) * [9, 9, 1, 1, 1, 4, 1]
+    data.qvel[[0, 1, 5]] = rng.normal(size=3) * (seed % 2)
+    return model, data
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_forces_of_a_step_obey_the_laws_of_sliding_spinning_and_rolling(seed: int) -> None:
+    """The laws as mechanics states them, from MuJoCo's own Jacobians."""
+    model, data = on_balls(seed)
+    step = go.from_mujoco(model, data)
+    assert step.k == 9
+    answer = go.solve_step(step, "coulomb-soccp", "hybrid")
+    assert answer.status == go.Status.SOLVED
+    n, a = model.nv, answer.a[: model.nv]
+    missing = step.M[:n, :n] @ a - step.Q[:n] + step.h[:n]
+    parents = [0, 1, 2, 0, 0, 1, 1, 2, 2]
+    assert answer.lam_N == pytest.approx(answer.lam_N[parents], abs=1e-8)
+    mu = [0.5] * 3 + [0.02, 0.01] * 3
+    for i in range(9):
+        contact, parent = data.contact[parents[i]], parents[i]
+        J = np.zeros((2, 3, n))
+        mujoco.mj_jac(model, data, *J, contact.pos, model.geom_bodyid[contact.geom[1]])
+        frame = contact.frame.reshape(3, 3)
+        rows = frame[1:] @ J[0] if i < 3 else frame[:1] @ J[1] if i % 2 else frame[1:] @ J[1]
+        force = answer.lam_T[i, : len(rows)]
+        missing -= rows.T @ force + (J[0].T @ frame[0] * answer.lam_N[parent] if i < 3 else 0.0)
+        size, most = np.linalg.norm(force), mu[i] * answer.lam_N[parent]
+        assert size <= most + 1e-8
+        slip, begins = rows @ data.qvel, rows @ a + step.zeta_T[i, : len(rows)]
+        for motion in (slip if np.linalg.norm(slip) > 1e-3 else begins,):
+            if np.linalg.norm(motion) > 1e-7:
+                assert force == pytest.approx(-most * motion / np.linalg.norm(motion), abs=1e-6)
+    assert missing == pytest.approx(0.0, abs=1e-8)
+
+
 def test_what_is_no_such_row_is_named() -> None:
-    model, data = loaded(sphere(condim=4))
-    with pytest.raises(go.BadInput, match="'ball' has condim 4"):
-        go.from_mujoco(model, data)
     model, data = loaded(sphere().replace("<worldbody>", '<option cone="elliptic"/><worldbody>'))
     data.qpos[2] -= 1e-3
     with pytest.raises(go.BadInput, match="elliptic friction cones"):
@@ -164,10 +244,10 @@ def test_what_is_no_such_row_is_named() -> None:
     data.qvel[0] = np.nan
     with pytest.raises(go.BadInput, match="NaN"):
         go.from_mujoco(model, data)
-    fast = loaded(sphere().replace('gap="0.1"', ""), None, [0, 0, 0.0, 0, 0, 0])
-    fast[1].qpos[2], fast[1].qvel[2] = 0.5 - 1e-9, -1.0
-    with pytest.raises(go.BadInput, match="give geometries a gap"):
-        go.from_mujoco(*fast)
+    arm = """<mujoco><worldbody><geom name="floor" type="plane" size="99 99 1"/><body><joint axis="0 1 0"/>
+<geom name="ball" pos="20 0 0" size=".1" mass="1"/></body></worldbody></mujoco>"""
+    with pytest.raises(go.BadInput, match="The contact of 'floor' and 'ball' is not surely found again"):
+        go.from_mujoco(*loaded(arm, [np.arcsin(-0.1 / 20) + 1e-9], [1.0]), at_rest=99.0)
 
 
 @pytest.mark.parametrize("jacobian", ["dense", "sparse"])
@@ -224,9 +304,34 @@ def test_contacts_are_found_again_by_their_place_where_others_come_or_go(high: f
 
 
 def test_a_contact_that_leaves_is_not_taken_for_the_one_that_comes() -> None:
-    model, data, _ = on_an_edge(1e-6, half=0.005, gap="")
-    with pytest.raises(go.BadInput, match="The contact of 'floor' and 'cube' is not surely found again"):
-        go.from_mujoco(model, data)
+    """Without a gap MuJoCo finds one pair of corners here and the other one nearby."""
+    model, data, exact = on_an_edge(1e-6, half=0.005, gap="")
+    assert go.from_mujoco(model, data).zeta_N == pytest.approx([exact, exact], abs=1e-8)
+    assert (model.geom_gap == 0.0).all()
+
+
+def test_a_contact_that_has_only_just_closed_is_looked_for_ahead_of_the_geometries() -> None:
+    """The gap of a ball on an arm of 0.5 m is 0.5 sin(q) - 0.1, whose second derivative at constant q' is known."""
+    text = """<mujoco><worldbody><geom type="plane" size="9 9 1"/><body><joint axis="0 -1 0"/>
+<geom pos=".5 0 0" size=".1" mass="1"/></body></worldbody></mujoco>"""
+    angle = np.arcsin(0.1 / 0.5) - 1e-9
+    step = go.from_mujoco(*loaded(text, [angle], [-2.0]))
+    assert step.zeta_N == pytest.approx([-0.5 * np.sin(angle) * 4.0], rel=1e-6)
+
+
+def test_contacts_that_neither_body_carries_are_found_where_they_move_together() -> None:
+    """Two beams 0.4 mm wide cross and move sideways: the corners where they touch follow both of them."""
+    model, data = loaded(
+        """<mujoco><default><geom type="box" gap=".01"/></default><worldbody>
+<body><joint type="slide" axis="0 1 0"/><geom size=".1 2e-4 .01" pos="0 0 -.01" mass="1"/></body>
+<body><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><joint axis="0 1 0" pos="0 0 .2"/>
+<geom size="2e-4 .1 .01" pos="0 0 .01" mass="1"/></body></worldbody></mujoco>""",
+        [0, 0, -1e-6, 0],
+        [1.0, 1.0, 0, 1.0],
+    )
+    step = go.from_mujoco(model, data, at_rest=9.0)
+    assert step.k == 4
+    assert step.zeta_N == pytest.approx(np.full(4, 0.2 * 1.0**2), abs=1e-9)
 
 
 @pytest.mark.parametrize(("ahead", "push"), [(-0.0005, 1.0), (0.0, 1.0), (0.0015, -1.0)])

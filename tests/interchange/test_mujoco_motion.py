@@ -297,3 +297,35 @@ def test_a_motion_warns_where_its_steps_are_longer_than_contacts_are_looked_ahea
     assert fast.status == go.Status.SOLVED
     assert "A geometry moves 0.3 m in a step" in " ".join(fast.warnings)
     assert slow.warnings == ()
+
+
+def test_outputs_of_a_motion_are_points_sensors_and_contact_forces() -> None:
+    xml = """<mujoco><option timestep="0.001"/><worldbody><geom name="floor" type="plane" size="9 9 1"
+friction=".4 0 0"/>
+<body name="cube" pos="0 0 .1"><freejoint name="root"/><geom name="box" type="box" size=".1 .1 .1" mass="2"
+friction=".4 0 0"/><site name="corner" pos=".1 .1 .1"/><body><joint name="arm" axis="0 0 1"/>
+<geom name="rod" type="capsule" fromto="0 0 .2 .3 0 .2" size=".02" mass=".1"/></body></body></worldbody><sensor>
+<jointpos name="angle" joint="arm"/><framelinvel name="speed" objtype="site" objname="corner"/><touch name="pressed"
+site="corner"/></sensor></mujoco>"""
+    given = problem(xml, [0.5, 0.3, 0, 0, 0, 0.8, 2.0], t_end=0.1)
+    system: Any = given.system
+    motion = moved(given, outputs={
+        "corner": system.point("corner"), "cube": system.point("cube"), "rod": system.point("rod"),
+        "sensor": system.sensors("angle", "speed"), "floor": go.Output.contact("floor, box"),
+    })  # fmt: skip
+    out, t = motion.outputs, motion.t
+    assert out["sensor.angle"] == pytest.approx(motion.q[:, 7], abs=1e-15)
+    for i, x in enumerate("xyz"):
+        assert out[f"cube.{x}"] == pytest.approx(motion.q[:, i], abs=1e-15)
+        assert out[f"corner.v_{x}"] == pytest.approx(out[f"sensor.speed.{i + 1}"], abs=1e-14)
+        for name in ("corner", "rod"):
+            change = np.gradient(out[f"{name}.{x}"], t, edge_order=2)
+            assert out[f"{name}.v_{x}"][2:-2] == pytest.approx(change[2:-2], abs=5e-3)
+    assert out["floor.normal"][1:] == pytest.approx(2.1 * 9.81, rel=1e-6)
+    assert motion.contacts == ("floor, box", "floor, box, 2", "floor, box, 3", "floor, box, 4")
+    assert (out["floor.friction"] <= 0.4 * out["floor.normal"] + 1e-9).all()
+    for ask, name, word in ((system.point, "hand", "corner"), (system.sensors, "angel", "angle")):
+        with pytest.raises(go.UnknownName, match=word):
+            ask(name)
+    with pytest.raises(go.BadInput, match="Sensor 'pressed' shows forces"):
+        system.sensors()

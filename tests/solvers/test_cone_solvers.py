@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.cone.newton_kernel import continued
+from gaussopt.cone.newton_kernel import continued, solve_coupled
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core import registry
 from gaussopt.core.solver import missing_packages
@@ -44,7 +44,7 @@ def test_newton_s_steps_from_zero_end_where_hybrid_does_and_nowhere_else() -> No
         problem = known.problem(name)
         if problem.sparse or not problem.k:
             continue
-        r, count = continued(problem, np.zeros(problem.n), 1e-13, 1e-10)
+        r, count = continued(problem, np.zeros(problem.n), 1e-13, 1e-10, problem.n)
         found = go.solve(problem, "hybrid", followed=problem.k)
         assert name in SOLVABLE or (count is None and found.status is not S.SOLVED), name
         if count is None:
@@ -126,3 +126,40 @@ def test_damped_sweeps_come_nearer_than_as_many_others_that_wander() -> None:
     damped = damped_sweeps(pile, np.zeros(pile.n), rounds, 1e-13)
     assert residual(pile, damped) < 0.8 * min(seen)
     assert (damped_sweeps(pile, damped, 1, 1.0) == damped).all()
+
+
+def test_rows_that_depend_on_known_entries_are_solved_before_the_others() -> None:
+    """Rows of one entry, rows that need only such entries, and a block of rows that depend on each other."""
+    rng = np.random.default_rng(3)
+    for n, coupled in ((12, 5), (30, 0), (7, 7)):
+        order, J = rng.permutation(n), np.zeros((n, n))
+        J[n - coupled :] = rng.normal(size=(coupled, n))
+        J += np.diag(1.0 + rng.random(n)) + np.tril(rng.normal(size=(n, n)) * (rng.random((n, n)) < 0.3), -1)
+        J, y = J[np.ix_(order, order)], rng.normal(size=n)
+        x = y.copy()
+        assert solve_coupled(J.ravel().copy(), x, coupled) == 1.0
+        np.testing.assert_allclose(x, np.linalg.solve(J, y), rtol=1e-9, atol=1e-11)
+        if coupled:
+            assert solve_coupled(J.ravel().copy(), y.copy(), coupled - 1) == 0.0
+
+
+def test_many_given_bounds_of_friction_leave_newtons_method_a_small_system() -> None:
+    """Sixty rows of dry friction, of which most slide, and one contact: as of the joints of a robot on one foot."""
+    rng = np.random.default_rng(4)
+    k = 61
+    rows = rng.normal(size=(k, 12))
+    W, q = np.zeros((3 * k, 3 * k)), np.zeros(3 * k)
+    tangents = 3 * np.arange(k) + 1
+    W[np.ix_(tangents, tangents)] = rows @ rows.T
+    q[tangents] = 20.0 * rng.normal(size=k)
+    W[tangents - 1, tangents - 1] = W[tangents + 1, tangents + 1] = 1.0
+    q[tangents - 1] = -0.1 * rng.random(k)  # the normal force is given
+    problem = go.ConeComplementarity(W, q, np.ones(k))
+    r, count = continued(problem, np.zeros(3 * k), 1e-13, 1e-10, 30)
+    assert count is not None
+    u, bound = W @ r + q, -q[tangents - 1]
+    assert r[tangents - 1] == pytest.approx(bound)
+    slides = np.abs(u[tangents]) > 1e-9
+    assert slides.sum() >= k - 12
+    assert r[tangents][slides] == pytest.approx(-(bound * np.sign(u[tangents]))[slides])
+    assert (np.abs(r[tangents]) <= bound + 1e-12).all()

@@ -46,6 +46,11 @@ class SpringDamper(Element):
         pull = self.damping * rate(self.length, self.bodies) / self.length * offset(self.a, self.b)
         return total((self.a.pulled_by(pull), self.b.pulled_by(-pull)))
 
+    def measured(self) -> Mapping[str, tuple[Any, str]]:
+        """Return the length, and the force k (|d| - L0) + c |d|' with which it pulls its ends together."""
+        pull = self.stiffness * (self.length - self.relaxed) + self.damping * rate(self.length, self.bodies)
+        return {"length": (self.length, "m"), "force": (pull, "N")}
+
     def shapes(self) -> Sequence[Shape]:
         """Return a coil spring, or a dashpot if the stiffness is zero."""
         return [(Damper if self.stiffness == 0 else Coil)(tuple(self.a.r), tuple(self.b.r))]

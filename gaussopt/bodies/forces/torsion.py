@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gaussopt.bodies.body import End
@@ -20,3 +21,8 @@ class Torsion(Element):
     def potential(self) -> Any:
         """Return 1/2 k (phi - phi_0)^2."""
         return self.stiffness * (angle(self.a, self.b) - self.relaxed) ** 2 / 2
+
+    def measured(self) -> Mapping[str, tuple[Any, str]]:
+        """Return the angle, and the torque k (phi - phi_0) with which it turns b back."""
+        turned = angle(self.a, self.b)
+        return {"angle": (turned, "rad"), "torque": (self.stiffness * (turned - self.relaxed), "N m")}

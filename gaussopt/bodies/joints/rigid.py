@@ -138,6 +138,13 @@ class Revolute(Joint):
             raise BadInput(f"The angle of {self.name!r} in space is not one function of quaternions; ask for `driven`.")
         return angle(self.a, self.b)
 
+    def free(self) -> tuple[Any, str]:
+        """Return the angle from the axes of a to those of b; in space up to full turns."""
+        if self.a.body.dim == 2:
+            return self.displacement(), "rad"
+        seen = turn(self.a, self.b)
+        return sp.atan2(seen[2, 1], seen[1, 1]), "rad"
+
     def driven(self, motion: Any) -> Any:
         """Return, in space, 2 tan((s - motion) / 2) for the angle s, from the sine and cosine of s."""
         if self.a.body.dim == 2:

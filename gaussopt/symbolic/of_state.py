@@ -1,0 +1,38 @@
+"""Functions of the state of a system, made from SymPy expressions in the names of its coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gaussopt.core.errors import BadInput
+
+
+def of_state(
+    expressions: Sequence[Any], names: Sequence[str], parameters: Mapping[str, float], what: str, modules: str = "numpy"
+) -> Callable[[Any, Any, Any], list[Any]]:
+    """Return the function of t, q and v, with one number or array for each coordinate, that returns the values.
+
+    Symbols are known by their names: t, coordinates, velocities (v_ before the coordinate) and parameters.
+
+    Raises
+    ------
+    BadInput
+        If an expression contains another symbol; `what` names the expression in the message.
+    """
+    import sympy as sp  # it takes long, and most motions need none of it
+
+    columns = [[sp.Symbol(x) for x in names], [sp.Symbol(f"v_{x}") for x in names]]
+    values = {sp.Symbol(x): value for x, value in parameters.items()}
+    given = [sp.sympify(x) for x in expressions]
+    plain = [x.xreplace({s: sp.Symbol(str(s)) for s in x.free_symbols}) for x in given]
+    known = {*columns[0], *columns[1], *values, sp.Symbol("t")}
+    if unknown := sorted(str(s) for x in plain for s in x.free_symbols - known):
+        raise BadInput(
+            f"{what} holds {unknown[0]!r}, which is no coordinate or parameter of the system, and no velocity, such as "
+            f"v_{names[0]}."
+        )
+    function: Callable[[Any, Any, Any], list[Any]] = sp.lambdify(
+        [sp.Symbol("t"), *columns], [x.subs(values) for x in plain], modules, cse=modules == "numpy"
+    )
+    return function
