@@ -2,24 +2,21 @@
 
     (W + rho) r = rho z - y - q - s n,   z = P_K(r + y / rho),   y <- y + rho (r - z),   s = mu |y_T|
 
-is one iteration, and u~ = -y at the end. W + rho is factorised when rho changes, to balance the two residuals.
+is one iteration, and u~ = -y at the end. W + rho is factorised, in the velocities of the bodies, when rho changes to
+balance the two residuals.
 References: S. Boyd et al., Found. Trends Mach. Learn. 3, 2011; J. Carpentier, Q. Le Lidec, L. Montaut, "From compliant
 to rigid contact simulation: a unified and efficient approach", RSS 2024.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
-from scipy.sparse.linalg import splu
 
+from gaussopt.cone.response import Response
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.delassus import is_blocks, shifted_operator
 from gaussopt.linalg.cones import project, residual, rows_of, scaled
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 
@@ -29,11 +26,16 @@ LOOK = 20
 
 @dataclass(frozen=True)
 class ADMMOptions(ConeOptions):
-    """`rho`: initial penalty, in the units of the scaled problem."""
+    """`rho`: initial penalty, in the units of the scaled problem; `balanced`: whether it changes with the residuals.
+
+    `relaxation`: multiple of its change by which r is changed; from 1 to below 2.
+    """
 
     max_iter: int = 10_000
     tolerance: float = 1e-9
     rho: float = 0.3
+    balanced: bool = True
+    relaxation: float = 1.0
 
 
 class ADMM(ConeIteration[ADMMOptions]):
@@ -47,41 +49,37 @@ class ADMM(ConeIteration[ADMMOptions]):
     options_type = ADMMOptions
 
     def iterate(self, problem: ConeComplementarity, r: Vector) -> tuple[Vector, int]:
-        own, scale = scaled(problem)
-        if not problem.k:
-            return r, 0
-        z, rho = r / scale, self.options.rho
-        y, s = -own.u(z), np.zeros(own.n)
-        solve = _factorised(own.W, rho)
-        best, least = r, residual(problem, r)
-        for count in range(self.options.max_iter):
-            if least <= self.options.tolerance:
-                return best, count
-            s[::ROWS] = own.mu * np.hypot(rows_of(y)[:, 1], rows_of(y)[:, 2])
-            x = solve(rho * z - y - own.q - s)
-            old, z = z, project(x + y / rho, own.mu)
-            y = y + rho * (x - z)
-            if count % LOOK == LOOK - 1:
-                now = residual(problem, scale * z)
-                if now < least:
-                    best, least = scale * z, now
-                primal, dual = float(np.linalg.norm(x - z)), rho * float(np.linalg.norm(z - old))
-                if not np.isfinite(now):
-                    return best, count + 1
-                if count < self.options.max_iter // 2 and not 0.1 * dual <= primal <= 10.0 * dual:
-                    rho = float(np.clip(rho * (3.0 if primal > dual else 1.0 / 3.0), 1e-8, 1e8))
-                    solve = _factorised(own.W, rho)
-        return best, self.options.max_iter
+        return directions(problem, r, self.options)
 
 
-def _factorised(W: Any, rho: float) -> Callable[[Vector], Vector]:
-    """Return a function that solves with W + rho I."""
-    A = shifted_operator(W, rho)
-    if is_blocks(A):
-        solve: Callable[[Vector], Vector] = splu(A.tocsc()).solve
-        return solve
-    factors = lu_factor(A)
-    return lambda x: np.asarray(lu_solve(factors, x, check_finite=False))
+def directions(problem: ConeComplementarity, r: Vector, options: ADMMOptions) -> tuple[Vector, int]:
+    """Iterate from r, (3 k,); return the point of least natural map and the number of iterations."""
+    own, scale = scaled(problem)
+    if not problem.k:
+        return r, 0
+    z, rho, relaxed = r / scale, options.rho, options.relaxation
+    y, s = -own.u(z), np.zeros(own.n)
+    W, blocks = Response.of(own.W), np.tile(np.eye(ROWS), (own.k, 1, 1))
+    solve = W.solver(rho * blocks, blocks)
+    best, least = r, residual(problem, r)
+    for count in range(options.max_iter):
+        if least <= options.tolerance:
+            return best, count
+        s[::ROWS] = own.mu * np.hypot(rows_of(y)[:, 1], rows_of(y)[:, 2])
+        x = relaxed * solve(rho * z - y - own.q - s) + (1.0 - relaxed) * z
+        old, z = z, project(x + y / rho, own.mu)
+        y = y + rho * (x - z)
+        if count % LOOK == LOOK - 1:
+            now = residual(problem, scale * z)
+            if now < least:
+                best, least = scale * z, now
+            if not np.isfinite(now):
+                return best, count + 1
+            primal, dual = float(np.linalg.norm(x - z)), rho * float(np.linalg.norm(z - old))
+            if options.balanced and count < options.max_iter // 2 and not 0.1 * dual <= primal <= 10.0 * dual:
+                rho = float(np.clip(rho * (3.0 if primal > dual else 1.0 / 3.0), 1e-8, 1e8))
+                solve = W.solver(rho * blocks, blocks)
+    return best, options.max_iter
 
 
 solver = ADMM

@@ -1,9 +1,10 @@
 """The default solver for contacts with friction cones: robust methods, followed by Newton's method near a solution.
 
 The following methods are tried in order, each followed by the damped Newton method of `nsn-ac`, until the natural map
-is at rounding level: sweeps of nonlinear Gauss-Seidel as long as they converge (damped sweeps if Jacobians would be too
-large), cone programs with fixed shift (ACLM), many sweeps, and the proximal method. If a problem has few contacts and
-is not known to have a unique solution, a solution with a different velocity is searched for from other starts.
+is at rounding level: one cone program if sweeps hardly converge, sweeps of nonlinear Gauss-Seidel as long as they
+converge (damped sweeps if contacts are very many), alternating directions with a falling penalty, of few contacts cone
+programs with fixed shift (ACLM) and many sweeps, and the proximal method. If a problem has few contacts and is not
+known to have a unique solution, a solution with a different velocity is searched for from other starts.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from gaussopt.core.status import Status
 from gaussopt.linalg.cones import in_cones, project, residual, steps_of, velocity_size, way_inside
 from gaussopt.solvers._conic import fixed_point
 from gaussopt.solvers._kept import Kept
+from gaussopt.solvers.admm import ADMMOptions, directions
 from gaussopt.solvers.nsn_ac import newton
 from gaussopt.solvers.prox import damped_sweeps, proximal
 
@@ -37,14 +39,27 @@ MANY = 50
 NEAR = 1e-4
 """With more than MANY contacts, a cone program is solved first if the natural map after the sweeps exceeds this."""
 
-MOST_ROWS = 6_000
-"""Number of rows of a problem above which no Jacobian is factorised."""
+VERY_MANY, DAMPED, DAMPED_NEAR = 2_000, 400, 1e-3
+"""Number of contacts from which damped sweeps are tried; their maximum number of rounds, and the largest natural map
+at their start."""
 
 FOLLOWED_ROWS = 600
 """Number of rows of a problem, of closed and open contacts, above which Newton's method is not tried first."""
 
-DAMPED, DAMPED_NEAR = 400, 1e-3
-"""Above MOST_ROWS rows: maximum number of rounds of damped sweeps, and natural map up to which they are tried."""
+SPLIT = (0.03, 1_000), (0.01, 3_000), (0.003, 10_000)
+"""Penalties of alternating directions, in scaled variables, and numbers of iterations; the last with many contacts."""
+
+MOST_SPLIT = 4_000
+"""Number of contacts up to which alternating directions are tried; their number of iterations hardly depends on it."""
+
+RELAXED = 1.6
+"""Relaxation of alternating directions."""
+
+CLOSE = 1e-4
+"""First alpha of the proximal problems that follow alternating directions."""
+
+ROUNDED = 1e-10
+"""Natural map at which no further method is tried with more than MANY contacts, whose rounding errors add up."""
 
 FIRST = 50
 """Number of sweeps in each of the two series that detect slow convergence, and in the first series of `_quickly`."""
@@ -107,18 +122,15 @@ class Hybrid(Kept[HybridOptions]):
         problem, options = self.program, self.options
         best, least, steps = np.zeros(problem.n), np.inf, 0
         for r in self._starts(None if start is None else start[0]):
-            count = 0
-            if problem.n <= MOST_ROWS:
-                r, count = newton(problem, r, 60, options.tolerance)
+            r, count = newton(problem, r, 60, options.tolerance)
             error, steps = residual(problem, r), steps + count
             if error < least:
                 best, least = r, error
-            if least <= options.tolerance:
+            if least <= (options.tolerance if problem.k <= MANY else max(options.tolerance, ROUNDED)):
                 break
         else:
-            if problem.n <= MOST_ROWS:
-                r, count = proximal(problem, best, 40, options.tolerance)
-                best, least, steps = r, residual(problem, r), steps + count
+            r, count = proximal(problem, best, 40, options.tolerance)
+            best, least, steps = r, residual(problem, r), steps + count
         best, least = in_cones(problem, best)
         claim = Status.SOLVED if least <= SETTLED * options.tolerance else Status.ITERATION_LIMIT
         others = self._search(best) if claim is Status.SOLVED and problem.k <= options.searched else ()
@@ -167,26 +179,32 @@ class Hybrid(Kept[HybridOptions]):
             sweeps.r[:] = given
         # One cone program solves a pile at rest, in less time than many sweeps or a few Newton steps.
         # For a pile that slides apart the program is useless, but no criterion is known that predicts the case.
-        slow = problem.k > MANY and problem.n <= MOST_ROWS and self._is_slow(sweeps)
+        slow = problem.k > MANY and self._is_slow(sweeps)
         found = fixed_point(problem, 1) if slow else None
         if found is not None and residual(problem, found) <= NEAR:
             yield found
-            found = None
         swept = self._sweep(sweeps)
-        if problem.n > MOST_ROWS and swept <= DAMPED_NEAR:
+        if problem.k > VERY_MANY and swept <= DAMPED_NEAR:
             yield damped_sweeps(problem, sweeps.r, DAMPED, options.tolerance)
-        if problem.k > MANY and swept > NEAR:
-            found = found if slow else fixed_point(problem, 1)
-            if found is not None and residual(problem, found) < swept:
-                yield found
         yield sweeps.r.copy()
-        for count in (options.programs,) if problem.sparse else (options.programs, 1):
-            found = fixed_point(problem, count)
-            if found is not None:
-                yield found
-        sweeps.run(10 * options.sweeps, 0.1 * options.tolerance * velocity_size(problem))
-        yield sweeps.r.copy()
-        yield np.zeros(problem.n)
+        if problem.k <= MANY:
+            for count in (options.programs, 1):
+                found = fixed_point(problem, count)
+                if found is not None:
+                    yield found
+            sweeps.run(10 * options.sweeps, 0.1 * options.tolerance * velocity_size(problem))
+            yield sweeps.r.copy()
+            yield np.zeros(problem.n)
+        if problem.k <= MOST_SPLIT:
+            yield from self._split()
+
+    def _split(self) -> Iterator[Vector]:
+        """Yield what alternating directions, Newton's method and proximal problems from their results lead to."""
+        problem, tolerance = self.program, self.options.tolerance
+        for rho, count in SPLIT if problem.k > MANY else SPLIT[:-1]:
+            options = ADMMOptions(count, max(tolerance, ROUNDED), rho, balanced=False, relaxation=RELAXED)
+            r, _ = newton(problem, directions(problem, np.zeros(problem.n), options)[0], 60, tolerance)
+            yield proximal(problem, r, 40, tolerance, CLOSE)[0]
 
     def _is_slow(self, sweeps: Sweeps) -> bool:
         """Return whether the first sweeps neither come near a solution nor halve the natural map."""

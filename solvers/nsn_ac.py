@@ -6,8 +6,9 @@ In scaled variables r^ = r / s and u^ = s u, s_i^2 = 3 / tr W_ii, and with x = r
 
 Each step solves (J^T J + lambda) d = -J^T Phi for an element J of the generalised Jacobian, with lambda proportional to
 |Phi|^2 as long as steps succeed. Near a solution d is the least-norm Newton step, also if J is singular because
-contacts are redundant. Large problems with few entries in W use the sparse augmented system of the same step. A step is
-accepted if |Phi| falls below the largest |Phi| of the last few steps.
+contacts are redundant. In problems that are not small J = A + B W is damped as A + B (W + lambda I), which is
+solved in the velocities of the bodies (`gaussopt.cone.response`). A step is accepted if |Phi| falls below the largest
+|Phi| of the last few steps.
 References: P. Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution
 methods", Comput. Methods Appl. Mech. Engrg. 92, 1991; V. Acary, M. Bremond, O. Huber, "On solving contact problems with
 Coulomb friction: formulations and numerical comparisons", INRIA RR-9118, 2018.
@@ -15,31 +16,27 @@ Coulomb friction: formulations and numerical comparisons", INRIA RR-9118, 2018.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol, cast
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import lstsq
-from scipy.sparse.linalg import splu
 
+from gaussopt.cone.response import Response
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.delassus import formed, is_blocks
-from gaussopt.linalg.cones import residual, rows_of, scaled
+from gaussopt.linalg.cones import residual, rows_of, scaled, velocity_size
 from gaussopt.linalg.dense import EPS
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 
 SEEN = 5
 """Number of latest steps; the next |Phi| must be smaller than the largest |Phi| of these steps."""
 
-SMALL = 400
-"""Largest number of rows for which the step of least norm is computed, by singular values."""
+LEAST = 1e-11
+"""Smallest damping of a problem that is not small, in scaled variables."""
 
-FILLED = 0.1
-"""Largest share of non-zero entries of W for which a large problem is treated as sparse."""
-
-PATIENCE = 12
-"""Number of steps of a sparse problem, each as costly as many sweeps, in which the natural map must fall by half."""
+PATIENCE = 20
+"""Number of steps of a large problem, each as costly as many sweeps, in which the natural map must fall by half."""
 
 SHORTEST = 2.0**-12
 """Smallest fraction of a step that is tried."""
@@ -74,28 +71,36 @@ def newton(
 
     By default the equations are Alart and Curnier's.
     """
+    own, s = scaled(problem)
     if residual(problem, r) <= tolerance:
         return r, 0
-    equations = equations or AlartCurnier()
-    own, s = scaled(problem)
-    W = sparse_operator(own.W)
-    x = r / s
-    best, least = r, residual(problem, r)
+    given = ConeComplementarity(Response.of(own.W), own.q, own.mu)  # type: ignore[arg-type]
+    x, count = steps(given, r / s, limit, lambda x: residual(problem, s * x), tolerance, equations)
+    return s * x, count
+
+
+def steps(
+    own: ConeComplementarity, x: Vector, limit: int, measure: Callable[[Vector], float], tolerance: float,
+    equations: ConeEquations | None = None,
+) -> tuple[Vector, int]:  # fmt: skip
+    """Take the steps of `newton` in scaled variables, with a `Response` as W; `measure` is what has to fall."""
+    equations, W = equations or AlartCurnier(), cast(Response, own.W)
+    best, least = x, measure(x)
     recent: list[float] = []
-    damping, steps, before = 1e-2, 0, np.inf
-    for steps in range(1, limit + 1):
+    damping, count, before = 1e-2, 0, np.inf
+    for count in range(1, limit + 1):
         if least <= tolerance:
-            return best, steps - 1
-        if W is not None and steps % PATIENCE == 0:
+            return best, count - 1
+        if not W.small and count % PATIENCE == 0:
             if least > 0.5 * before:
                 break
             before = least
-        phi, J = _linearised(own, W, *equations.parts(own, x))
-        size = float(np.linalg.norm(phi))
+        parts = equations.parts(own, x)
+        size = float(np.linalg.norm(parts[0]))
         recent = [*recent[1 - SEEN :], size]
         found = None
         for _ in range(8):
-            d = _step(J, phi, damping * min(size, 1.0) ** 2)
+            d = _step(W, parts, damping * (min(size, 1.0) ** 2 if W.small else min(size / velocity_size(own), 1.0)))
             found = None if d is None else _shortened(equations, own, x, d, max(recent))
             if found is not None:
                 break
@@ -104,55 +109,29 @@ def newton(
             break
         damping = max(damping * (0.1 if found[1] == 1.0 else 2.0), 1e-10)
         x = found[0]
-        now = residual(problem, s * x)
+        now = measure(x)
         if now < least:
-            best, least = s * x, now
+            best, least = x, now
         elif len(recent) == SEEN and least <= 1e3 * EPS:
             break
-    return best, steps
+    return best, count
 
 
-def sparse_operator(W: Any) -> Any:
-    """Return W as a sparse matrix if it is large and has few entries, otherwise None."""
-    if is_blocks(W):
-        return formed(W).tocsr()
-    if len(W) <= SMALL or np.count_nonzero(W) > FILLED * W.size:
-        return None
-    return sparse.csr_array(W)
-
-
-def _linearised(own: ConeComplementarity, W: Any, phi: Vector, by_r: Matrix, by_u: Matrix) -> tuple[Vector, Any]:
-    """Return Phi and the element by_r + by_u W of its generalised Jacobian, (3 k, 3 k), sparse if W is sparse."""
-    if W is not None:
-        ends = np.arange(own.k + 1)
-        A, B = (sparse.bsr_array((D, ends[:-1], ends)).tocsr() for D in (by_r, by_u))
-        return phi, (A + B @ W).tocsc()
-    J = np.einsum("kab,kbn->kan", by_u, own.W.reshape(own.k, ROWS, -1)).reshape(own.n, own.n)
-    rows = np.arange(own.n).reshape(own.k, ROWS)
-    J[rows[:, :, None], rows[:, None, :]] += by_r
-    return phi, J
-
-
-def _step(J: Any, phi: Vector, damping: float) -> Vector | None:
+def _step(W: Response, parts: tuple[Vector, Matrix, Matrix], damping: float) -> Vector | None:
     """Return the damped step; for tiny damping, in a small problem, the least-norm step; None if J is singular."""
+    phi, by_r, by_u = parts
     n = len(phi)
     try:
-        if sparse.issparse(J):
-            return _augmented_step(J, phi, max(damping, 1e-14))
+        if not W.small:
+            return W.solver(by_r, by_u, max(damping, LEAST))(-phi)
+        J = (by_u @ W.H.reshape(-1, ROWS, n)).reshape(n, n)
+        rows = np.arange(n).reshape(-1, ROWS)
+        J[rows[:, :, None], rows[:, None, :]] += by_r + W.alpha * by_u
         if damping <= 1e-12:
-            if n <= SMALL:
-                return np.asarray(lstsq(J, -phi, cond=1e-11, lapack_driver="gelsd", check_finite=False)[0])
-            damping = 1e-13
+            return np.asarray(lstsq(J, -phi, cond=1e-11, lapack_driver="gelsd", check_finite=False)[0])
         return np.asarray(np.linalg.solve(J.T @ J + damping * np.eye(n), -(J.T @ phi)))
     except (np.linalg.LinAlgError, ValueError, RuntimeError):  # RuntimeError: sparse factors are singular
         return None
-
-
-def _augmented_step(J: Any, phi: Vector, damping: float) -> Vector:
-    """Minimise |J d + Phi|^2 + damping |d|^2 by [a, J; J^T, -a] (y, d) = (-Phi, 0), a^2 = damping; return d."""
-    n, a = len(phi), np.sqrt(damping)
-    K = sparse.block_array([[a * sparse.eye_array(n), J], [J.T, -a * sparse.eye_array(n)]], format="csc")
-    return np.asarray(splu(K).solve(np.concatenate((-phi, np.zeros(n))))[n:])
 
 
 def _shortened(

@@ -10,13 +10,14 @@ V. Acary, M. Bremond, O. Huber, INRIA RR-9118, 2018 (PPA-NSN-AC).
 
 from __future__ import annotations
 
+from gaussopt.cone.response import Response
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.delassus import shifted_operator
 from gaussopt.linalg.cones import residual, scaled
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
-from gaussopt.solvers.nsn_ac import newton
+from gaussopt.solvers.nsn_ac import steps
 
 INNER = 40
 """Maximum number of Newton steps in a proximal problem."""
@@ -37,18 +38,24 @@ class Prox(ConeIteration[ConeOptions]):
         return proximal(problem, r, self.options.max_iter, self.options.tolerance)
 
 
-def proximal(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> tuple[Vector, int]:
-    """Solve at most `limit` proximal problems from r; return the point of least natural map, and the problem count."""
+def proximal(
+    problem: ConeComplementarity, r: Vector, limit: int, tolerance: float, alpha: float = 1.0
+) -> tuple[Vector, int]:
+    """Solve at most `limit` proximal problems from r; return the point of least natural map, and the problem count.
+
+    `alpha` is that of the first problem, in scaled variables.
+    """
     own, s = scaled(problem)
-    x, alpha, failed = r / s, 1.0, 0
+    W, x, failed = Response.of(own.W), r / s, 0
     best, least = r, residual(problem, r)
     for count in range(limit):
         if least <= tolerance or failed > 8:
             return best, count
-        inner = ConeComplementarity(shifted_operator(own.W, alpha), own.q - alpha * x, own.mu)
-        y, _ = newton(inner, x, INNER, tolerance)
+        inner = ConeComplementarity(W.shifted(alpha), own.q - alpha * x, own.mu)  # type: ignore[arg-type]
+        exact = max(tolerance, min(1e-2 * least, 1e-4))
+        y, _ = steps(inner, x, INNER, lambda y, inner=inner: residual(inner, y), exact)  # type: ignore[misc]
         now = residual(problem, s * y)
-        solved = residual(inner, y) <= 1e-6
+        solved = residual(inner, y) <= max(0.1 * least, 1e-12)
         failed = 0 if solved and now < least else failed + 1
         alpha = max(0.1 * alpha, 1e-12) if solved else 5.0 * alpha
         if solved or now < least:
