@@ -1,7 +1,7 @@
 """Write tables as Parquet files without a library, so that the same table has the same bytes on every machine.
 
-One row group, a plain page for each column, no compression: enough for every reader. A column holds text, whole numbers,
-floats, booleans or lists of floats, and None where a value is absent.
+One row group, a plain page for each column, no compression: enough for every reader. A column holds text, whole
+numbers, floats, booleans or lists of floats, and None where a value is absent.
 Reference: Apache Parquet format, file metadata in Thrift's compact protocol.
 """
 
@@ -16,6 +16,9 @@ import numpy as np
 MAGIC = b"PAR1"
 BOOLEAN, INT64, DOUBLE, BYTES = 0, 2, 5, 6
 """Physical types."""
+
+TYPES = {BOOLEAN: bool, INT64: int, BYTES: str, DOUBLE: float}
+"""The values of each; a truth value is a whole number for Python too, and comes first."""
 
 I32, I64, BINARY, LIST, STRUCT = 5, 6, 8, 9, 12
 """Types of fields in Thrift's compact protocol."""
@@ -66,7 +69,7 @@ def _levels(levels: Sequence[int]) -> bytes:
 
 def _type(values: Sequence[Any]) -> int:
     of = next((v for v in values if v is not None), 0.0)
-    return BOOLEAN if isinstance(of, bool) else INT64 if isinstance(of, int) else BYTES if isinstance(of, str) else DOUBLE
+    return next(kind for kind, own in TYPES.items() if isinstance(of, own))
 
 
 def _plain(kind: int, values: Sequence[Any]) -> bytes:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from gaussopt.collection import check_proofs
-from gaussopt.collection.dyadic import cholesky, refined, solve_exactly
+from gaussopt.collected_problems import check_proofs
+from gaussopt.collected_problems.dyadic import cholesky, refined, solve_exactly
 from gaussopt.core.arrays import is_sparse
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP
@@ -20,7 +20,7 @@ from gaussopt.linalg.rational import exact, independent
 from gaussopt.solving.solve import solve
 
 EXACT = 72
-"""Number of equations up to which an answer is computed as fractions; beyond it is rounded, and its residual bounded."""
+"""Number of equations up to which an answer is computed as fractions; beyond it, its residual is bounded."""
 
 ELIMINATED = 16
 """Size up to which `check_proofs.py` itself eliminates, and the proof of a class holds no factor."""
@@ -44,21 +44,20 @@ def prove(problem: dict[str, Any], hints: Mapping[str, Any]) -> dict[str, Any]:
     or a `factor` of the matrix.
     """
     kind = problem["kind"]
-    names = check_proofs.WORST[kind][0]
+    names = check_proofs.KINDS[kind][0]
     claims: list[dict[str, Any]] = [dict(claim) for claim in hints.get("claims", ())]
     if not any(claim["rule"] in ("ray", "unbounded", "all") and not claim.get("count") for claim in claims):
         point = [hints[name] for name in names] if names[0] in hints else _solved(problem)
-        known = all(x is not None for x in point)
-        if not known:
+        if point is None:
             raise BadInput(f"{problem['name']} has no answer that can be proved; take it out of the collection.")
         for name, x in zip(names, point, strict=True):
             problem[name] = [float(v) for v in x]
         claims.append(_answer(problem, names, point))
     claims += [{"rule": "another", **_texts(hints["another"])}] if "another" in hints else []
-    facts = {kind}.union(*(check_proofs.facts(problem, claim) for claim in claims))
+    facts = {kind}.union(*(check_proofs.RULES[claim["rule"]](problem, claim) for claim in claims))
     for claim in _classes(problem, hints, facts):
         try:
-            facts |= check_proofs.facts(problem, claim)
+            facts |= check_proofs.RULES[claim["rule"]](problem, claim)
         except ValueError:
             continue
         claims.append(claim)
@@ -71,7 +70,7 @@ def prove(problem: dict[str, Any], hints: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _answer(problem: Mapping[str, Any], names: str, point: list[Exact]) -> dict[str, Any]:
-    worst = check_proofs.WORST[problem["kind"]][1]
+    worst = check_proofs.KINDS[problem["kind"]][2]
     if worst(problem, *point) == 0:
         return {"rule": "exact", **_texts(dict(zip(names, point, strict=True)))}
     residual = worst(problem, *(check_proofs.row(problem[name]) for name in names))
@@ -90,15 +89,20 @@ def _texts(values: Mapping[str, Any]) -> dict[str, list[str]]:
     return {name: [str(Fraction(x)) for x in value] for name, value in values.items()}
 
 
-def _solved(problem: Mapping[str, Any]) -> list[Exact | None]:
-    """Return the exact answer, from the active set of an answer in floating point, or a refined one of many equations."""
+def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
+    """Return the exact answer, from the active set of one in floating point, or a refined one of many equations.
+
+    None if there is no answer in floating point, or if its active set does not determine the answer.
+    """
     found: Any = parse(problem)
     if isinstance(found, LCP):
         z = solve(found, "lemke").x
-        held = np.zeros(found.n, dtype=bool) if z is None else z > 1e-9 * np.abs(z).max(initial=0.0)
+        if z is None:
+            return None
+        held = z > 1e-9 * np.abs(z).max(initial=0.0)
         part = solve_exactly(found.M[np.ix_(held, held)], -found.q[held])
-        if part is None or z is None:
-            return [None]
+        if part is None:
+            return None
         whole = np.full(found.n, Fraction(0), dtype=object)
         whole[held] = part
         return [whole.tolist()]
@@ -108,25 +112,23 @@ def _solved(problem: Mapping[str, Any]) -> list[Exact | None]:
     if not found.equalities_only:
         y = solve(found, "daqp").y
         if y is None:
-            return [None, None]
+            return None
         size = 1e-9 * np.abs(y).max(initial=0.0)
         active = found.equality | (np.abs(y) > size)
         right = np.where(y > 0, found.l, found.u)
     n, rows = found.n, np.flatnonzero(active)
     if found.m > 1 and not is_sparse(found.A) and np.linalg.matrix_rank(found.A[rows]) < len(rows):
         rows = rows[independent(exact(found.A[rows].T))]  # the other rows have no force
-    if n + len(rows) <= EXACT and not is_sparse(found.P):
-        A = found.A[rows]
-        K = np.block([[found.P, -A.T], [A, np.zeros((len(rows), len(rows)))]])
-        x = solve_exactly(K, np.concatenate((-found.q, right[rows])))
+    A, right = found.A[rows], np.concatenate((-found.q, right[rows]))
+    if len(right) <= EXACT and not is_sparse(found.P):
+        x = solve_exactly(np.block([[found.P, -A.T], [A, np.zeros((len(rows), len(rows)))]]), right)
     else:
         from scipy.sparse import block_array, csr_array
 
-        B = csr_array(found.A)[rows]
-        K = block_array([[csr_array(found.P), -B.T], [B, None]], format="csr")
-        x = refined(K, np.concatenate((-found.q, right[rows])))
+        P, B = csr_array(found.P), csr_array(A)
+        x = refined(block_array([[P, -B.T], [B, None]], format="csr"), right)
     if x is None:
-        return [None, None]
+        return None
     forces = np.full(found.m, Fraction(0), dtype=object)
     forces[rows] = x[n:]
     return [x[:n], forces.tolist()]
@@ -135,7 +137,7 @@ def _solved(problem: Mapping[str, Any]) -> list[Exact | None]:
 def _classes(problem: Mapping[str, Any], hints: Mapping[str, Any], facts: set[str]) -> list[dict[str, Any]]:
     """Return claims on the class of the matrix, of which those that do not hold are left out."""
     kind = problem["kind"]
-    given = problem["P" if kind == "qp" else "M" if kind == "lcp" else "W"]
+    given = problem[check_proofs.KINDS[kind][1]]
     if "factor" in hints:
         return [{"rule": hints.get("rule", "semidefinite"), "L": hints["factor"]}]
     if isinstance(given, dict):
@@ -153,20 +155,11 @@ def _classes(problem: Mapping[str, Any], hints: Mapping[str, Any], facts: set[st
         claims = [{"rule": "definite" if low else "semidefinite"}]
     if kind == "lcp" and not (claims and claims[0]["rule"] == "definite"):
         claims += _p_matrix(A)
-        if len(A) <= ENUMERATED:
-            minor = next((s for k in (1, 2, 3) for s in combinations(range(len(A)), k) if _minor(given, s) <= 0), None)
-            claims += [{"rule": "no-class", "minor": list(minor)}] if minor else []
-            if not facts & {"second", "empty"}:
-                try:
-                    known = check_proofs.solutions(check_proofs.matrix(given), check_proofs.row(problem["q"]))
-                    claims.append({"rule": "all", "count": len(known)})
-                except ValueError:
-                    pass  # a principal minor is zero, and the number of answers stays unknown
+        if len(A) <= ENUMERATED and not facts & {"second", "empty"}:
+            with suppress(ValueError):  # a principal minor is zero, and the number of answers stays unknown
+                known = check_proofs.solutions(check_proofs.matrix(given), check_proofs.row(problem["q"]))
+                claims.append({"rule": "all", "count": len(known)})
     return claims
-
-
-def _minor(M: Any, of: Any) -> Fraction:
-    return check_proofs.determinant(check_proofs.dense(check_proofs.matrix(M), of))
 
 
 def _p_matrix(M: Any) -> list[dict[str, Any]]:

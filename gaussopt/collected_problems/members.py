@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from importlib import resources
-from itertools import pairwise, product
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gaussopt.collection.dyadic import short, significant
+from gaussopt.collected_problems.dyadic import short, significant
 from gaussopt.comparison.items import states_of
 from gaussopt.core import registry
 from gaussopt.core.arrays import Matrix, Vector, is_sparse
@@ -38,6 +38,9 @@ STEPS = 20
 
 Drawn = tuple[dict[str, Any], dict[str, Any]]
 """The contents of a problem's file without its answer, and what is known of the answer (`proofs.prove`)."""
+
+Pose = Callable[[StepData], Drawn]
+Dials = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +89,11 @@ def _complementary(step: StepData) -> Drawn:
     return LCP(short(M - skew if noise else M, 20), short(program.q)).to_mapping(), {}
 
 
-def _family(name: str, dials: Mapping[str, float], pose: Callable[[StepData], Drawn], count: int = STEPS) -> Iterator[Drawn]:
+def _family(name: str, dials: Mapping[str, float], pose: Pose, count: int = STEPS) -> Iterator[Drawn]:
     yield from map(pose, registry.load("family", name).steps(dials, count))
 
 
-def _motion(name: str, reference: str, pose: Callable[[StepData], Drawn]) -> Iterator[Drawn]:
+def _motion(name: str, reference: str, pose: Pose) -> Iterator[Drawn]:
     """Yield the steps at states of a reference, rounded to few bits before the system is evaluated there."""
     entry = problem(name)
     count = len(entry.reference(reference).t)
@@ -101,16 +104,18 @@ def _motion(name: str, reference: str, pose: Callable[[StepData], Drawn]) -> Ite
 def _mechanisms() -> Iterator[Group]:
     chain = "{} links in the plane joined by pins, {}; family chain of gaussopt, evenly spaced instants of a second."
     for links, closed in product((3, 5, 8, 12, 16, 20), (0, 1)):
-        dials = {"links": links, "closed": closed}
+        dials: Dials = {"links": links, "closed": closed}
         text = chain.format(links, "both ends on the ground" if closed else "one end on the ground")
-        yield Group(f"chain-{links}-{'closed' if closed else 'open'}", text, partial(_family, "chain", dials, _quadratic), True)
+        name = f"chain-{links}-{'closed' if closed else 'open'}"
+        yield Group(name, text, partial(_family, "chain", dials, _quadratic), True)
     for links in (100, 300, 1000, 3333):
         text = chain.format(links, "one end on the ground")
         yield Group(f"chain-{links}", text, partial(_family, "chain", {"links": links}, _quadratic, 3), True)
     for bodies, ratio in product((2, 4, 7), (1, 1e3, 1e6)):
         text = f"{bodies} bars with masses up to {ratio:g} times apart, linked; family linkage of gaussopt."
         dials = {"bodies": bodies, "mass-ratio": ratio}
-        yield Group(f"linkage-{bodies}-{ratio:.0e}".replace("+0", ""), text, partial(_family, "linkage", dials, _quadratic), True)
+        name = f"linkage-{bodies}-{int(ratio)}"
+        yield Group(name, text, partial(_family, "linkage", dials, _quadratic), True)
     for links in (3, 5, 8, 12):
         text = f"A chain of {links} links whose last rows are sums of other rows: the forces are not unique."
         pose = partial(_quadratic, rows=max(1, links // 2))
@@ -118,7 +123,8 @@ def _mechanisms() -> Iterator[Group]:
     for contacts, friction in product((2, 4, 8, 16), (0.0, 0.3, 0.6)):
         text = f"Bodies that slide on {contacts} feet, friction {friction:g}; family sliding-row of gaussopt."
         dials = {"contacts": contacts, "friction": friction, "joints": 1}
-        yield Group(f"sliding-{contacts}-{friction:g}", text, partial(_family, "sliding-row", dials, _complementary), True)
+        name = f"sliding-{contacts}-{friction:g}"
+        yield Group(name, text, partial(_family, "sliding-row", dials, _complementary), True)
     for contacts in (2, 4, 8):
         text = f"Bodies that slide on {contacts} feet without friction, as Gauss's quadratic program."
         dials = {"contacts": contacts, "friction": 0.0, "joints": 1}
@@ -184,7 +190,8 @@ def _subset_sums() -> Iterator[Drawn]:
         chosen = rng.random(n) < 0.5
         chosen[0] = True
         b = a[chosen].sum() + (0 if possible else 1)  # no sum of even numbers is odd
-        M = np.block([[-np.eye(n), np.zeros((n, 2))], [np.ones((1, n)), -n * np.eye(2)[:1]], [-np.ones((1, n)), -n * np.eye(2)[1:]]])
+        sides = np.vstack((np.ones(n), -np.ones(n)))
+        M = np.block([[-np.eye(n), np.zeros((n, 2))], [sides, -n * np.eye(2)]])
         if possible:
             yield _lcp(M, np.concatenate((a, [-b, b])), np.concatenate((np.where(chosen, a, 0), [0, 0])))
         elif n + 2 <= 6:
@@ -248,7 +255,8 @@ def _contradictions(kind: str) -> Iterator[Drawn]:
             l[-1] = 1.0 - y[:n] @ l[:-1]
             ray = np.append(y[:n], 1.0)
             P = B @ B.T + np.eye(n)
-            yield QP(P, _integers(rng, n), A, l, np.full(n + 1, np.inf)).to_mapping(), {"claims": [{"rule": "ray", "y": _texts(ray)}]}
+            program = QP(P, _integers(rng, n), A, l, np.full(n + 1, np.inf))
+            yield program.to_mapping(), {"claims": [{"rule": "ray", "y": _texts(ray)}]}
         else:
             d = rng.integers(1, 4, size=n).astype(float)
             A = np.abs(B)  # A d >= 0 with lower bounds only
@@ -263,27 +271,30 @@ def _texts(values: Any) -> list[str]:
 
 
 def _whole_numbers() -> Iterator[Group]:
-    yield Group("lcp-known", "Problems that distinguish solvers of LCPs, of the literature and drawn; gaussopt.lcp.collection.", _known)
+    yield Group("lcp-known", "Problems of the literature and drawn ones that distinguish solvers of LCPs.", _known)
     for name, text in (
         ("murty", "Murty's least-index pivoting takes exponentially many pivots (Murty 1978)."),
         ("fathi", "As Murty's, with a symmetric positive definite matrix (Fathi 1979)."),
         ("murty-lemke", "Lemke's algorithm takes exponentially many pivots (Murty 1978)."),
     ):
         yield Group(f"lcp-{name}", text, partial(_growing, name))
-    yield Group("lcp-subset-sum", "An LCP that has an answer only if some of given numbers have a given sum (Chung 1989).", _subset_sums)
+    text = "An LCP that has an answer only if some of given numbers have a given sum (Chung 1989)."
+    yield Group("lcp-subset-sum", text, _subset_sums)
     for kind, text in (
         ("definite", "symmetric positive definite"), ("skew", "positive definite with a large skew part"),
-        ("dominant", "diagonally dominant by rows"), ("tied", "positive definite, with pairs that are zero on both sides"),
-        ("any", "of any kind"),
+        ("dominant", "diagonally dominant by rows"), ("any", "of any kind"),
+        ("tied", "positive definite, with pairs that are zero on both sides"),
     ):  # fmt: skip
-        yield Group(f"lcp-{kind}", f"Drawn whole numbers, a matrix {text}, and a drawn answer.", partial(_drawn_lcps, kind))
+        text = f"Drawn whole numbers, a matrix {text}, and a drawn answer."
+        yield Group(f"lcp-{kind}", text, partial(_drawn_lcps, kind))
     for kind, text in (
         ("drawn", "strictly convex"), ("tied", "bounds that are reached without a force"),
         ("scaled", "unknowns in units up to 2^24 apart"), ("flat", "a singular Hessian"),
     ):  # fmt: skip
         yield Group(f"qp-{kind}", f"Drawn whole numbers, an answer drawn first: {text}.", partial(_drawn_qps, kind))
     for kind in ("lcp", "infeasible", "unbounded"):
-        yield Group(f"contradiction-{kind}", f"Drawn whole numbers, without an answer: {kind}.", partial(_contradictions, kind))
+        text = f"Drawn whole numbers, without an answer: {'infeasible' if kind == 'lcp' else kind}."
+        yield Group(f"contradiction-{kind}", text, partial(_contradictions, kind))
 
 
 # -- friction in space --------------------------------------------------------------------------------
@@ -339,7 +350,7 @@ def _piles(pile: str, count: int) -> Iterator[Drawn]:
 def _friction() -> Iterator[Group]:
     what = {"spheres": "a pyramid of spheres", "wall": "a wall of boxes", "random": "contacts with random rows"}
     text = "Friction in space: {} contacts of {}, with impulses drawn first that stick, slide and are open."
-    for pile, count in product(PILES, (1, 2, 4, 8, 16, 32)):
+    for pile, count in (*product(PILES, (1, 2, 4, 8, 16, 32)), ("spheres", 64), ("spheres", 128)):
         yield Group(f"friction-{pile}-{count}", text.format(count, what[pile]), partial(_piles, pile, count))
     for pile, count in product(PILES, (4, 20)):
         more = " From step to step they change by a few percent."
@@ -347,15 +358,17 @@ def _friction() -> Iterator[Group]:
         yield Group(f"friction-sequence-{pile}-{count}", text.format(count, what[pile]) + more, draw, True)
 
 
+COUNTEREXAMPLES = Path(__file__).with_name("counterexamples.json")
+"""Examples on which two formulations differ, which benchmarks/collection_counterexamples.py found."""
+
+
 def _counterexamples() -> Iterator[Drawn]:
-    text = resources.files("gaussopt.collection").joinpath("counterexamples.json").read_text(encoding="utf-8")
-    for entry in json.loads(text):
-        yield entry["problem"], {}
+    for entry in json.loads(COUNTEREXAMPLES.read_text(encoding="utf-8")):
+        yield entry["problem"], {name: [Fraction(x) for x in values] for name, values in entry["exact"].items()}
 
 
 def groups() -> list[Group]:
     """Return all groups in the order of the collection."""
-    return [*_mechanisms(), *_papers(), *_whole_numbers(), *_friction()]
-
-
-__all__ = ["ADDED", "VERSION", "WITHDRAWN", "Drawn", "Group", "groups", "pairwise"]
+    text = "The smallest examples on which `gaussopt falsify` proved that two formulations differ."
+    last = Group("counterexamples", text, _counterexamples)
+    return [*_mechanisms(), *_papers(), *_whole_numbers(), *_friction(), last]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gaussopt._version import __version__
-from gaussopt.collection.members import VERSION, WITHDRAWN, Group, groups
-from gaussopt.collection.proofs import prove
+from gaussopt.collected_problems.members import VERSION, WITHDRAWN, Group, groups
+from gaussopt.collected_problems.proofs import prove
 from gaussopt.comparison.sequence_files import to_qpsolvers
 from gaussopt.core.arrays import is_sparse
 from gaussopt.core.delassus import formed
@@ -44,9 +44,10 @@ def build(
 ) -> dict[str, Any]:
     """Write the collection, or only the groups with these names, into a new folder.
 
-    Returns the number of problems and of sequences, and `differing`: the names of problems whose files are not those of
-    the list of hashes in the package. With `archive` the folder is also written as a ZIP file beside it. Raises BadInput
-    if the folder is not empty or cannot be written, UnknownName for a group that does not exist.
+    Returns the numbers of problems, groups and sequences, the `hashes` of all problems by name, and `differing`: the
+    names of problems whose hash is not that of the list in the package. With `archive` the folder is also written as a
+    ZIP file beside it. Raises BadInput if the folder is not empty or cannot be written, UnknownName for a group that
+    does not exist.
     """
     known = {group.name: group for group in groups()}
     if unknown := [name for name in names if name not in known]:
@@ -63,14 +64,14 @@ def build(
         if progress is not None:
             progress((i + 1) / len(chosen))
     columns = {key: [row[key] for row in rows] for key in rows[0]}
-    files = {
+    files: dict[str, str | bytes] = {
         "index.json": json.dumps({"version": VERSION, "problems": rows}, indent=0) + "\n",
         "index.parquet": parquet(columns),
         "check_proofs.py": Path(__file__).with_name("check_proofs.py").read_text(encoding="utf-8"),
         "README.md": _text("data_card.md").format(
             version=VERSION, gaussopt=__version__, count=len(rows), groups=len(chosen),
             sequences=sum(group.follows for group in chosen), largest=max(row["n"] for row in rows),
-            withdrawn="".join(f"- {name}: {date}, {reason}\n" for name, (date, reason) in WITHDRAWN.items()) or "None.\n",
+            withdrawn="".join(f"- {name}: {', '.join(why)}\n" for name, why in WITHDRAWN.items()) or "None.\n",
         ),
         "LICENSE": _text("LICENSE-data.txt"),
         "difficulty.json": _text("difficulty.json"),
@@ -99,7 +100,7 @@ def hashes() -> dict[str, str]:
 
 
 def _text(name: str) -> str:
-    return resources.files("gaussopt.collection").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("gaussopt.collected_problems").joinpath(name).read_text(encoding="utf-8")
 
 
 def _write_group(out: Path, group: Group, programs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -132,7 +133,7 @@ def _write_group(out: Path, group: Group, programs: list[dict[str, Any]]) -> lis
             "name": name, "group": group.name, "position": i, "sequence": group.follows, "kind": problem["kind"],
             "n": program.n, "rows": len(getattr(program, "l", ())), "class": proof["class"],
             "answers": proof["answers"], "condition": _condition(problem["kind"], program),
-            "exact": "near" not in rules, "residual": next((c["residual"] for c in proof["claims"] if "residual" in c), "0"),
+            "exact": "near" not in rules, "residual": proof["claims"][0].get("residual", "0"),
             "origin": group.origin, "added": group.added, "withdrawn": date, "reason": reason, "file": files[0],
             "proof": files[1], "other": other, "page": f"pages/{group.name}.md",
             "sha256": digest_of("".join(texts).encode()),
@@ -163,8 +164,8 @@ def _page(group: Group, rows: Sequence[dict[str, Any]]) -> str:
         condition = f"condition number {row['condition']:g}" if row["condition"] else "no condition number"
         proof = "exact" if row["exact"] else f"residual at most {row['residual']}"
         parts.append(
-            f"## {row['name']}\n\n{row['kind']}, {row['n']} unknowns, {row['rows']} rows; class: {row['class']}; answers: "
-            f"{row['answers']} ({proof}); {condition}. [Problem](../{row['file']}), [proof](../{row['proof']})"
+            f"## {row['name']}\n\n{row['kind']}, {row['n']} unknowns, {row['rows']} rows; class: {row['class']}; "
+            f"answers: {row['answers']} ({proof}); {condition}. [Problem](../{row['file']}), [proof](../{row['proof']})"
             + (f", [{row['other'].rpartition('.')[2]}](../{row['other']})" if row["other"] else "") + ".\n"
             + (f"\nWithdrawn {row['withdrawn']}: {row['reason']}\n" if row["withdrawn"] else "")
         )  # fmt: skip

@@ -95,7 +95,7 @@ def refined(A: Any, b: Vector, size: int = 120) -> list[Fraction]:
 
 
 def cholesky(S: Matrix, bits: int = 30) -> list[list[float]] | None:
-    """Return a short lower factor L of about S - c I, so that S - L L' is diagonally dominant; None if there is none."""
+    """Return a short lower factor L of S - c I, so that S - L L' is diagonally dominant; None if there is none."""
     lowest = float(np.linalg.eigvalsh(S)[0])
     try:
         L = np.linalg.cholesky(S - 0.5 * np.ldexp(1.0, int(np.frexp(lowest)[1]) - 1) * np.eye(len(S)))
