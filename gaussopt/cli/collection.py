@@ -47,6 +47,7 @@ def collection_command(
     """Build the collection of step problems with proofs, or compare solvers on it; a killed comparison resumes."""
     if action is Action.BUILD:
         from gaussopt.collected_problems.build import build
+        from gaussopt.core.display import counted
 
         if places:
             raise BadInput(f"build takes no {places[0]!r}; the folder that it writes is given by --out.")
@@ -56,8 +57,8 @@ def collection_command(
         if hashes is not None:
             write_text(hashes, "".join(f"{digest}  {name}\n" for name, digest in listed.items()))
         wrong = found["differing"]
-        count = f"{found['problems']} problems in {found['groups']} groups"
-        message = f"{count}, {found['sequences']} of them sequences, in {out}."
+        many = f"{counted(found['problems'], 'problem')} in {counted(found['groups'], 'group')}"
+        message = f"{many} ({counted(found['sequences'], 'sequence')}) in {out}."
         status = "crashed" if wrong else "solved"
         told = f"{len(wrong)} of them are not those of the list of hashes, the first {wrong[0]}." if wrong else \
             "All of them are those of the list of hashes."  # fmt: skip

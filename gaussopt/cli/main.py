@@ -188,7 +188,7 @@ def _interrupted(out: Any, given: list[str]) -> int:
     # If Ctrl-C interrupts Python code that an extension module runs, as some do when imported, CPython records this and
     # ends by the signal, whatever the exit code. Empty code, run in the same way, clears the record.
     ctypes.pythonapi.PyRun_SimpleString(b"")
-    resumes = given[:1] == ["compare"] and any(word.partition("=")[0] == "--out" for word in given)
+    resumes = "compare" in given[:2] and any(word.partition("=")[0] == "--out" for word in given)
     kept = " Finished cases are kept; the same command goes on from there." if resumes else ""
     return _fail(out, "--json" in given, f"Interrupted by Ctrl-C.{kept}", code=1, status="interrupted")
 
