@@ -205,7 +205,8 @@ def _drawn_lcps(kind: str) -> Iterator[Drawn]:
         B = _integers(rng, n, n)
         gram, skew = B @ B.T + np.eye(n), np.triu(B, 1) - np.triu(B, 1).T
         dominant = B.copy()
-        np.fill_diagonal(dominant, np.abs(B).sum(axis=1) - np.abs(B.diagonal()) + 1)
+        dominant[1:, 0] = np.where(B[1:, 0] < 0, 60, -60)  # of one column, which makes the matrix indefinite
+        np.fill_diagonal(dominant, np.abs(dominant).sum(axis=1) - np.abs(dominant.diagonal()) + 1)
         M = {"definite": gram, "skew": gram + 5 * skew, "dominant": dominant, "tied": gram + skew, "any": B}[kind]
         size, held = rng.integers(1, 10, size=n), rng.random(n) < 0.5
         size = size * (rng.random(n) >= 0.5) if kind == "tied" else size
