@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt._version import __version__
-from gaussopt.collected_problems.members import VERSION, WITHDRAWN, Group, groups
+from gaussopt.collected_problems.members import VERSION, WITHDRAWN, CollectedGroup, groups
 from gaussopt.collected_problems.proofs import prove
 from gaussopt.comparison.sequence_files import to_qpsolvers
 from gaussopt.core.arrays import is_sparse
@@ -103,7 +103,7 @@ def _text(name: str) -> str:
     return resources.files("gaussopt.collected_problems").joinpath(name).read_text(encoding="utf-8")
 
 
-def _write_group(out: Path, group: Group, programs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _write_group(out: Path, group: CollectedGroup, programs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Write the files of a group and return its rows of the index; dense convex programs are added to `programs`."""
     found = []
     for i, (data, hints) in enumerate(group.draw()):
@@ -156,7 +156,7 @@ def _condition(kind: str, program: Any) -> float | None:
     return float(f"{found:.1e}") if found < WORST else None
 
 
-def _page(group: Group, rows: Sequence[dict[str, Any]]) -> str:
+def _page(group: CollectedGroup, rows: Sequence[dict[str, Any]]) -> str:
     """Return the page of a group in Markdown: its origin, and a section for each problem."""
     what = "A sequence, in which each problem follows the one before." if group.follows else "Unrelated problems."
     parts = [f"# {group.name}\n\n{group.origin} {what} Added {group.added}.\n"]

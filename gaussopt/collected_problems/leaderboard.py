@@ -6,7 +6,7 @@ import csv
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,9 @@ LAW = "coulomb-soccp"
 SIZES = (10, 100, 10_000)
 """Largest numbers of unknowns of the size classes."""
 
+LIMITS: dict[str, Any] = {"time_budget": 0.02, "case_limit": 20.0}
+"""Seconds on the clock for each solver and group, and for all answers of a solver to a group."""
+
 HARDEST = 10
 """Number of the hardest problems that the page lists."""
 
@@ -48,25 +51,23 @@ COLUMNS = ("kind", "class", "unknowns", "solver", *COUNTS, "median / ms")
 
 
 def leaderboard(
-    folder: Path, out: Path, solvers: Sequence[str] | None = None, *, time_budget: float = 0.02,
-    case_limit: float = 20.0, jobs: int = 1, beside: Path | None = None,
-    progress: Callable[[float], None] | None = None, note: Callable[[str], None] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    folder: Path, out: Path, solvers: Sequence[str] | None = None, *, beside: Path | None = None, **settings: Any
+) -> dict[str, Any]:
     """Compare solvers on a built collection and write the page; finished cases in `out` are not computed again.
 
     Parameters
     ----------
     solvers : names, or files of solvers; by default all that are installed and not stochastic
-    time_budget, case_limit, jobs, progress, note : as for `compare`, each group of the collection being a source
     beside : the table `data/solvers.csv` of another page, whose solvers are listed beside those compared now
+    **settings : time_budget (0.02 s), case_limit (20 s), jobs, progress, note, as for `compare`; a source is a group
 
     Returns status, message, report (path of the page) and findings. Raises BadInput, UnknownName.
     """
     published = [] if beside is None else _published(beside)
     named = [registry.named_by_file("solver", s) if registry.holds_solver(s) else s for s in solvers or ()]
     results = compare(
-        CollectionGroup.all_of(folder), [LAW], named or installed_solvers(stochastic=False), motions=False,
-        time_budget=time_budget, case_limit=case_limit, jobs=jobs, out=out, progress=progress, note=note,
+        CollectionGroup.all_of(folder), [LAW], named or installed_solvers(stochastic=False), motions=False, out=out,
+        **LIMITS | settings,
     )  # fmt: skip
     table = _steps(results, index_of(folder))
     page = _document(results, table, published)

@@ -21,6 +21,7 @@ from gaussopt.comparison.items import states_of
 from gaussopt.core import registry
 from gaussopt.core.arrays import Matrix, Vector, is_sparse
 from gaussopt.core.programs import LCP, QP
+from gaussopt.core.sparse_arrays import to_triplets
 from gaussopt.core.step_data import StepData
 from gaussopt.lcp.collection import known_lcps
 from gaussopt.modelling.contact_piles import box_wall, random_contacts, sphere_pile
@@ -44,7 +45,7 @@ Dials = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CollectedGroup:
     """Problems of one origin.
 
     Attributes
@@ -101,37 +102,37 @@ def _motion(name: str, reference: str, pose: Pose) -> Iterator[Drawn]:
         yield pose(item.data)  # type: ignore[arg-type]
 
 
-def _mechanisms() -> Iterator[Group]:
+def _mechanisms() -> Iterator[CollectedGroup]:
     chain = "{} links in the plane joined by pins, {}; family chain of gaussopt, evenly spaced instants of a second."
     for links, closed in product((3, 5, 8, 12, 16, 20), (0, 1)):
         dials: Dials = {"links": links, "closed": closed}
         text = chain.format(links, "both ends on the ground" if closed else "one end on the ground")
         name = f"chain-{links}-{'closed' if closed else 'open'}"
-        yield Group(name, text, partial(_family, "chain", dials, _quadratic), True)
+        yield CollectedGroup(name, text, partial(_family, "chain", dials, _quadratic), True)
     for links in (100, 300, 1000, 3333):
         text = chain.format(links, "one end on the ground")
-        yield Group(f"chain-{links}", text, partial(_family, "chain", {"links": links}, _quadratic, 3), True)
+        yield CollectedGroup(f"chain-{links}", text, partial(_family, "chain", {"links": links}, _quadratic, 3), True)
     for bodies, ratio in product((2, 4, 7), (1, 1e3, 1e6)):
         text = f"{bodies} bars with masses up to {ratio:g} times apart, linked; family linkage of gaussopt."
         dials = {"bodies": bodies, "mass-ratio": ratio}
         name = f"linkage-{bodies}-{int(ratio)}"
-        yield Group(name, text, partial(_family, "linkage", dials, _quadratic), True)
+        yield CollectedGroup(name, text, partial(_family, "linkage", dials, _quadratic), True)
     for links in (3, 5, 8, 12):
         text = f"A chain of {links} links whose last rows are sums of other rows: the forces are not unique."
         pose = partial(_quadratic, rows=max(1, links // 2))
-        yield Group(f"repeated-rows-{links}", text, partial(_family, "chain", {"links": links}, pose), True)
+        yield CollectedGroup(f"repeated-rows-{links}", text, partial(_family, "chain", {"links": links}, pose), True)
     for contacts, friction in product((2, 4, 8, 16), (0.0, 0.3, 0.6)):
         text = f"Bodies that slide on {contacts} feet, friction {friction:g}; family sliding-row of gaussopt."
         dials = {"contacts": contacts, "friction": friction, "joints": 1}
         name = f"sliding-{contacts}-{friction:g}"
-        yield Group(name, text, partial(_family, "sliding-row", dials, _complementary), True)
+        yield CollectedGroup(name, text, partial(_family, "sliding-row", dials, _complementary), True)
     for contacts in (2, 4, 8):
         text = f"Bodies that slide on {contacts} feet without friction, as Gauss's quadratic program."
         dials = {"contacts": contacts, "friction": 0.0, "joints": 1}
-        yield Group(f"gauss-{contacts}", text, partial(_family, "sliding-row", dials, _quadratic), True)
+        yield CollectedGroup(f"gauss-{contacts}", text, partial(_family, "sliding-row", dials, _quadratic), True)
 
 
-def _papers() -> Iterator[Group]:
+def _papers() -> Iterator[CollectedGroup]:
     for name, references, pose in (
         ("crank-slider", ("crank-A-2s", "crank-A-20s", "crank-B-20s"), _quadratic),
         ("four-bar", ("four-bar-A", "four-bar-B", "four-bar-printed-force"), _quadratic),
@@ -141,7 +142,7 @@ def _papers() -> Iterator[Group]:
     ):
         for reference in references:
             text = f"States of the motion {reference} of the problem {name} of gaussopt."
-            yield Group(f"motion-{reference.lower()}", text, partial(_motion, name, reference, pose), True)
+            yield CollectedGroup(f"motion-{reference.lower()}", text, partial(_motion, name, reference, pose), True)
 
 
 # -- problems of whole numbers ------------------------------------------------------------------------
@@ -271,31 +272,35 @@ def _texts(values: Any) -> list[str]:
     return [str(Fraction(float(v))) for v in values]
 
 
-def _whole_numbers() -> Iterator[Group]:
-    yield Group("lcp-known", "Problems of the literature and drawn ones that distinguish solvers of LCPs.", _known)
+def _whole_numbers() -> Iterator[CollectedGroup]:
+    yield CollectedGroup(
+        "lcp-known", "Problems of the literature and drawn ones that distinguish solvers of LCPs.", _known
+    )
     for name, text in (
         ("murty", "Murty's least-index pivoting takes exponentially many pivots (Murty 1978)."),
         ("fathi", "As Murty's, with a symmetric positive definite matrix (Fathi 1979)."),
         ("murty-lemke", "Lemke's algorithm takes exponentially many pivots (Murty 1978)."),
     ):
-        yield Group(f"lcp-{name}", text, partial(_growing, name))
+        yield CollectedGroup(f"lcp-{name}", text, partial(_growing, name))
     text = "An LCP that has an answer only if some of given numbers have a given sum (Chung 1989)."
-    yield Group("lcp-subset-sum", text, _subset_sums)
+    yield CollectedGroup("lcp-subset-sum", text, _subset_sums)
     for kind, text in (
         ("definite", "symmetric positive definite"), ("skew", "positive definite with a large skew part"),
         ("dominant", "diagonally dominant by rows"), ("any", "of any kind"),
         ("tied", "positive definite, with pairs that are zero on both sides"),
     ):  # fmt: skip
         text = f"Drawn whole numbers, a matrix {text}, and a drawn answer."
-        yield Group(f"lcp-{kind}", text, partial(_drawn_lcps, kind))
+        yield CollectedGroup(f"lcp-{kind}", text, partial(_drawn_lcps, kind))
     for kind, text in (
         ("drawn", "strictly convex"), ("tied", "bounds that are reached without a force"),
         ("scaled", "unknowns in units up to 2^24 apart"), ("flat", "a singular Hessian"),
     ):  # fmt: skip
-        yield Group(f"qp-{kind}", f"Drawn whole numbers, an answer drawn first: {text}.", partial(_drawn_qps, kind))
+        yield CollectedGroup(
+            f"qp-{kind}", f"Drawn whole numbers, an answer drawn first: {text}.", partial(_drawn_qps, kind)
+        )
     for kind in ("lcp", "infeasible", "unbounded"):
         text = f"Drawn whole numbers, without an answer: {'infeasible' if kind == 'lcp' else kind}."
-        yield Group(f"contradiction-{kind}", text, partial(_contradictions, kind))
+        yield CollectedGroup(f"contradiction-{kind}", text, partial(_contradictions, kind))
 
 
 # -- friction in space --------------------------------------------------------------------------------
@@ -338,8 +343,6 @@ def _contacts(pile: str, count: int, mu: float, seed: int, steps: int = 1) -> It
 def _sparsely(W: Matrix) -> Any:
     from scipy.sparse import csr_array
 
-    from gaussopt.core.sparse_arrays import to_triplets
-
     return W.tolist() if np.count_nonzero(W) > 0.3 * W.size else to_triplets(csr_array(W))
 
 
@@ -348,15 +351,15 @@ def _piles(pile: str, count: int) -> Iterator[Drawn]:
         yield from _contacts(pile, count, mu, seed)
 
 
-def _friction() -> Iterator[Group]:
+def _friction() -> Iterator[CollectedGroup]:
     what = {"spheres": "a pyramid of spheres", "wall": "a wall of boxes", "random": "contacts with random rows"}
     text = "Friction in space: {} contacts of {}, with impulses drawn first that stick, slide and are open."
     for pile, count in (*product(PILES, (1, 2, 4, 8, 16, 32)), ("spheres", 64), ("spheres", 128)):
-        yield Group(f"friction-{pile}-{count}", text.format(count, what[pile]), partial(_piles, pile, count))
+        yield CollectedGroup(f"friction-{pile}-{count}", text.format(count, what[pile]), partial(_piles, pile, count))
     for pile, count in product(PILES, (4, 20)):
         more = " From step to step they change by a few percent."
         draw = partial(_contacts, pile, count, 0.5, 9, STEPS)
-        yield Group(f"friction-sequence-{pile}-{count}", text.format(count, what[pile]) + more, draw, True)
+        yield CollectedGroup(f"friction-sequence-{pile}-{count}", text.format(count, what[pile]) + more, draw, True)
 
 
 COUNTEREXAMPLES = Path(__file__).with_name("counterexamples.json")
@@ -368,8 +371,8 @@ def _counterexamples() -> Iterator[Drawn]:
         yield entry["problem"], {name: [Fraction(x) for x in values] for name, values in entry["exact"].items()}
 
 
-def groups() -> list[Group]:
+def groups() -> list[CollectedGroup]:
     """Return all groups in the order of the collection."""
     text = "The smallest examples on which `gaussopt falsify` proved that two formulations differ."
-    last = Group("counterexamples", text, _counterexamples)
+    last = CollectedGroup("counterexamples", text, _counterexamples)
     return [*_mechanisms(), *_papers(), *_whole_numbers(), *_friction(), last]

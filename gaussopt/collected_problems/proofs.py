@@ -14,7 +14,6 @@ from gaussopt.collected_problems import check_proofs
 from gaussopt.collected_problems.dyadic import cholesky, refined, solve_exactly
 from gaussopt.core.arrays import is_sparse
 from gaussopt.core.errors import BadInput
-from gaussopt.core.programs import LCP, QP
 from gaussopt.kinds.files import parse
 from gaussopt.linalg.rational import exact, independent
 from gaussopt.solving.solve import solve
@@ -95,7 +94,7 @@ def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
     None if there is no answer in floating point, or if its active set does not determine the answer.
     """
     found: Any = parse(problem)
-    if isinstance(found, LCP):
+    if problem["kind"] == "lcp":
         z = solve(found, "lemke").x
         if z is None:
             return None
@@ -106,7 +105,6 @@ def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
         whole = np.full(found.n, Fraction(0), dtype=object)
         whole[held] = part
         return [whole.tolist()]
-    assert isinstance(found, QP)
     active = found.equality
     right = np.where(active, found.l, 0.0)
     if not found.equalities_only:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 
 from gaussopt.collected_problems.dyadic import cholesky, refined, short, significant, solve_exactly
 from gaussopt.linalg import rational
@@ -34,7 +34,7 @@ def test_exact_solutions_agree_with_fractions() -> None:
 
 def test_refined_solutions_have_more_digits_than_floats() -> None:
     n = 40
-    A = csr_array(diags_array([np.full(n, 2.0), np.full(n - 1, -1.0), np.full(n - 1, -1.0)], offsets=[0, 1, -1]))
+    A = csr_array(2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1))
     b = short(RNG.normal(size=n))
     exact = solve_exactly(A.toarray(), b)
     assert exact is not None

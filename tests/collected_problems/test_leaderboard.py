@@ -14,7 +14,7 @@ from gaussopt.collected_problems.build import build
 from gaussopt.collected_problems.leaderboard import COLUMNS, leaderboard
 from gaussopt.core.errors import BadInput
 
-OWN = '''
+OWN = """
 import numpy as np
 from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
@@ -36,7 +36,7 @@ class Zero(Solver[Options]):
 
 
 solver = Zero
-'''
+"""
 
 
 @pytest.fixture(scope="module")
