@@ -18,6 +18,7 @@ from gaussopt.collected_problems.proofs import prove
 from gaussopt.comparison.sequence_files import to_qpsolvers
 from gaussopt.core.arrays import is_sparse
 from gaussopt.core.delassus import formed
+from gaussopt.core.display import counted
 from gaussopt.core.errors import UnknownName
 from gaussopt.core.files import check_new, prepare_folder, write_bytes
 from gaussopt.interchange.fclib import write_fclib
@@ -164,7 +165,8 @@ def _page(group: CollectedGroup, rows: Sequence[dict[str, Any]]) -> str:
         condition = f"condition number {row['condition']:g}" if row["condition"] else "no condition number"
         proof = "exact" if row["exact"] else f"residual at most {row['residual']}"
         parts.append(
-            f"## {row['name']}\n\n{row['kind']}, {row['n']} unknowns, {row['rows']} rows; class: {row['class']}; "
+            f"## {row['name']}\n\n{row['kind']}, {counted(row['n'], 'unknown')}, {counted(row['rows'], 'row')}; class: "
+            f"{row['class']}; "
             f"answers: {row['answers']} ({proof}); {condition}. [Problem](../{row['file']}), [proof](../{row['proof']})"
             + (f", [{row['other'].rpartition('.')[2]}](../{row['other']})" if row["other"] else "") + ".\n"
             + (f"\nWithdrawn {row['withdrawn']}: {row['reason']}\n" if row["withdrawn"] else "")

@@ -67,7 +67,7 @@ class CollectedGroup:
 
 
 def _quadratic(step: StepData, rows: int = 0) -> Drawn:
-    """Return the Gauss program of a step in short numbers; `rows` repeated rows of constraints are added exactly."""
+    """Return the Gauss program of a step in short numbers; to its equations `rows` sums of two of them are added."""
     program: Any = formulate(step, "gauss")
     P = program.P
     diagonal = is_sparse(P) or not np.count_nonzero(P - np.diag(np.diag(P)))
@@ -95,7 +95,7 @@ def _family(name: str, dials: Mapping[str, float], pose: Pose, count: int = STEP
 
 
 def _motion(name: str, reference: str, pose: Pose) -> Iterator[Drawn]:
-    """Yield the steps at states of a reference, rounded to few bits before the system is evaluated there."""
+    """Yield the steps at about STEPS states of a reference, which is stored and the same on every machine."""
     entry = problem(name)
     count = len(entry.reference(reference).t)
     for item in states_of(entry, reference, max(1, count // STEPS)):
