@@ -77,3 +77,4 @@ def collection_command(
             beside=beside, progress=progress, note=common.note,
         )  # fmt: skip
     common.show(context.obj, json_, summary, *summary["findings"], f"Page: {summary['report']}")
+    common.end(summary["status"], summary["message"])

@@ -16,7 +16,7 @@ from gaussopt.comparison import performance_profiles as performance
 from gaussopt.comparison.collection_sources import CollectionGroup, index_of
 from gaussopt.comparison.compare import compare
 from gaussopt.comparison.pairing import installed_solvers
-from gaussopt.comparison.records import STARTS
+from gaussopt.comparison.records import STARTS, Answers
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import step_table
 from gaussopt.core import registry
@@ -41,6 +41,9 @@ SIZES = (10, 100, 10_000)
 
 LIMITS: dict[str, Any] = {"time_budget": 0.02, "case_limit": 20.0}
 """Seconds on the clock for each solver and group, and for all answers of a solver to a group."""
+
+LOST = "lost:"
+"""Beginning of the failure of a case that was lost."""
 
 HARDEST = 10
 """Number of the hardest problems that the page lists."""
@@ -74,13 +77,23 @@ def leaderboard(
     report = write(page, out)
     write_text(out / "difficulty.json", json.dumps(difficulty(table), indent=0) + "\n")
     message = f"{table['solver'].nunique()} solvers on {table['problem'].nunique()} problems."
-    return {"status": "solved", "message": message, "report": str(report), "findings": list(map(str, page.findings))}
+    if lost := sum(map(_lost, results.answers)):
+        message += f" {lost} cases were lost, which says nothing of the solvers; the same command runs them again."
+    return {
+        "status": "crashed" if lost else "solved", "message": message, "report": str(report),
+        "findings": list(map(str, page.findings)),
+    }  # fmt: skip
+
+
+def _lost(answers: Answers) -> bool:
+    """Tell whether a case was lost for a reason that is not the solver's, as when the machine failed."""
+    return answers.failure.startswith(LOST)
 
 
 def _steps(results: Results, index: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return a row for each problem and solver, from its last kind of start, with the problem's row of the index."""
     table = step_table(results.answers, results.times)
-    table = table[~table["refused"]]
+    table = table[~table["refused"] & ~table["case"].isin([i for i, a in enumerate(results.answers) if _lost(a)])]
     order = table["start"].map(STARTS.index)
     table = table[order == order.groupby([table["name"], table["solver"]]).transform("max")]
     kept: dict[str, list[Mapping[str, Any]]] = {}
@@ -91,6 +104,7 @@ def _steps(results: Results, index: Sequence[Mapping[str, Any]]) -> pd.DataFrame
     return table.assign(
         problem=[row["name"] for row in own], kind=[row["kind"] for row in own], n=[row["n"] for row in own],
         matrix=[row["class"] for row in own], size=[_size(row["n"]) for row in own],
+        failure=[results.answers[case].failure.partition(":")[0] for case in table["case"]],
     )  # fmt: skip
 
 
@@ -191,7 +205,7 @@ def _hardest(table: pd.DataFrame) -> Table:
     for name in ranked:
         of = table[(table["problem"] == name) & table["own"]]
         said = Counter(
-            "solved, which is refuted" if row.claim == "solved" else str(row.claim or "no answer in time")
+            "solved, which is refuted" if row.claim == "solved" else str(row.claim or row.failure or "nothing")
             for row in of[~of["right"]].itertuples()
         )
         why = "; ".join(f"{count} say {what}" for what, count in said.most_common())

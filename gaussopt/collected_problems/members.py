@@ -366,13 +366,15 @@ COUNTEREXAMPLES = Path(__file__).with_name("counterexamples.json")
 """Examples on which two formulations differ, which benchmarks/collection_counterexamples.py found."""
 
 
-def _counterexamples() -> Iterator[Drawn]:
+def _counterexamples(kind: str) -> Iterator[Drawn]:
     for entry in json.loads(COUNTEREXAMPLES.read_text(encoding="utf-8")):
-        yield entry["problem"], {name: [Fraction(x) for x in values] for name, values in entry["exact"].items()}
+        if entry["problem"]["kind"] == kind:
+            yield entry["problem"], {name: [Fraction(x) for x in values] for name, values in entry["exact"].items()}
 
 
 def groups() -> list[CollectedGroup]:
     """Return all groups in the order of the collection."""
     text = "The smallest examples on which `gaussopt falsify` proved that two formulations differ."
-    last = CollectedGroup("counterexamples", text, _counterexamples)
-    return [*_mechanisms(), *_papers(), *_whole_numbers(), *_friction(), last]
+    kinds = ("lcp", "contact", "qp")  # the problems of a group are of one kind, which a solver accepts or not
+    last = [CollectedGroup(f"counterexamples-{kind}", text, partial(_counterexamples, kind)) for kind in kinds]
+    return [*_mechanisms(), *_papers(), *_whole_numbers(), *_friction(), *last]

@@ -12,7 +12,7 @@ GROUPS = (
     "chain-3-open", "chain-300", "repeated-rows-3", "gauss-4", "sliding-4-0.6", "motion-nh-a", "lcp-any", "lcp-murty",
     "lcp-dominant",
     "lcp-subset-sum", "qp-tied", "qp-flat", "contradiction-lcp", "contradiction-infeasible", "contradiction-unbounded",
-    "friction-wall-2", "friction-sequence-random-4", "counterexamples",
+    "friction-wall-2", "friction-sequence-random-4", "counterexamples-lcp",
 )  # fmt: skip
 
 
