@@ -250,9 +250,9 @@ def _contradictions(kind: str) -> Iterator[Drawn]:
             y, M, q = y[:n], B.copy(), _integers(rng, n)
             M[0] = -(np.abs(y[1:] @ B[1:]) + rng.integers(0, 3, size=n)) if n > 1 else -1
             q[0] = -np.abs(y[1:] @ q[1:]) - 1
-            yield _lcp(M, q, claims=[{"rule": "ray", "y": _texts(y * np.append(1.0, np.ones(n - 1)))}])
+            yield _lcp(M, q, claims=[{"rule": "ray", "y": _texts(y)}])
         elif kind == "infeasible":
-            A = np.vstack((B, -(y[:n] @ B) / 1.0))  # y'A + the last row = 0
+            A = np.vstack((B, -(y[:n] @ B)))  # y'A + the last row = 0
             l = np.append(_integers(rng, n), 0.0)
             l[-1] = 1.0 - y[:n] @ l[:-1]
             ray = np.append(y[:n], 1.0)
@@ -273,9 +273,8 @@ def _texts(values: Any) -> list[str]:
 
 
 def _whole_numbers() -> Iterator[CollectedGroup]:
-    yield CollectedGroup(
-        "lcp-known", "Problems of the literature and drawn ones that distinguish solvers of LCPs.", _known
-    )
+    text = "Problems of the literature and drawn ones that distinguish solvers of LCPs."
+    yield CollectedGroup("lcp-known", text, _known)
     for name, text in (
         ("murty", "Murty's least-index pivoting takes exponentially many pivots (Murty 1978)."),
         ("fathi", "As Murty's, with a symmetric positive definite matrix (Fathi 1979)."),
@@ -295,9 +294,8 @@ def _whole_numbers() -> Iterator[CollectedGroup]:
         ("drawn", "strictly convex"), ("tied", "bounds that are reached without a force"),
         ("scaled", "unknowns in units up to 2^24 apart"), ("flat", "a singular Hessian"),
     ):  # fmt: skip
-        yield CollectedGroup(
-            f"qp-{kind}", f"Drawn whole numbers, an answer drawn first: {text}.", partial(_drawn_qps, kind)
-        )
+        text = f"Drawn whole numbers, an answer drawn first: {text}."
+        yield CollectedGroup(f"qp-{kind}", text, partial(_drawn_qps, kind))
     for kind in ("lcp", "infeasible", "unbounded"):
         text = f"Drawn whole numbers, without an answer: {'infeasible' if kind == 'lcp' else kind}."
         yield CollectedGroup(f"contradiction-{kind}", text, partial(_contradictions, kind))
