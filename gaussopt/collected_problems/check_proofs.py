@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
-from math import inf, isqrt, lcm
+from math import inf, lcm
 from pathlib import Path
 from typing import Any
 
@@ -142,12 +142,12 @@ def worst_lcp(p: Any, z: Row) -> Any:
 
 
 def worst_contact(p: Any, r: Row) -> Any:
-    """Return the largest residual of Coulomb's law; lengths are rounded down to multiples of 2^-100."""
+    """Return the largest residual of Coulomb's law, in which impulses and slips are squared."""
     u, found = plus(times(matrix(p["W"]), r), row(p["q"])), [NONE]
     for i, mu in enumerate(row(p["mu"])):
         (N, *t), (w, *s) = r[3 * i : 3 * i + 3], u[3 * i : 3 * i + 3]
-        slip = Fraction(isqrt(int(dot(s, s) * 4**100)), 2**100)
-        found += [-N, -w, abs(N * w), dot(t, t) - (mu * N) ** 2, abs(dot(t, s) + mu * N * slip)]
+        most, along = (mu * N) ** 2, dot(t, s)
+        found += [-N, -w, abs(N * w), dot(t, t) - most, along, abs(along**2 - most * dot(s, s))]
     return max(found)
 
 
@@ -216,8 +216,8 @@ RULES = {
 }  # fmt: skip
 NEEDS: Any = {
     "convex": [{"qp", "semidefinite"}, {"lcp", "semidefinite", "symmetric"}], "monotone": [{"lcp", "semidefinite"}],
-    "P-matrix": [{"p-matrix"}], "none": [set()],
-    "one": [{"qp", "solved", "definite"}, {"lcp", "definite"}, {"p-matrix"}, {"solved", "only"}],
+    "P-matrix": [{"lcp", "p-matrix"}], "none": [set()],
+    "one": [{"qp", "solved", "definite"}, {"lcp", "definite"}, {"lcp", "p-matrix"}, {"solved", "only"}],
     "at most one": [{"qp", "near", "definite"}], "several": [{"solved", "second"}], "none at all": [{"empty"}],
     "unknown": [{"solved"}, {"near"}],
 }  # fmt: skip
@@ -237,7 +237,7 @@ def main(folder: Path) -> int:
     for entry in rows:
         try:
             problem, proof = (json.loads((folder / entry[k]).read_text(encoding="utf-8")) for k in ("file", "proof"))
-            need(all(entry[k] == proof[k] for k in ("name", "class", "answers")), "the index tells something else")
+            need(all(entry[k] == proof[k] for k in ("name", "class", "answers")), "the index says something else")
             check(problem, proof)
             held[all(claim["rule"] != "near" for claim in proof["claims"])] += 1
         except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, OSError) as error:

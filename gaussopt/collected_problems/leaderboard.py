@@ -25,7 +25,6 @@ from gaussopt.core.files import read_bytes, write_text
 from gaussopt.processes.environment import versions
 from gaussopt.reporting.document import Block, Document, Finding, Paragraph, Section, Table
 from gaussopt.reporting.html.page import write
-from gaussopt.reporting.sections.grouping import per_cent
 from gaussopt.reporting.sections.speed import profile_figure
 from gaussopt.reporting.texts import Texts
 
@@ -72,10 +71,16 @@ def leaderboard(
         CollectionGroup.all_of(folder), [LAW], named or installed_solvers(stochastic=False), motions=False, out=out,
         **LIMITS | settings,
     )  # fmt: skip
+    return write_page(results, folder, out, published)
+
+
+def write_page(results: Results, folder: Path, out: Path, published: Sequence[Any] = ()) -> dict[str, Any]:
+    """Write the page on the results of all groups, with rows of the table of another page; see `leaderboard`."""
     table = _steps(results, index_of(folder))
     page = _document(results, table, published)
     report = write(page, out)
-    write_text(out / "difficulty.json", json.dumps(difficulty(table), indent=0) + "\n")
+    lines = ",\n".join(f"{json.dumps(name)}: {counts}" for name, counts in difficulty(table).items())
+    write_text(out / "difficulty.json", f"{{\n{lines}\n}}\n")
     message = f"{table['solver'].nunique()} solvers on {table['problem'].nunique()} problems."
     if lost := sum(map(_lost, results.answers)):
         message += f" {lost} cases were lost, which says nothing of the solvers; the same command runs them again."
@@ -104,6 +109,7 @@ def _steps(results: Results, index: Sequence[Mapping[str, Any]]) -> pd.DataFrame
     return table.assign(
         problem=[row["name"] for row in own], kind=[row["kind"] for row in own], n=[row["n"] for row in own],
         matrix=[row["class"] for row in own], size=[_size(row["n"]) for row in own],
+        condition=[row["condition"] or math.inf for row in own],
         failure=[results.answers[case].failure.partition(":")[0] for case in table["case"]],
     )  # fmt: skip
 
@@ -151,7 +157,7 @@ def _document(results: Results, table: pd.DataFrame, published: Sequence[tuple[A
     rows = list(_solver_rows(table))
     mine = {(row[0], row[3]) for row in rows}
     rows += [row for row in published if (row[0], row[3]) not in mine]
-    rows.sort(key=lambda row: (list(KINDS).index(row[0]), row[1] != "all", *row[1:3], -row[5] / max(row[4], 1)))
+    rows.sort(key=lambda row: (list(KINDS).index(row[0]), row[1] != "all", *row[1:3], -row[5]))
     sections = [
         Section("solvers", "All solvers by class and size", (
             *map(Paragraph, texts.paragraphs("solvers")),
@@ -171,11 +177,10 @@ def _document(results: Results, table: pd.DataFrame, published: Sequence[tuple[A
 
 
 def _finding(rows: Sequence[tuple[Any, ...]]) -> str:
-    best = max(row[5] / max(row[4], 1) for row in rows)
-    first = ", ".join(row[3] for row in rows if row[5] / max(row[4], 1) == best)
+    best = max(row[5] for row in rows)
+    first = ", ".join(f"{row[3]} on {row[5]} of {row[4]}" for row in rows if row[5] == best)
     false = ", ".join(f"{row[3]} {row[6]}" for row in sorted(rows, key=lambda row: -row[6]) if row[6])
-    share = per_cent(best)
-    return str(texts("finding", first=first, share=share, false=false or "none"))
+    return str(texts("finding", first=first, false=false or "none"))
 
 
 def _times(results: Results, table: pd.DataFrame) -> Iterator[Section]:
@@ -210,6 +215,7 @@ def _hardest(table: pd.DataFrame) -> Table:
         )
         why = "; ".join(f"{count} say {what}" for what, count in said.most_common())
         first = of.iloc[0]
-        rows.append((name, first["kind"], first["matrix"], int(first["n"]), *wrong[name], why))
-    head = ("problem", "kind", "class", "unknowns", "not right", "solvers", "what those say")
+        about = (name, first["kind"], first["matrix"], int(first["n"]), float(first["condition"]))
+        rows.append((*about, *wrong[name], why))
+    head = ("problem", "kind", "class", "unknowns", "condition", "not right", "solvers", "what those say")
     return Table("hardest", str(texts("hardest caption")), head, tuple(rows))

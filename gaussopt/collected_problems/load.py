@@ -15,6 +15,7 @@ from gaussopt.comparison.collection_sources import index_of, read_member
 from gaussopt.core.arrays import Vector
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.files import read_json
 from gaussopt.kinds.files import Problem, parse
 
 
@@ -48,6 +49,12 @@ class CollectionProblem:
         found = self._files[0]
         names = {"qp": "xy", "lcp": "z", "contact": "r"}[found["kind"]]
         return {name: np.array(found[name]) for name in names if name in found}
+
+    @property
+    def difficulty(self) -> tuple[int, int] | None:
+        """Number of solvers that were not right on it and of those that were asked, as measured; None if none was."""
+        found = read_json(self.folder / "difficulty.json").get(self.name)
+        return (int(found[0]), int(found[1])) if found else None
 
     @property
     def proof(self) -> dict[str, Any]:

@@ -104,6 +104,24 @@ def test_it_finds_a_hundred_of_a_hundred_mutated_proofs(built: Path) -> None:
     assert len(kinds) >= 10
 
 
+def test_the_class_of_a_matrix_proves_an_answer_of_lcps_alone() -> None:
+    contact = {"kind": "contact", "W": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "q": [-1, 0, 0], "mu": [1]}
+    proof = {"class": "none", "answers": "one", "claims": [{"rule": "p-matrix"}, {"rule": "definite"}]}
+    check_proofs.check({"kind": "lcp", "M": contact["W"], "q": contact["q"]}, proof)
+    with pytest.raises(ValueError, match="'one' does not follow"):
+        check_proofs.check(contact, proof)
+
+
+@pytest.mark.parametrize(
+    ("r", "holds"),
+    [([2, -1, 0], True), ([2, 1, 0], False), ([2, -1, 1], False), ([3, -1, 0], False), ([0, 0, 0], False)],
+)
+def test_coulombs_law_is_checked_exactly(r: list[int], holds: bool) -> None:
+    """The contact slides along T1 with friction 1/2, so that r_T1 = -r_N / 2."""
+    contact = {"W": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "q": [-2, 2, 0], "mu": [0.5]}
+    assert (check_proofs.worst_contact(contact, check_proofs.row(r)) == 0) == holds
+
+
 def test_it_reports_a_wrong_file_and_goes_on(built: Path, tmp_path: Path) -> None:
     index = json.loads((built / "index.json").read_text())
     index["problems"] = index["problems"][:2]

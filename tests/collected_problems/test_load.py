@@ -35,6 +35,8 @@ def test_answers_are_answers(built: Path) -> None:
     assert member.answer == {}
     assert go.solve(member.problem, "lemke").status in (go.Status.NO_SOLUTION, go.Status.INFEASIBLE)
     assert member.proof["answers"] == "none at all"
+    assert member.difficulty is not None
+    assert 0 <= member.difficulty[0] <= member.difficulty[1]
     assert "contradiction-lcp-000: lcp" in repr(member)
 
 
