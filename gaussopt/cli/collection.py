@@ -42,7 +42,7 @@ Limit = Annotated[float, common.option("--case-limit", "Seconds after which a so
 def collection_command(
     context: typer.Context, action: Given, out: Out, places: Places = None, group: Groups = None,
     archive: Archive = False, hashes: Hashes = None, solvers: Solvers = None, beside: Beside = None,
-    time_budget: Budget = 0.02, case_limit: Limit = 20.0, jobs: common.Jobs = 1, json_: common.Json = False,
+    time_budget: Budget = 0.1, case_limit: Limit = 20.0, jobs: common.Jobs = 1, json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Build the collection of step problems with proofs, or compare solvers on it; a killed comparison resumes."""
     if action is Action.BUILD:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from gaussopt.comparison import performance_profiles as performance
@@ -38,7 +39,7 @@ LAW = "coulomb-soccp"
 SIZES = (10, 100, 10_000)
 """Largest numbers of unknowns of the size classes."""
 
-LIMITS: dict[str, Any] = {"time_budget": 0.02, "case_limit": 20.0}
+LIMITS: dict[str, Any] = {"time_budget": 0.1, "case_limit": 20.0}
 """Seconds on the clock for each solver and group, and for all answers of a solver to a group."""
 
 LOST = "lost:"
@@ -61,7 +62,7 @@ def leaderboard(
     ----------
     solvers : names, or files of solvers; by default all that are installed and not stochastic
     beside : the table `data/solvers.csv` of another page, whose solvers are listed beside those compared now
-    **settings : time_budget (0.02 s), case_limit (20 s), jobs, progress, note, as for `compare`; a source is a group
+    **settings : time_budget (0.1 s), case_limit (20 s), jobs, progress, note, as for `compare`; a source is a group
 
     Returns status, message, report (path of the page) and findings. Raises BadInput, UnknownName.
     """
@@ -77,7 +78,7 @@ def leaderboard(
 def write_page(results: Results, folder: Path, out: Path, published: Sequence[Any] = ()) -> dict[str, Any]:
     """Write the page on the results of all groups, with rows of the table of another page; see `leaderboard`."""
     table = _steps(results, index_of(folder))
-    page = _document(results, table, published)
+    page = _document(table, published)
     report = write(page, out)
     lines = ",\n".join(f"{json.dumps(name)}: {counts}" for name, counts in difficulty(table).items())
     write_text(out / "difficulty.json", f"{{\n{lines}\n}}\n")
@@ -153,7 +154,7 @@ def difficulty(table: pd.DataFrame) -> dict[str, list[int]]:
     return {str(name): [int(row["size"] - row["sum"]), int(row["size"])] for name, row in found.iterrows()}
 
 
-def _document(results: Results, table: pd.DataFrame, published: Sequence[tuple[Any, ...]]) -> Document:
+def _document(table: pd.DataFrame, published: Sequence[tuple[Any, ...]]) -> Document:
     rows = list(_solver_rows(table))
     mine = {(row[0], row[3]) for row in rows}
     rows += [row for row in published if (row[0], row[3]) not in mine]
@@ -163,7 +164,7 @@ def _document(results: Results, table: pd.DataFrame, published: Sequence[tuple[A
             *map(Paragraph, texts.paragraphs("solvers")),
             Table("solvers", str(texts("solvers caption")), COLUMNS, tuple(rows), timed=("median / ms",)),
         )),
-        *_times(results, table),
+        *_times(table),
         Section("hardest", "The hardest problems", (Paragraph(texts("hardest")), _hardest(table))),
         Section("own", "Add a solver of your own", tuple(map(Paragraph, texts.paragraphs("own")))),
         Section("environment", "Environment", (
@@ -183,23 +184,25 @@ def _finding(rows: Sequence[tuple[Any, ...]]) -> str:
     return str(texts("finding", first=first, false=false or "none"))
 
 
-def _times(results: Results, table: pd.DataFrame) -> Iterator[Section]:
-    """Yield a section with the performance profile of each kind of problem."""
+def _times(table: pd.DataFrame) -> Iterator[Section]:
+    """Yield a section with means and the performance profile of each kind; what was not timed counts for nobody."""
+    own = table[table["own"]]
+    own = own.assign(cost=own["work"].where(own["right"], math.inf))
     for kind, title in KINDS.items():
-        groups = set(table[table["kind"] == kind]["name"])
-        answers = [a for a in results.answers if a.source.name in groups]
-        times = [t for t in results.times if t.source.name in groups]
-        if times:
-            costs = performance.costs(answers, times, formulation=answers[0].formulation)
-            means = performance.geometric_means(costs)
-            blocks: list[Block] = [
-                Table(f"means-{kind}", str(texts("means")), ("solver", "mean / µs", "failures", "problems", "refused"),
-                      tuple((m.name, float(f"{1e6 * m.seconds:.3g}"), m.failures, m.steps, m.refused) for m in means),
-                      timed=("mean / µs",)),
-            ]  # fmt: skip
-            if len(costs.names) > 1:
-                blocks.append(profile_figure(f"profile-{kind}", costs, f"solves of {title.lower()}", None))
-            yield Section(f"times-{kind}", f"Times: {title.lower()}", tuple(blocks))
+        values = own[own["kind"] == kind].set_index(["problem", "solver"])["cost"].unstack("solver")
+        if not np.isfinite(values.to_numpy()).any():
+            continue
+        nothing = (0,) * values.shape[1]
+        of = performance.Costs(
+            tuple(values.columns), values.to_numpy(), nothing, nothing, 0, np.zeros(values.shape, dtype=bool)
+        )
+        rows = [(m.name, float(f"{1e6 * m.seconds:.3g}"), m.failures, m.steps)
+                for m in performance.geometric_means(of)]  # fmt: skip
+        head = ("solver", "mean / µs", "not right", "problems")
+        blocks: list[Block] = [Table(f"means-{kind}", str(texts("means")), head, tuple(rows), timed=("mean / µs",))]
+        if len(of.names) > 1:
+            blocks.append(profile_figure(f"profile-{kind}", of, f"solves of {title.lower()}", None))
+        yield Section(f"times-{kind}", f"Times: {title.lower()}", tuple(blocks))
 
 
 def _hardest(table: pd.DataFrame) -> Table:
