@@ -13,6 +13,8 @@ from .certificates.contact import certify_contact as certify_contact
 from .certificates.contact_class import ContactClass as ContactClass
 from .certificates.contact_class import classify_step as classify_step
 from .certificates.qp import certify_qp as certify_qp
+from .collected_problems.load import CollectionProblem as CollectionProblem
+from .collected_problems.load import collection as collection
 from .comparison.compare import compare as compare
 from .comparison.merging import merge_results as merge_results
 from .comparison.recommend import Recommendation as Recommendation

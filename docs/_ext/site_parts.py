@@ -37,7 +37,7 @@ COPIES = DOCS / "_repository"
 
 OUTSIDE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",
            *(f"reports/{name}/index.md"
-             for name in ("solvers", "families", "claims", "friction", "benchmarks")))  # fmt: skip
+             for name in ("solvers", "families", "claims", "friction", "collection", "benchmarks")))  # fmt: skip
 PAPERS = "reports/papers"
 """The report of the papers, which is a page of its own and no page of Sphinx."""
 

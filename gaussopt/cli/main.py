@@ -20,6 +20,7 @@ import typer
 
 from gaussopt._version import __version__
 from gaussopt.cli.atlas import atlas_command
+from gaussopt.cli.collection import collection_command
 from gaussopt.cli.common import note, option, print_json
 from gaussopt.cli.compare import compare_command, export_command, merge_command, report_command
 from gaussopt.cli.falsify import falsify_command
@@ -187,7 +188,7 @@ def _interrupted(out: Any, given: list[str]) -> int:
     # If Ctrl-C interrupts Python code that an extension module runs, as some do when imported, CPython records this and
     # ends by the signal, whatever the exit code. Empty code, run in the same way, clears the record.
     ctypes.pythonapi.PyRun_SimpleString(b"")
-    resumes = given[:1] == ["compare"] and any(word.partition("=")[0] == "--out" for word in given)
+    resumes = "compare" in given[:2] and any(word.partition("=")[0] == "--out" for word in given)
     kept = " Finished cases are kept; the same command goes on from there." if resumes else ""
     return _fail(out, "--json" in given, f"Interrupted by Ctrl-C.{kept}", code=1, status="interrupted")
 
@@ -215,7 +216,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "papers": papers_command, "plot": plot_command, "animate": animate_command, "atlas": atlas_command,
     "batch": batch_command, "compare": compare_command, "report": report_command, "merge": merge_command,
     "export": export_command, "recommend": recommend_command, "benchmarks": benchmarks_command,
-    "falsify": falsify_command,
+    "falsify": falsify_command, "collection": collection_command,
 }  # fmt: skip
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)

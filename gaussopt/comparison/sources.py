@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from gaussopt.comparison.collection_sources import CollectionGroup
 from gaussopt.comparison.contact_sources import ContactFiles
 from gaussopt.comparison.items import SIMULATED, Data, Item, decided, states_of, typical_step
 from gaussopt.comparison.program_files import ProgramFile
@@ -197,7 +198,7 @@ def _manifest(folder: str, digest: str) -> dict[str, Any]:
 SPECS: dict[str, type[Spec]] = {
     c.__name__: c
     for c in (ProblemStates, FamilyPoint, ProgramFile, ConvexProgram, CollectedLCP, ExportedSequence, ContactFiles)
-}
+} | {CollectionGroup.__name__: CollectionGroup}
 
 
 def spec_of(data: Mapping[str, Any]) -> Spec:

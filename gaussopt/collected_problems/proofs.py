@@ -1,0 +1,178 @@
+"""Answers of the collection's problems, and proofs of them that `check_proofs.py` checks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from gaussopt.collected_problems import check_proofs
+from gaussopt.collected_problems.dyadic import cholesky, refined, solve_exactly
+from gaussopt.core.arrays import is_sparse
+from gaussopt.core.errors import BadInput
+from gaussopt.kinds.files import parse
+from gaussopt.linalg.rational import exact, independent
+from gaussopt.solving.solve import solve
+
+EXACT = 72
+"""Number of equations up to which an answer is computed as fractions; beyond it, its residual is bounded."""
+
+ELIMINATED = 16
+"""Size up to which `check_proofs.py` itself eliminates, and the proof of a class holds no factor."""
+
+FACTORED = 150
+"""Largest size of a factor that is stored."""
+
+WELL = 1e-6
+"""Smallest relative eigenvalue of a matrix that is proved definite by a rounded factor."""
+
+ENUMERATED = 6
+"""Number of pairs up to which the proof of an LCP tries all combinations."""
+
+Exact = list[Fraction]
+
+
+def prove(problem: dict[str, Any], hints: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the answer to a problem, which is given as the contents of its file, and return its proof.
+
+    `hints` are what the generator knows: exact values of the answer by name, `claims` without answer, `another` answer,
+    or a `factor` of the matrix.
+    """
+    kind = problem["kind"]
+    names = check_proofs.KINDS[kind][0]
+    claims: list[dict[str, Any]] = [dict(claim) for claim in hints.get("claims", ())]
+    if not any(claim["rule"] in ("ray", "unbounded", "all") and not claim.get("count") for claim in claims):
+        point = [hints[name] for name in names] if names[0] in hints else _solved(problem)
+        if point is None:
+            raise BadInput(f"{problem['name']} has no answer that can be proved; take it out of the collection.")
+        for name, x in zip(names, point, strict=True):
+            problem[name] = [float(v) for v in x]
+        claims.append(_answer(problem, names, point))
+    claims += [{"rule": "another", **_texts(hints["another"])}] if "another" in hints else []
+    facts = {kind}.union(*(check_proofs.RULES[claim["rule"]](problem, claim) for claim in claims))
+    for claim in _classes(problem, hints, facts):
+        try:
+            facts |= check_proofs.RULES[claim["rule"]](problem, claim)
+        except ValueError:
+            continue
+        claims.append(claim)
+    words = {
+        key: next(word for word in order if any(of <= facts for of in check_proofs.NEEDS[word]))
+        for key, order in (("class", ("convex", "monotone", "P-matrix", "none")),
+                           ("answers", ("none at all", "one", "at most one", "several", "unknown")))
+    }  # fmt: skip
+    return {"name": problem["name"], **words, "claims": claims}
+
+
+def _answer(problem: Mapping[str, Any], names: str, point: list[Exact]) -> dict[str, Any]:
+    worst = check_proofs.KINDS[problem["kind"]][2]
+    if worst(problem, *point) == 0:
+        return {"rule": "exact", **_texts(dict(zip(names, point, strict=True)))}
+    residual = worst(problem, *(check_proofs.row(problem[name]) for name in names))
+    return {"rule": "near", "residual": upper(residual)}
+
+
+def upper(x: Fraction) -> str:
+    """Return a number not below x with two digits, as text that is read exactly."""
+    if not x:
+        return "0"
+    power = math.floor(math.log10(x)) - 1
+    return f"{math.ceil(x / Fraction(10) ** power)}e{power}"
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, list[str]]:
+    return {name: [str(Fraction(x)) for x in value] for name, value in values.items()}
+
+
+def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
+    """Return the exact answer, from the active set of one in floating point, or a refined one of many equations.
+
+    None if there is no answer in floating point, or if its active set does not determine the answer.
+    """
+    found: Any = parse(problem)
+    if problem["kind"] == "lcp":
+        z = solve(found, "lemke").x
+        if z is None:
+            return None
+        held = z > 1e-9 * np.abs(z).max(initial=0.0)
+        part = solve_exactly(found.M[np.ix_(held, held)], -found.q[held])
+        if part is None:
+            return None
+        whole = np.full(found.n, Fraction(0), dtype=object)
+        whole[held] = part
+        return [whole.tolist()]
+    active = found.equality
+    right = np.where(active, found.l, 0.0)
+    if not found.equalities_only:
+        y = solve(found, "daqp").y
+        if y is None:
+            return None
+        size = 1e-9 * np.abs(y).max(initial=0.0)
+        active = found.equality | (np.abs(y) > size)
+        right = np.where(y > 0, found.l, found.u)
+    n, rows = found.n, np.flatnonzero(active)
+    if found.m > 1 and not is_sparse(found.A) and np.linalg.matrix_rank(found.A[rows]) < len(rows):
+        rows = rows[independent(exact(found.A[rows].T))]  # the other rows have no force
+    A, right = found.A[rows], np.concatenate((-found.q, right[rows]))
+    if len(right) <= EXACT and not is_sparse(found.P):
+        x = solve_exactly(np.block([[found.P, -A.T], [A, np.zeros((len(rows), len(rows)))]]), right)
+    else:
+        from scipy.sparse import block_array, csr_array
+
+        P, B = csr_array(found.P), csr_array(A)
+        x = refined(block_array([[P, -B.T], [B, None]], format="csr"), right)
+    if x is None:
+        return None
+    forces = np.full(found.m, Fraction(0), dtype=object)
+    forces[rows] = x[n:]
+    return [x[:n], forces.tolist()]
+
+
+def _classes(problem: Mapping[str, Any], hints: Mapping[str, Any], facts: set[str]) -> list[dict[str, Any]]:
+    """Return claims on the class of the matrix, of which those that do not hold are left out."""
+    kind = problem["kind"]
+    given = problem[check_proofs.KINDS[kind][1]]
+    if "factor" in hints:
+        return [{"rule": hints.get("rule", "semidefinite"), "L": hints["factor"]}]
+    if isinstance(given, dict):
+        return [{"rule": "definite", "L": []}]
+    A = np.array(given)
+    S = 0.5 * (A + A.T)
+    gap = (S.diagonal() + np.abs(S.diagonal()) - np.abs(S).sum(axis=1)).min()
+    well = len(A) > ELIMINATED and float(np.linalg.eigvalsh(S)[0]) > WELL * np.abs(S).max()
+    claims: list[dict[str, Any]] = []
+    if len(A) > ELIMINATED and gap >= 0:
+        claims = [{"rule": "definite" if gap > 0 else "semidefinite", "L": []}]
+    elif well and len(A) <= FACTORED:
+        claims = [{"rule": "definite", "L": cholesky(S)}]
+    elif len(A) <= EXACT and (low := check_proofs.modulus(check_proofs.matrix(given))) is not None:
+        claims = [{"rule": "definite" if low else "semidefinite"}]
+    if kind == "lcp" and not (claims and claims[0]["rule"] == "definite"):
+        claims += _p_matrix(A)
+        if len(A) <= ENUMERATED and not facts & {"second", "empty"}:
+            with suppress(ValueError):  # a principal minor is zero, and the number of answers stays unknown
+                known = check_proofs.solutions(check_proofs.matrix(given), check_proofs.row(problem["q"]))
+                claims.append({"rule": "all", "count": len(known)})
+    return claims
+
+
+def _p_matrix(M: Any) -> list[dict[str, Any]]:
+    """Return claims that may prove that M is a P-matrix: all minors, or weights of its columns."""
+    n = len(M)
+    if n <= ENUMERATED:
+        return [{"rule": "p-matrix"}]
+    size = np.abs(M)
+    if (M.diagonal() <= 0).any():
+        return []
+    found: list[list[int]] = [[1] * n]
+    for order in (range(n - 1, -1, -1), range(n)):  # of a triangular matrix, from the end at which its rows are short
+        d = [1] * n
+        for i in order:
+            rest = sum(Fraction(size[i, j]) * d[j] for j in range(n) if j != i and size[i, j])
+            d[i] = math.floor(rest / Fraction(M[i, i])) + 1
+        found.append(d)
+    return [{"rule": "p-matrix", "weights": [str(x) for x in d]} for d in found]
