@@ -1,4 +1,4 @@
-"""A force between two points, such as a load, a thruster, air drag, and a torque between two bodies, such as a motor."""
+"""Given loads: a force between two points (a thruster, air drag), and a torque between two bodies (a motor)."""
 
 from __future__ import annotations
 
