@@ -37,6 +37,7 @@ from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Draw, Shape
 from gaussopt.modelling.solids import SpacePicture
+from gaussopt.symbolic.reading import read_model
 
 MANY = 20
 """Number of bodies beyond which generated code takes longer to derive and compile than it saves."""
@@ -246,7 +247,7 @@ class Model:
             "holonomic": holonomic, "nonholonomic": nonholonomic, "quasi_velocities": (), "contacts": contacts,
             "without_rows": sorted(tree),
         }  # fmt: skip
-        return derive(q, v, parts, values, None, name)
+        return derive(read_model(q, v, parts, values, None, name))
 
     def to_latex(self) -> str:
         """Return the equations of motion in LaTeX for display; for a large model, only their general form.
