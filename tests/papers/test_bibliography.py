@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from gaussopt.papers.claim import SOURCES
 from gaussopt.papers.sections import appendix
-from gaussopt.papers.sources import SOURCES
 from gaussopt.reporting.document import Items
 
 CITATION = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from gaussopt.modelling.problem import problem
 from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.chapters import Important
+from gaussopt.papers.claim import SOURCES
 from gaussopt.papers.figures import energy_residual, forces_figure, line_figure, remarks, thin
 from gaussopt.papers.p000_least_squares import c02_fewer_unknowns as c02
 from gaussopt.papers.p000_least_squares import operation_counts as plain
@@ -21,7 +22,6 @@ from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, backw
 from gaussopt.papers.p000_least_squares.motions import PROBLEM, REFERENCE
 from gaussopt.papers.p000_least_squares.motions import cases as cases
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Timed
 from gaussopt.reporting.figures.mechanism_drawing import animation_block, drawing_figure

@@ -16,12 +16,12 @@ from gaussopt.core.solver import parse_options
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import report_parts as common
+from gaussopt.papers.claim import SOURCES
 from gaussopt.papers.figures import balance_section, forces_figure, line_figure
 from gaussopt.papers.p002_singular_mass import crossings
 from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import STEP
 from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, Branch, flow_chart, penalties, start
 from gaussopt.papers.report_parts import PaperResults, motion_case
-from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section
 from gaussopt.reporting.figures.mechanism_drawing import animation_block, drawing_figure

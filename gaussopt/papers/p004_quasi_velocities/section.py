@@ -11,6 +11,7 @@ from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.chapters import Important
+from gaussopt.papers.claim import SOURCES
 from gaussopt.papers.figures import balance_section, energy_residual, forces_figure, line_figure, remarks, thin
 from gaussopt.papers.p004_quasi_velocities import motions, spread
 from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES
@@ -19,7 +20,6 @@ from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
 from gaussopt.papers.p004_quasi_velocities.pole import LEAST, poles
 from gaussopt.papers.p004_quasi_velocities.spread import Crests, Spread
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
 from gaussopt.reporting.figures.mechanism_drawing import animation_block, drawing_figure
