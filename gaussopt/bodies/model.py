@@ -32,12 +32,11 @@ from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.keywords import suggesting
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.assembly import assemble
-from gaussopt.modelling.lagrangian import LagrangianSystem, derive
+from gaussopt.modelling.lagrangian import LagrangianSystem, derive, read_model
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Draw, Shape
 from gaussopt.modelling.solids import SpacePicture
-from gaussopt.symbolic.reading import read_model
 
 MANY = 20
 """Number of bodies beyond which generated code takes longer to derive and compile than it saves."""

@@ -7,8 +7,7 @@ from typing import Any
 
 from gaussopt.core.contacts import Contact
 from gaussopt.core.keywords import suggesting
-from gaussopt.modelling.lagrangian import LagrangianSystem, derive
-from gaussopt.symbolic.reading import read_model
+from gaussopt.modelling.lagrangian import LagrangianSystem, derive, read_model
 
 
 @suggesting

@@ -44,6 +44,7 @@ from gaussopt.symbolic.formulas import formulas_of
 from gaussopt.symbolic.model import SymbolicModel
 from gaussopt.symbolic.outline import outline_function
 from gaussopt.symbolic.reading import GivenModel, check_parameters
+from gaussopt.symbolic.reading import read_model as read_model
 
 _NOTHING = np.zeros(0)
 
