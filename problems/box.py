@@ -18,7 +18,7 @@ from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.sketch import Block, ContactPoint, Force, Ground, Parameters, Point, Shape, along
-from gaussopt.modelling.variant import Variant
+from gaussopt.modelling.modified import Variant
 
 PARAMETERS = (
     Parameter("m", 2.0, "kg", "mass"),

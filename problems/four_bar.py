@@ -22,7 +22,7 @@ from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import Angle, Bar, Bearing, Length, Parameters, Pin, Point, Shape, Torque, along, between
-from gaussopt.modelling.variant import Variant
+from gaussopt.modelling.modified import Variant
 from gaussopt.problems._evidence import acceleration, first_step
 
 PARAMETERS = (

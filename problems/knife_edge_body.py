@@ -20,7 +20,7 @@ from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import Angle, Axes, Blade, Block, Force, Parameters, Point, Shape, Sketch, Torque
-from gaussopt.modelling.variant import Variant
+from gaussopt.modelling.modified import Variant
 from gaussopt.problems._evidence import acceleration
 
 PARAMETERS = (

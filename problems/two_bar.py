@@ -28,7 +28,7 @@ from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import Parameters, Place, Shape, along
-from gaussopt.modelling.variant import Variant
+from gaussopt.modelling.modified import Variant
 from gaussopt.problems._two_bar_errata import ERRATA
 from gaussopt.problems._two_bar_errata import both_active as both_active
 

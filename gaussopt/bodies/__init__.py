@@ -1,7 +1,7 @@
 """Mechanisms from bodies, joints, forces and contacts; see `gaussopt.bodies.model.Model`."""
 
-from gaussopt.bodies.forces.applied_force import AppliedForce as AppliedForce
-from gaussopt.bodies.forces.applied_torque import AppliedTorque as AppliedTorque
+from gaussopt.bodies.forces.applied import AppliedForce as AppliedForce
+from gaussopt.bodies.forces.applied import AppliedTorque as AppliedTorque
 from gaussopt.bodies.forces.ball_touch import BallTouch as BallTouch
 from gaussopt.bodies.forces.bushing import Bushing as Bushing
 from gaussopt.bodies.forces.spring_damper import SpringDamper as SpringDamper

@@ -8,9 +8,9 @@ from typing import Any
 
 from gaussopt.bodies.body import COORDINATES
 from gaussopt.bodies.model import Assembly, Model
+from gaussopt.modelling.modified import Variant
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
-from gaussopt.modelling.variant import Variant
 
 Fill = Callable[[Model], None]
 """A function that adds bodies, joints, forces and contacts to an empty model."""

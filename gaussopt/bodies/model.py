@@ -33,7 +33,7 @@ from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.keywords import suggesting
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.assembly import assemble
-from gaussopt.modelling.lagrangian import LagrangianSystem, derive
+from gaussopt.modelling.lagrangian import LagrangianSystem, derive, read_model
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import Draw, Shape
@@ -246,7 +246,7 @@ class Model(Observed):
             "holonomic": holonomic, "nonholonomic": nonholonomic, "quasi_velocities": (), "contacts": contacts,
             "without_rows": sorted(tree),
         }  # fmt: skip
-        return derive(q, v, parts, values, None, name)
+        return derive(read_model(q, v, parts, values, None, name))
 
     def to_latex(self) -> str:
         """Return the equations of motion in LaTeX for display; for a large model, only their general form.

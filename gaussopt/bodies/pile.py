@@ -30,9 +30,9 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem, Energy, state_in_words
 from gaussopt.core.time_step import SteppedSystem
+from gaussopt.modelling.modified import Variant
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.solids import Ball, BallContact, Box, FaceContact, Plane, SpacePicture
-from gaussopt.modelling.variant import Variant
 from gaussopt.symbolic.reading import check_parameters
 
 AXES = ("x", "y", "z", "e0", "e1", "e2", "e3")

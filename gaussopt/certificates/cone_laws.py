@@ -63,14 +63,9 @@ class ConeLaws:
         if not found.solutions:
             return Uniqueness(Status.NO_SOLUTION, reason, False)
         if len(found.solutions) > 1:
-            several = tuple(self._solution(self.cones.x(r)) for r in found.solutions)
+            several = tuple(ContactSolution.of(self.cones.op, self.cones.x(r)) for r in found.solutions)
             return Uniqueness(Status.MULTIPLE_SOLUTIONS, reason, False, several)
         return Uniqueness(Status.SOLVED, reason, joints_unique and found.impulses_unique is True)
-
-    def _solution(self, x: Vector) -> ContactSolution:
-        op = self.cones.op
-        a, (lam_N, lam_T) = op.acceleration(x), op.split(x)
-        return ContactSolution(a, op.multipliers(x), lam_N, lam_T, op.step.J_N @ a + op.step.zeta_N)
 
     def residual(self, a: Vector, lam_N: Vector, lam_T: Matrix) -> float:
         """Return the norm of the natural map of all laws at the reported point, in the unit of the mass norm.

@@ -3,7 +3,7 @@
 Rivals take turns, in a seeded random order, so that noise affects all equally. A turn is one pass over the steps. A
 fast solver first solves the leading steps an additional time, so that the timed re-solves include neither set-up nor
 cold caches. Answers are certified after the pass. Each pass begins with a new solver and in its own random units
-(`replays`), so that an answer remembered from another pass is wrong. Some passes are repeated with the same numbers; a
+(`in_units`), so that an answer remembered from another pass is wrong. Some passes are repeated with the same numbers; a
 solver that is then much faster remembers its answers. While timed, a solver only sets up, updates and solves; the clock
 runs until its answer has been read.
 
@@ -27,7 +27,6 @@ import numpy as np
 
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.records import PARTS, QUANTILES, STARTS, StepSource, Times
-from gaussopt.comparison.replays import Units, drawn_units, in_units
 from gaussopt.comparison.solver_sequence_run import SequenceRun
 from gaussopt.core.errors import GaussoptError
 from gaussopt.core.programs import Program
@@ -266,3 +265,27 @@ class _Rival:
             source, *self._about, parts, list(map(median, own)), self._passes, self._unconfirmed, harness,
             median(ratios) if ratios else float("nan"), early,
         )  # fmt: skip
+
+
+Units = tuple[float, float]
+"""The factors (c, s) by which the numbers of masses and of accelerations are multiplied."""
+
+FINENESS = 4096
+"""Factors are 1 + k / FINENESS: with so few binary digits, products with short numbers are exact."""
+
+
+def drawn_units() -> Iterator[Units]:
+    """Yield random factors between 1 and 1.5, which no solver can foresee; the first FINENESS/2 values of c differ."""
+    drawn, half = random.SystemRandom(), FINENESS // 2
+    while True:
+        for k in drawn.sample(range(1, half + 1), half):
+            yield 1.0 + k / FINENESS, 1.0 + drawn.randint(1, half) / FINENESS
+
+
+def in_units(item: Item, units: Units) -> Item:
+    """Write an item in other units, so that a solver that repeats a stored answer is wrong.
+
+    If the unit of mass is divided by c and the unit of acceleration by s, the numbers of the program change and its
+    answer is multiplied by s; active rows, feasibility, uniqueness and conditioning do not change.
+    """
+    return Item(page_of(item.data).in_units(item.data, *units), None if item.a is None else units[1] * item.a, item.t)

@@ -18,7 +18,7 @@ from gaussopt.core.errors import BadInput, NotAccepted
 from gaussopt.core.files import check_new, prepare_folder
 from gaussopt.core.status import Status
 from gaussopt.formulations.moreau_jean import formulation
-from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.interchange.fclib import write_fclib
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.simulate import simulate

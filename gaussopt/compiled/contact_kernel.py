@@ -16,13 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.compiled.projection_kernel import SurfaceWorkspace, largest, project, surface
-from gaussopt.contact.stage_workspace import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
+from gaussopt.contact.stage_laws import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
 from gaussopt.core.acceptance import accepts
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.events.modes import OPEN as APART
-from gaussopt.integration.events.modes import STICKING, ContactModes
+from gaussopt.integration.events.modes import STICKING, TOLERANCES, ContactModes
 from gaussopt.integration.events.scanning import CURVED
-from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import SOLVED, Active, Index
 

@@ -8,11 +8,9 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from gaussopt.codegen import lanes as lane_functions
-from gaussopt.codegen import rattle as rattle_functions
 from gaussopt.codegen import recording as recorded_functions
-from gaussopt.codegen import runge_kutta as runge_kutta_functions
 from gaussopt.codegen import source as codegen
-from gaussopt.codegen import velocity_gauss as velocity_gauss_functions
+from gaussopt.codegen import steppers
 from gaussopt.codegen.functions import Written
 from gaussopt.codegen.job import LoopJob, Orders
 from gaussopt.codegen.sincos import sine_cosine
@@ -43,13 +41,13 @@ class Method(NamedTuple):
     advance: ModuleType | None
 
 
-_CONTROLLED = Method(runge_kutta_functions.error_control, embedded, None)
+_CONTROLLED = Method(steppers.error_control, embedded, None)
 METHODS: Mapping[str, Method] = {
-    "rk4": Method(runge_kutta_functions.constant_step, fixed, runge_kutta),
-    "semi-implicit": Method(runge_kutta_functions.one_slope, fixed, semi_implicit),
+    "rk4": Method(steppers.constant_step, fixed, runge_kutta),
+    "semi-implicit": Method(steppers.one_slope, fixed, semi_implicit),
     "dop853": _CONTROLLED, "rk45": _CONTROLLED,
-    "rattle": Method(rattle_functions.write, fixed, rattle),
-    "velocity-gauss": Method(velocity_gauss_functions.write, fixed, velocity_gauss),
+    "rattle": Method(steppers.rattle, fixed, rattle),
+    "velocity-gauss": Method(steppers.velocity_gauss, fixed, velocity_gauss),
 }  # fmt: skip
 """Steppers that can be compiled, by name."""
 

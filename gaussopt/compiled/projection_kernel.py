@@ -14,7 +14,7 @@ import numpy as np
 from gaussopt.contact.saddle_kernel import factorise, respond
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.endings import settled
-from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.lcp.pivoting import Index
 
 MOST_ITERATIONS, CORRECTION, MISSED = 20, TOLERANCES.correction, 1e-9

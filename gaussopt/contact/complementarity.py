@@ -128,7 +128,7 @@ class ComplementarityLaws(ContactLCP):
                     ranges = None
         solutions: tuple[ContactSolution, ...] = ()
         if found.status is Status.MULTIPLE_SOLUTIONS:
-            solutions = tuple(self._solution(z) for z in found.representatives)
+            solutions = tuple(ContactSolution.of(self.op, self.x(z)) for z in found.representatives)
             unique = False
         status = found.status
         if status is Status.NO_SOLUTION and not step.mu.any():
@@ -141,12 +141,6 @@ class ComplementarityLaws(ContactLCP):
         start = self.op.split(self.x_0)[1].ravel()
         columns = [self.op.split(self.x(unit))[1].ravel() - start for unit in z]
         return np.array(columns).T, start
-
-    def _solution(self, z: Vector) -> ContactSolution:
-        op, x = self.op, self.x(z)
-        a = op.acceleration(x)
-        lam_N, lam_T = op.split(x)
-        return ContactSolution(a, op.multipliers(x), lam_N, lam_T, op.step.J_N @ a + op.step.zeta_N)
 
     def residual(self, a: Vector, lam_N: Vector, lam_T: Matrix) -> float:
         """Return the norm of the natural map of all laws at the reported point, in the unit of the mass norm."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Protocol
 
+from gaussopt.contact.response import ContactResponse
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.status import Status
 
@@ -32,6 +33,12 @@ class ContactSolution:
     lam_N: Vector
     lam_T: Matrix
     w: Vector
+
+    @classmethod
+    def of(cls, op: ContactResponse, x: Vector) -> ContactSolution:
+        """Return the solution whose contact forces are x."""
+        a, step = op.acceleration(x), op.step
+        return cls(a, op.multipliers(x), *op.split(x), step.J_N @ a + step.zeta_N)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the entries for JSON."""

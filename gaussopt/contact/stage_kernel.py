@@ -13,20 +13,26 @@ not factorised, because the certificate needs the effect of every single row on 
 
 from __future__ import annotations
 
-from gaussopt.contact.saddle_kernel import factorise, respond
-from gaussopt.contact.stage_certificate import apply_forces, bound_mode, certify_motion, check_laws
-from gaussopt.contact.stage_laws import form_laws, read_laws, read_saddle, solve_pairs, uniqueness
-from gaussopt.contact.stage_workspace import (
+import math
+
+from gaussopt.contact.saddle_kernel import factorise, mass_norm, respond, solve
+from gaussopt.contact.stage_laws import (
     DEPENDENT_JOINTS,
     HELD,
     MASSLESS,
     UNDECIDED,
     UNLAWFUL,
     StageWorkspace,
+    form_laws,
+    read_laws,
+    read_saddle,
+    solve_pairs,
+    uniqueness,
 )
 from gaussopt.core.arrays import Vector
 from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import SOLVED, UNSOLVED, Active, Index
+from gaussopt.linalg.dense import EPS
 
 
 @kernel
@@ -76,3 +82,121 @@ def stage(
     if not check_laws(n, free, space, out, numbers):
         return UNLAWFUL, UNDECIDED
     return SOLVED, how
+
+
+EXACT = 1e-11
+"""Relative violation of a law that counts as a rounding error, as in `gaussopt.certificates.contact`."""
+
+
+def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
+    """Add contact forces to b and their motion to x; write a and lam; return sqrt(sum b_i^2 / M_ii) before adding."""
+    rows, motion, norm, z, K = space.rows, space.motion, space.norm, space.law[3], space.K
+    p, light = len(norm) // 2, 0.0
+    b, x = rows[2 * p], motion[2 * p]
+    for i in range(len(x)):
+        total, a = b[i], x[i]
+        light += total * total / K[i, i] if i < n else 0.0
+        for r in range(p):
+            push = z[r] / norm[r]
+            total += rows[p + r, i] * push
+            a += motion[p + r, i] * push
+        b[i], x[i] = total, a
+        out[i] = a if i < n else -a
+    return math.sqrt(light)
+
+
+def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
+    """Write `NUMBERS` 0 to 6 and 10 for x = (a, -lam), where b holds all forces and gamma.
+
+    They follow from the residual K x - b of the equations of motion, as in `gaussopt.certificates.bilateral`: K^-1
+    times the residual holds the error of the acceleration.
+    """
+    K, L, first, p = space.K, space.L, space.first, len(space.norm) // 2
+    b, x, u, half, size = space.rows[2 * p], space.motion[2 * p], space.body[0], space.body[1], space.body[2]
+    missed = demanded = reported = growth = norm = norm_a = 0.0
+    for i in range(len(x)):
+        value = -b[i]
+        terms = abs(value)
+        for j in range(len(x) if i < n else n):
+            term = K[i, j] * x[j]
+            value += term
+            terms += abs(term)
+        u[i], size[i] = value, terms
+        missed += value * value if i >= n else 0.0
+        demanded += b[i] * b[i] if i >= n else 0.0
+    for i in range(len(x)):
+        # Write L^-1 u, and bound |L^-1| size by substitution with absolute values, for the joints separately.
+        value, terms, inverse = u[i], size[i], L[i, i]
+        for j in range(first[i] if i < n else n, i):
+            value -= L[i, j] * half[j]
+            terms += abs(L[i, j]) * size[j]
+        half[i], size[i] = value, terms
+        reported += inverse * value * value if i < n else 0.0
+        growth += terms * terms * abs(inverse)
+    solve(L, first, u)
+    for i in range(n):
+        value, a = u[i], x[i]
+        norm += value * value
+        norm_a += a * a
+    numbers[0], numbers[1], numbers[2] = mass_norm(K, first, n, u), math.sqrt(norm), math.sqrt(missed)
+    numbers[3], numbers[4] = math.sqrt(reported), EPS * math.sqrt(growth)
+    numbers[5], numbers[6], numbers[10] = mass_norm(K, first, n, x), math.sqrt(norm_a), math.sqrt(demanded)
+
+
+def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbers: Vector) -> None:
+    """Add to numbers 0, 1 and 4 the distance to the solution of the mode, and the rounding errors of its rows."""
+    K, first, motion, norm, T = space.K, space.first, space.motion, space.norm, space.T
+    z, extent, error, place, y = space.law[3], space.law[5], space.law[6], space.order[1], space.body[1]
+    p, size = len(norm) // 2, len(active)
+    rounding = free
+    for r in range(p):
+        rounding += norm[p + r] / norm[r] * z[r]
+    for t in range(size + 1):
+        distance = 0.0
+        for i in range(n):
+            value = 0.0
+            for r in range(p):
+                if active[r]:
+                    value += motion[p + r, i] / norm[r] * (T[place[r], t] if t < size else error[r])
+            y[i] = value
+            distance += value * value
+        length = mass_norm(K, first, n, y)
+        if t == size:
+            numbers[0] += length
+            numbers[1] += math.sqrt(distance)
+        elif active[t]:
+            rounding += length * extent[place[t]]
+    numbers[4] += EPS * rounding
+
+
+def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers: Vector) -> bool:
+    """Write contact forces, the norm of their natural map (number 8) and the least w (9); return whether laws hold."""
+    rows, norm, sigma, partner = space.rows, space.norm, space.sigma, space.order[0]
+    bias, mu, q, z, w = space.law[0], space.law[1], space.law[2], space.law[3], space.law[4]
+    (c, d), p = sigma.shape, len(norm) // 2
+    x = space.motion[2 * p]
+    violated, smallest, called = 0.0, math.inf, 0.0
+    for r in range(p):
+        value = bias[r]
+        for i in range(n):
+            value += rows[r, i] * x[i]
+        w[r] = value
+    for r in range(c):
+        at, s, own = len(x) + c + r * d, partner[r], norm[r]
+        push, value = z[r] / own, w[r]
+        bound = mu[r] * push
+        out[len(x) + r] = push
+        for e in range(d):
+            out[at + e] = bound * sigma[r, e]
+        smallest = min(smallest, value)
+        violated += min(push * own, value / own) ** 2
+        if s:
+            own = norm[s]
+            friction = z[s] / own - bound
+            out[at] = friction
+            violated += ((friction - min(max(friction - w[s] / own**2, -bound), bound)) * own) ** 2
+    numbers[8], numbers[9] = math.sqrt(violated), smallest
+    # The scale excludes contact forces: relative to huge wrong forces, every residual would be small.
+    for r in range(p):
+        called += q[r] * q[r]
+    return bool(numbers[8] <= EXACT * (math.sqrt(called) + free))

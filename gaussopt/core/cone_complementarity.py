@@ -36,7 +36,7 @@ from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.program import Program
-from gaussopt.core.sparse_arrays import read_sparse, to_triplets
+from gaussopt.core.sparse_arrays import json_entries, read_sparse
 
 LARGEST = 1e60
 """Upper limit for entries of W, q and mu; the largest entry of a nonzero W or q must be at least 1 / LARGEST."""
@@ -141,7 +141,7 @@ class ConeComplementarity(Program):
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the contents of a `contact` file."""
-        return {"kind": "contact", "W": _listed(formed(self.W)), "q": self.q.tolist(), "mu": self.mu.tolist()}
+        return {"kind": "contact", "W": json_entries(formed(self.W)), "q": self.q.tolist(), "mu": self.mu.tolist()}
 
 
 @shown
@@ -267,7 +267,7 @@ class GlobalContacts:
     def to_mapping(self) -> dict[str, Any]:
         """Return the contents of a `contact-global` file."""
         names = ("M", "H", "f", "w", "mu", *(("G", "b") if len(self.b) else ()))
-        return {"kind": "contact-global", **{name: _listed(getattr(self, name)) for name in names}}
+        return {"kind": "contact-global", **{name: json_entries(getattr(self, name)) for name in names}}
 
 
 def check_frames(frames: Any, k: int) -> None:
@@ -302,11 +302,6 @@ def largest_entry(A: Any) -> float:
     if isinstance(A, DelassusProduct):
         return float(np.abs(A.diagonal()).max(initial=0.0))
     return float(np.abs(A if isinstance(A, np.ndarray) else A.data).max(initial=0.0))
-
-
-def _listed(A: Any) -> Any:
-    """Return the entries of a matrix in a form for JSON, with row and column numbers if the matrix is sparse."""
-    return A.tolist() if isinstance(A, np.ndarray) else to_triplets(A)
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> Any:

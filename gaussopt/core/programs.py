@@ -33,7 +33,7 @@ from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.program import Program as Program
-from gaussopt.core.sparse_arrays import Pattern, check_sparse_mass, read_sparse, to_triplets
+from gaussopt.core.sparse_arrays import Pattern, check_sparse_mass, json_entries, read_sparse
 from gaussopt.core.step_data import as_array
 
 INFINITE_BOUND = 1e20
@@ -175,7 +175,7 @@ class QP(Program):
         def bound(values: Vector) -> list[float | None]:
             return [float(b) if np.isfinite(b) else None for b in values]
 
-        matrices = {"P": _entries(self.P), "q": self.q.tolist(), "A": _entries(self.A)}
+        matrices = {"P": json_entries(self.P), "q": self.q.tolist(), "A": json_entries(self.A)}
         return {"kind": "qp", **matrices, "l": bound(self.l), "u": bound(self.u)}
 
 
@@ -356,11 +356,6 @@ def _both_bounds(data: Mapping[str, Any], m: int) -> tuple[Vector, Vector]:
     if (absurd := np.isposinf(l) | np.isneginf(u)).any():
         raise BadInput(f"Row {int(np.argmax(absurd))} has a bound at the wrong infinity; nothing satisfies it.")
     return l, u
-
-
-def _entries(A: Matrix) -> Any:
-    """Return the entries of a matrix in a form for JSON."""
-    return to_triplets(A) if is_sparse(A) else A.tolist()  # type: ignore[arg-type]
 
 
 def _bounds(name: str, value: Any, m: int, infinite: float) -> Vector:

@@ -196,6 +196,11 @@ def to_triplets(A: Sparse) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def json_entries(A: Any) -> Any:
+    """Return the entries of an array in a form for JSON, with row and column numbers if it is sparse."""
+    return A.tolist() if isinstance(A, np.ndarray) else to_triplets(A)
+
+
 def read_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
     """Return a matrix, or its mapping from a file, in canonical sparse form, checking its shape; raises BadInput."""
     return (from_triplets if isinstance(value, Mapping) else as_sparse)(name, value, shape)

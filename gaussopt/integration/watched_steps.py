@@ -19,7 +19,7 @@ from gaussopt.core.event import Event
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.events.between import StepInterior
 from gaussopt.integration.events.functions import Sample
-from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.events.modes import TOLERANCES
 
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(4)
 """Gauss's rule of order 8, on (-1, 1)."""

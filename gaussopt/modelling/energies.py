@@ -7,7 +7,7 @@ from typing import Any
 
 from gaussopt.core.contacts import Contact
 from gaussopt.core.keywords import suggesting
-from gaussopt.modelling.lagrangian import LagrangianSystem, derive
+from gaussopt.modelling.lagrangian import LagrangianSystem, derive, read_model
 
 
 @suggesting
@@ -65,4 +65,4 @@ def from_lagrangian(
         "kinetic": kinetic, "potential": potential, "forces": forces, "holonomic": holonomic,
         "nonholonomic": nonholonomic, "quasi_velocities": quasi_velocities, "contacts": contacts,
     }  # fmt: skip
-    return derive(q, v, parts, parameters, t, name)
+    return derive(read_model(q, v, parts, parameters, t, name))

@@ -17,7 +17,7 @@ The gaps and slips of contacts and their derivatives are described in `gaussopt.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -43,7 +43,8 @@ from gaussopt.symbolic.contacts import Layout
 from gaussopt.symbolic.formulas import formulas_of
 from gaussopt.symbolic.model import SymbolicModel
 from gaussopt.symbolic.outline import outline_function
-from gaussopt.symbolic.reading import check_parameters, read_model
+from gaussopt.symbolic.reading import GivenModel, check_parameters
+from gaussopt.symbolic.reading import read_model as read_model
 
 _NOTHING = np.zeros(0)
 
@@ -337,23 +338,12 @@ class LagrangianSystem(AbstractSystem):
             raise BadInput(f"{reason} at {state_in_words(t, *state)}{why}.") from None
 
 
-def derive(
-    q: Sequence[Any],
-    v: Sequence[Any] | None,
-    parts: Mapping[str, Any],
-    parameters: Mapping[Any, float] | None,
-    t: Any,
-    name: str,
-) -> LagrangianSystem:
-    """Derive a system from `parts`, which holds the arguments of `System.from_lagrangian` by name.
-
-    Only `without_rows` may be missing: names of joints that need no rows because the coordinates satisfy them.
-    """
-    given = read_model(q, v, parts, parameters, t, name)
+def derive(given: GivenModel) -> LagrangianSystem:
+    """Derive the system of a model; raises BadInput for an expression that cannot be written as code."""
     try:
         module = equations_of(given.model)
     except Unwritable as error:
-        raise BadInput(f"In {name!r} {Unwritable(given.symbols.theirs(error.expression))}") from None
+        raise BadInput(f"In {given.model.name!r} {Unwritable(given.symbols.theirs(error.expression))}") from None
     system = LagrangianSystem(given.model, given.symbols.coordinates, given.parameters, module, given.contacts)
     system.notes, system.unused = given.notes, given.unused
     if given.model.quasi_velocities:

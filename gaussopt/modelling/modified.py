@@ -1,9 +1,9 @@
-"""Systems whose step data are changed after evaluation: they show a misprint without deriving equations again."""
+"""Systems beside the model of a mechanism: step data changed after evaluation, other models, and a drawn outline."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -11,6 +11,19 @@ from numpy.typing import ArrayLike
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Another model of a mechanism: the function that builds its system, and a description of how it differs."""
+
+    build: Callable[[], AbstractSystem]
+    description: str
+
+    def __call__(self) -> AbstractSystem:
+        """Return the system."""
+        return self.build()
+
 
 Change = Callable[[StepData, Mapping[str, float]], StepData]
 """(step of the regular system, parameter values) -> changed step."""

@@ -58,7 +58,7 @@ class Problem:
     references, errata : reference trajectories and errata of the source
     cases : named sets of parameter values
     variants : functions, by name, that build other models of the same mechanism, such as a model with a misprint; a
-        `gaussopt.modelling.variant.Variant` also has a description
+        `gaussopt.modelling.modified.Variant` also has a description
     values : parameter values that differ from the defaults
     variant : name of the variant in use, "" for the regular model
     atlas : the states that `gaussopt atlas` scans by default; chosen from the parameters if None

@@ -25,9 +25,8 @@ from itertools import takewhile
 from typing import Any, Self
 
 from gaussopt.modelling.problem import Problem
-from gaussopt.papers.claim import Judgement
+from gaussopt.papers.claim import SOURCES, Judgement
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.papers.sources import SOURCES
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Tex, Timed
 from gaussopt.reporting.texts import Texts
 

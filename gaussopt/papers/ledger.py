@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from gaussopt.papers.claim import Claim, Judgement, OwnResult
-from gaussopt.papers.sources import SOURCES
+from gaussopt.papers.claim import SOURCES, Claim, Judgement, OwnResult
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Items, Link, Paragraph, Section, Table, Tex, Timed, text_of
 from gaussopt.reporting.texts import Texts

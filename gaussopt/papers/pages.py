@@ -12,14 +12,13 @@ from gaussopt.comparison.results import Results
 from gaussopt.execution.workers import run_jobs
 from gaussopt.papers import ledger
 from gaussopt.papers.chapters import Chapter, Important
-from gaussopt.papers.claim import Judgement
+from gaussopt.papers.claim import SOURCES, Judgement
 from gaussopt.papers.p000_least_squares import section as paper_000
 from gaussopt.papers.p001_friction import atlas_section
 from gaussopt.papers.p001_friction import section as paper_001
 from gaussopt.papers.p002_singular_mass import section as paper_002
 from gaussopt.papers.p004_quasi_velocities import section as paper_004
-from gaussopt.papers.sections import bibliography, colophon, environment, method, solver_comparison
-from gaussopt.papers.sources import SOURCES
+from gaussopt.papers.sections import appendix, solver_comparison
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Document, Finding, Items, Paragraph, Section, Tex
 from gaussopt.reporting.references import anchors_of
@@ -48,13 +47,13 @@ def document(
     limits = Section("limitations", "Known limitations", (Items(tuple(texts.paragraphs("limitations"))),))
     main = Document(
         texts("title"), Tex(f"{texts('lead')} {ran}".strip()), (),
-        (ledger.verdicts(judged), *(told[n].section for n in PAPERS), method.section(), limits,
-         bibliography.section(), colophon.section(quick)),
+        (ledger.verdicts(judged), *(told[n].section for n in PAPERS), appendix.method(), limits,
+         appendix.references(), appendix.colophon(quick)),
         pages=(
             *(_supplement(number, k, drawn[number][0], judged, outcomes) for k, number in enumerate(PAPERS, start=1)),
             Document("How claims are judged", texts("rule lead"), (), (ledger.rule(judged),), "supplement-rule", "S5."),
             _solvers_page(drawn["solvers"]),
-            Document("Environment of the run", texts("environment lead"), (), (environment.section(outcomes),),
+            Document("Environment of the run", texts("environment lead"), (), (appendix.environment(outcomes),),
                      "supplement-environment", "S7."),
         ),
     )  # fmt: skip

@@ -44,7 +44,7 @@ def reproduce(
         from gaussopt.papers import ledger
         from gaussopt.papers.p001_friction import atlas_section
         from gaussopt.papers.pages import PAPERS, document, solvers_case
-        from gaussopt.papers.sections import bibliography, solver_comparison
+        from gaussopt.papers.sections import appendix, solver_comparison
 
         # During the run a paper's number precedes the keys of its cases, so that papers may use the same keys.
         cases = [replace(c, key=f"{number}: {c.key}") for number, paper in PAPERS.items() for c in paper.cases(quick)]
@@ -57,7 +57,7 @@ def reproduce(
         page = document(outcomes, compared, quick, workers, outcomes.pop(solvers.key))
         interrupt.pass_on()
     report = write(page, out)
-    write_text(out / bibliography.FILE, bibliography.bibtex())
+    write_text(out / appendix.FILE, appendix.bibtex())
     printed = printing.print_page(browser, report, out / "paper.pdf") if browser else None
     if progress is not None:
         progress(1.0)

@@ -8,13 +8,8 @@ from __future__ import annotations
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.programs import Program
-from gaussopt.relaxations.aclm import ACLM
 from gaussopt.relaxations.base import ContactFormulation
-from gaussopt.relaxations.coulomb_ccp import CoulombCCP
-from gaussopt.relaxations.coulomb_pyramid import CoulombPyramid
-from gaussopt.relaxations.coulomb_soccp import CoulombSOCCP
-from gaussopt.relaxations.panagiotopoulos import Panagiotopoulos
-from gaussopt.relaxations.tresca import Tresca
+from gaussopt.relaxations.formulations import ACLM, CoulombCCP, CoulombPyramid, CoulombSOCCP, Panagiotopoulos, Tresca
 
 RELAXATIONS: dict[str, type[ContactFormulation]] = {
     entry.name: entry for entry in (CoulombSOCCP, CoulombCCP, CoulombPyramid, ACLM, Tresca, Panagiotopoulos)

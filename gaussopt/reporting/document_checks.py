@@ -1,14 +1,16 @@
-"""Check a report (every link has a target, every name is unique), and list its files by name."""
+"""Check a report (every link has a target, every name is unique), and list its files and the measured times in them."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from gaussopt.reporting import document as parts
-from gaussopt.reporting.document import Document, Link, Tex, blocks_of, sections_of
+from gaussopt.reporting.document import Data, Document, Figure, Link, Table, Tex, Timed, blocks_of, sections_of
 from gaussopt.reporting.references import MISSING, REFERENCE, anchors_of
 
 
@@ -85,3 +87,29 @@ def _targets(page: Document) -> Iterator[str]:
             yield text.anchor
         elif isinstance(text, Tex):
             yield from (a for a in REFERENCE.findall(text) if not a.startswith(tuple(f"{kind}-" for kind in MISSING)))
+
+
+TIMED = "timed.json"
+"""File that lists the measured times, in the folder of the data."""
+
+
+def timed_parts(document: Document) -> dict[str, Any]:
+    """List the measured times in the data and figures of a report.
+
+    "figures" are the names of figures that draw times, whose data files hold times as well; "tables" maps names to the
+    "columns" that hold times and to single "cells" as (row, column), with rows counted from 0 below the header.
+    """
+    blocks = list(document.blocks)
+    figures = {b.name for b in blocks if isinstance(b, Figure) and b.timed}
+    tables = {}
+    for table in (b for b in blocks if isinstance(b, Table | Data)):
+        rows = table.rows if isinstance(table, Table) else ()
+        cells = [(i, j) for i, row in enumerate(rows) for j, cell in enumerate(row) if isinstance(cell, Timed)]
+        if table.timed or cells:
+            tables[table.name] = {"columns": list(table.timed), "cells": cells}
+    return {"figures": sorted(figures), "tables": dict(sorted(tables.items()))}
+
+
+def listing(document: Document) -> str:
+    """Return the text of the file that lists measured times."""
+    return json.dumps(timed_parts(document), indent=1, ensure_ascii=False) + "\n"

@@ -15,7 +15,7 @@ from gaussopt.core.solution import RawSolution, Solution, Timing
 from gaussopt.core.status import Status
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.relaxations import find
-from gaussopt.relaxations.coulomb_soccp import CoulombSOCCP
+from gaussopt.relaxations.formulations import CoulombSOCCP
 from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.verification import verified

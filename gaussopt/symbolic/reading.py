@@ -43,6 +43,7 @@ def read_model(
 ) -> GivenModel:
     """Make a model from the arguments of `System.from_lagrangian`; `parts` holds its expressions by argument.
 
+    Only `without_rows` may be missing: names of joints that need no rows because the coordinates satisfy them.
     Raises BadInput, which names an unknown symbol, a wrong length, or an expression that is not allowed.
     """
     q = _listed("q", q, name)

@@ -21,7 +21,7 @@ from gaussopt.animation.scene import LONGEST_ARROW, Scene, scene_of, stamps
 from gaussopt.animation.smil import kept, thinned
 from gaussopt.modelling.problem import sketch_of
 from gaussopt.modelling.sketch import Bar, Point, chain
-from gaussopt.reporting.figures.motion_animation import animation_block
+from gaussopt.reporting.figures.mechanism_drawing import animation_block
 
 SVG = "{http://www.w3.org/2000/svg}"
 FORBIDDEN = re.compile(r"\bid=|<script|href|url\(|xlink|@import|\bon\w+=|<style")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from closed_forms import two_bar as two_bar_forms
+from command_line import call_json
 from report_pages import figures_of
 
 import gaussopt as go
@@ -537,11 +538,6 @@ def test_reports_with_few_axes(name: str, axes: list[str]) -> None:
     tables = [b for b in section.blocks if isinstance(b, Table)]
     assert tables[0].columns[-1] == "all"
     assert any(row[1] == "one solution" or name == "box" for row in tables[0].rows)
-
-
-def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
-    code = run([*arguments, "--json"])
-    return code, json.loads(capsys.readouterr().out)
 
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

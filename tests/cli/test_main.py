@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import call_json
 
 import gaussopt
 from gaussopt.cli.main import run
@@ -19,12 +20,6 @@ def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "gaussopt", *arguments], cwd=cwd, capture_output=True, text=True, check=False
     )
-
-
-def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
-    """Run in this process; standard output must be one JSON object and nothing else."""
-    code = run([*arguments, "--json"])
-    return code, json.loads(capsys.readouterr().out)
 
 
 @pytest.fixture(autouse=True)

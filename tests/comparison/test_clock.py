@@ -16,10 +16,9 @@ from registrations import forget_after
 
 import gaussopt as go
 from gaussopt.comparison import clock
-from gaussopt.comparison.clock import MAX_REPETITIONS, on_one_clock
+from gaussopt.comparison.clock import MAX_REPETITIONS, drawn_units, in_units, on_one_clock
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.records import STARTS, StepSource
-from gaussopt.comparison.replays import drawn_units, in_units
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.solver_sequence_run import SequenceRun
 from gaussopt.comparison.sources import family_sweep

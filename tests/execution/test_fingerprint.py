@@ -10,7 +10,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt.core import registry
-from gaussopt.processes.fingerprint import fingerprint
+from gaussopt.processes.environment import fingerprint
 
 READS = """
 import json

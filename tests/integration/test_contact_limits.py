@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from closed_forms import bouncing_ball as bouncing_ball_forms
+from command_line import call_json
 
 import gaussopt as go
-from gaussopt.cli.main import run
 
 G = 9.81
 SLIDING = {
@@ -34,15 +34,10 @@ def block(mu: float = 0.3) -> go.System:
     )  # fmt: skip
 
 
-def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
-    code = run([*arguments, "--json"])
-    return code, json.loads(capsys.readouterr().out)
-
-
 @pytest.mark.parametrize("formulation", ["impact", "moreau-jean"])
 def test_jumps_are_no_accelerations(formulation: str, capsys: pytest.CaptureFixture[str]) -> None:
     for more in ((), ("--stepper", "moreau-jean")):
-        code, data = ask(capsys, "run", "sliding-rod", "--formulation", formulation, *more)
+        code, data = call_json(capsys, "run", "sliding-rod", "--formulation", formulation, *more)
         assert (code, data["status"]) == (2, "bad_input")
         assert "velocity level" in data["message"]
 
@@ -59,8 +54,8 @@ def test_verify_and_solve_know_open_contacts(
     step, given = tmp_path / "step.json", tmp_path / "answer.json"
     step.write_text(json.dumps({**SLIDING, "g_N": [gap], "gdot_N": [rate]}), encoding="utf-8")
     given.write_text(json.dumps(answer), encoding="utf-8")
-    assert ask(capsys, "verify", str(step), str(given))[1]["status"] == status
-    code, data = ask(capsys, "solve", str(step))
+    assert call_json(capsys, "verify", str(step), str(given))[1]["status"] == status
+    code, data = call_json(capsys, "solve", str(step))
     if gap < 0 or rate < 0:
         assert (code, data["status"]) == (2, "bad_input")
     else:
@@ -159,7 +154,7 @@ def test_the_ground_that_moves_feeds_energy_by_right() -> None:
 
 
 def test_a_formulation_that_does_not_fit_is_not_replaced_in_time_stepping(capsys: pytest.CaptureFixture[str]) -> None:
-    code, data = ask(capsys, "run", "block-on-incline", "--stepper", "moreau-jean", "--formulation", "gauss")
+    code, data = call_json(capsys, "run", "block-on-incline", "--stepper", "moreau-jean", "--formulation", "gauss")
     assert (code, data["status"]) == (2, "bad_input")
     assert "friction" in data["message"]
 

@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.symbolic.derivatives import Derivatives
+from gaussopt.symbolic.model import Derivatives
 
 x, y, z, t = sp.symbols("x y z t", real=True)
 

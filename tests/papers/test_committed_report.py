@@ -23,7 +23,7 @@ from gaussopt.papers.claim import Judgement
 from gaussopt.papers.p001_friction import atlas_section
 from gaussopt.papers.pages import PAPERS, document
 from gaussopt.processes.job import JobOutcome
-from gaussopt.reporting.html import measured_times
+from gaussopt.reporting import document_checks
 from gaussopt.reporting.html.page import write
 
 pytestmark = pytest.mark.documents
@@ -128,9 +128,9 @@ def read(path: Path) -> list[list[str]]:
 def differences(committed: Path, fresh: Path, kept: tuple[str, ...] = ("",)) -> list[str]:
     """Where two reports differ in more than rounding and times; `kept` are beginnings of the names of files."""
     both = (committed, fresh)
-    timed_in = [json.loads((report / "data" / measured_times.NAME).read_text(encoding="utf-8")) for report in both]
+    timed_in = [json.loads((report / "data" / document_checks.TIMED).read_text(encoding="utf-8")) for report in both]
     tables = timed_in[0]["tables"] | timed_in[1]["tables"]
-    of_time = {*timed_in[0]["figures"], *timed_in[1]["figures"], measured_times.NAME.partition(".")[0]}
+    of_time = {*timed_in[0]["figures"], *timed_in[1]["figures"], document_checks.TIMED.partition(".")[0]}
     for name, held in tables.items():  # which rows there are, and whether there is such a table, is a matter of times
         header = next(read(path)[0] for report in both if (path := report / "data" / f"{name}.csv").exists())
         of_time |= {name} if set(header) == set(held["columns"]) else set()
@@ -307,7 +307,7 @@ def written(folder: Path, rows: list[list[str]]) -> Path:
     for name in ("data", "figures"):
         (folder / name).mkdir(parents=True)
     parts = {"figures": [], "tables": {"t": {"columns": ["seconds"], "cells": [[1, 0]]}}}
-    (folder / "data" / measured_times.NAME).write_text(json.dumps(parts), encoding="utf-8")
+    (folder / "data" / document_checks.TIMED).write_text(json.dumps(parts), encoding="utf-8")
     with (folder / "data" / "t.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["what", "error", "seconds"], *rows])
     return folder

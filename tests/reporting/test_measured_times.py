@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from gaussopt.reporting.document import Data, Document, Figure, Gallery, Section, Table, Timed
-from gaussopt.reporting.html.measured_times import timed_parts
+from gaussopt.reporting.document_checks import timed_parts
 from gaussopt.reporting.html.page import write
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"></svg>'

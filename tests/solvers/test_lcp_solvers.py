@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import call_json
 
 import gaussopt as go
-from gaussopt.cli.main import run
 from gaussopt.core import registry
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import make_solver, missing_packages
@@ -419,11 +419,6 @@ def test_refusals_are_sentences(assert_sentence: Callable[..., None]) -> None:
 # -- command line --------------------------------------------------------------------------------------
 
 
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
-    code = run([*arguments, "--json"])
-    return code, json.loads(capsys.readouterr().out)
-
-
 def write(path: Path, content: dict[str, Any]) -> str:
     path.write_text(json.dumps(content), encoding="utf-8")
     return str(path)
@@ -431,24 +426,24 @@ def write(path: Path, content: dict[str, Any]) -> str:
 
 def test_solve_prints_what_is_known(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = write(tmp_path / "a.json", {"kind": "lcp", "M": [[2, 1], [0, 2]], "q": [-2, 1]})
-    code, data = call(capsys, "solve", file)
+    code, data = call_json(capsys, "solve", file)
     assert (code, data["status"], data["solver"]) == (0, "solved", "lemke")
     assert (data["z"], data["lam_N"], data["w"]) == ([1, 0], [1, 0], [0, 1])
     assert data["forces_unique"] is True
     assert data["iterations"] == 2
     assert {"message", "certificate", "timing"} <= set(data)
     flat = write(tmp_path / "b.json", {"kind": "lcp", "M": [[1, -1], [-1, 1]], "q": [-1, 1]})
-    code, data = call(capsys, "solve", flat, "--solver", "enumerate")
+    code, data = call_json(capsys, "solve", flat, "--solver", "enumerate")
     assert (code, data["status"], data["forces_unique"]) == (0, "solved", False)
     assert data["lam_N_range"][1] == [0, None]
     assert data["lam_N_range"][0] == [pytest.approx(1, rel=1e-14), None]
     two = write(tmp_path / "c.json", {"kind": "lcp", "M": [[-0.5]], "q": [2]})
-    code, data = call(capsys, "solve", two)
+    code, data = call_json(capsys, "solve", two)
     assert (code, data["status"], data["solutions"]) == (1, "multiple_solutions", [[0], [4]])
     none = write(tmp_path / "d.json", {"kind": "lcp", "M": [[-0.5]], "q": [-2]})
-    code, data = call(capsys, "solve", none)
+    code, data = call_json(capsys, "solve", none)
     assert (code, data["status"], data["z"]) == (1, "no_solution", None)
-    code, data = call(capsys, "solve", file, "--formulation", "gauss")
+    code, data = call_json(capsys, "solve", file, "--formulation", "gauss")
     assert (code, data["status"]) == (2, "bad_input")
 
 
@@ -469,6 +464,6 @@ def test_verify(
 ) -> None:
     file = write(tmp_path / "p.json", {"kind": "lcp", "M": M, "q": q})
     answer = write(tmp_path / "a.json", {"z": z})
-    exit_code, data = call(capsys, "verify", file, answer)
+    exit_code, data = call_json(capsys, "verify", file, answer)
     assert (exit_code, data["status"]) == (code, status)
     assert word in data["message"]

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from command_line import call_json
 
 import gaussopt as go
-from gaussopt.cli.main import run
 from gaussopt.core import registry
 from gaussopt.core.solver import missing_packages
 
@@ -224,12 +224,6 @@ def test_what_is_not_listed_is_refused(contact_steps: dict[str, list[Expected]])
 # -- the file through the command line ---------------------------------------------------------------------
 
 
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
-    """Exit code and the one JSON object."""
-    code = run([*arguments, "--json"])
-    return code, json.loads(capsys.readouterr().out)
-
-
 STEP_KEYS = {
     "status", "message", "formulation", "solver", "a", "lam", "lam_N", "lam_T", "w", "forces_unique", "certificate",
     "ranks", "iterations", "timing",
@@ -250,7 +244,7 @@ def test_every_expectation_of_the_file_by_the_command_line(
         for formulation, values in case["expect"].items():
             where = (case["name"], formulation)
             flags = [] if kind == "qp" else ["--formulation", formulation]
-            code, found = call(capsys, "solve", str(file), *flags)
+            code, found = call_json(capsys, "solve", str(file), *flags)
             covered["contact" if contact else kind] += 1
             status = values["status"]
             exact = kind == "qp" or registry.load("formulation", formulation).exact
@@ -312,24 +306,24 @@ def test_what_solve_prints_verify_accepts(
     case = next(c for c in data("step_cases.json") if c["name"] == name)
     problem, answer = tmp_path / "step.json", tmp_path / "answer.json"
     problem.write_text(json.dumps({"kind": "step", **case["problem"]}))
-    code, solved = call(capsys, "solve", str(problem))
+    code, solved = call_json(capsys, "solve", str(problem))
     assert code == 0
     assert (solved["formulation"], solved["solver"]) == ("stick-slip", "lemke")
     answer.write_text(json.dumps(solved))
-    code, verified = call(capsys, "verify", str(problem), str(answer))
+    code, verified = call_json(capsys, "verify", str(problem), str(answer))
     assert code == 0, verified["message"]
     assert verified["status"] == "solved"
     assert verified["forces_unique"] is solved["forces_unique"]
     # The acceleration alone is certified too.
     answer.write_text(json.dumps({"a": solved["a"]}))
-    assert call(capsys, "verify", str(problem), str(answer))[0] == 0
+    assert call_json(capsys, "verify", str(problem), str(answer))[0] == 0
     # Any wrong part of it is not.
     for key in ("a", "lam", "lam_N", "lam_T"):
         if not solved[key] or (key == "lam_T" and not any(case["problem"]["mu"])):
             continue
         wrong = [x + (0.01 * (1 + max(map(abs, solved[key]))) if i == 0 else 0.0) for i, x in enumerate(solved[key])]
         answer.write_text(json.dumps({**solved, key: wrong}))
-        code, refused = call(capsys, "verify", str(problem), str(answer))
+        code, refused = call_json(capsys, "verify", str(problem), str(answer))
         assert code == 1, key
         assert refused["status"] == "inaccurate", key
 
@@ -348,6 +342,6 @@ def test_verify_passes_no_answer_where_there_are_none_or_several(
     stated = case["expect"]["lcp"].get("solutions", [{"a": [0.0] * len(case["problem"]["M"])}])
     for solution in stated:
         answer.write_text(json.dumps({key: solution[key] for key in ("a", "lam_N") if key in solution}))
-        code, found = call(capsys, "verify", str(problem), str(answer), "--tolerance", "inf")
+        code, found = call_json(capsys, "verify", str(problem), str(answer), "--tolerance", "inf")
         assert code == 1
         assert found["status"] == status

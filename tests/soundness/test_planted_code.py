@@ -548,7 +548,7 @@ KNOWN = {
     "bodies/tables.py: lambdify": "expressions and names that a program gives",
     "bodies/tree.py: lambdify": "expressions and names that a program gives",
     "simulation/integrands.py: lambdify": "expressions and names that a program gives",
-    "papers/sections/colophon.py: subprocess": "git, by a list of arguments",
+    "papers/sections/appendix.py: subprocess": "git, by a list of arguments",
     "reporting/pdf.py: subprocess": "a browser, by a list of arguments",
 }
 SUSPECTS = (

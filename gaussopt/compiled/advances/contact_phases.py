@@ -20,7 +20,7 @@ from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
 from gaussopt.contact.stage_kernel import stage
-from gaussopt.contact.stage_workspace import MONOTONE, UNDECIDED
+from gaussopt.contact.stage_laws import MONOTONE, UNDECIDED
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.endings import SLIVER
 from gaussopt.core.errors import NotCompiled

@@ -32,8 +32,8 @@ from gaussopt.integration.events.between import look_between
 from gaussopt.integration.events.crossings import Crossings
 from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
 from gaussopt.integration.events.guides import refuse_start
+from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.integration.events.scanning import unmoved
-from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.transitions import Hint, ImpactAccumulation, Transitions
 from gaussopt.integration.stabilisation import Projection
 

@@ -33,9 +33,8 @@ from gaussopt.core.time_step import SteppedSystem
 from gaussopt.integration.advance import Advance, End, EventKind, MotionEvent
 from gaussopt.integration.events.accelerations import ContactAccelerations, undecided
 from gaussopt.integration.events.guides import refuse_start, solve_guided, without_restitution
-from gaussopt.integration.events.modes import ContactModes
+from gaussopt.integration.events.modes import TOLERANCES, ContactModes
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
-from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
 from gaussopt.integration.stabilisation import ContactSurface, Projection
 from gaussopt.solving.answer import Answer

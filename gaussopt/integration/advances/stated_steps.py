@@ -27,7 +27,7 @@ from gaussopt.core.time_step import Reached, SteppedSystem, TimeStep
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
-from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
 from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import rows_of, velocity_size

@@ -13,7 +13,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.stepper import Control, Integration, Stepper
 from gaussopt.integration.events.between import GOLDEN, StepInterior
 from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
-from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.integration.events.turning import Angles, Turning, turning_of
 
 At = Callable[[float], Sample]

@@ -25,7 +25,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.event import Event
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.accelerations import ContactAccelerations
-from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.linalg.dense import coordinate_scale
 from gaussopt.solving.answer import Answer
 

@@ -24,7 +24,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.accelerations import Rejected
-from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.linalg.dense import coordinate_scale, norm
 from gaussopt.solving.answer import Answer
 

@@ -1,4 +1,4 @@
-"""Contact modes between two events: which contacts are closed, and whether they slide or stick."""
+"""Contact modes between two events (which contacts are closed, slide or stick), and the tolerances that decide them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,68 @@ import numpy as np
 from gaussopt.contact.activity import RESTING
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.step_data import StepData
+
+
+@dataclass(frozen=True, slots=True)
+class EventTolerances:
+    """Tolerances of motions with contacts. Each entry gives the range of sensible values and the reference quantity.
+
+    Attributes
+    ----------
+    changes : count, 10 to 100
+        Largest number of changes of contact modes at one instant. If it is too small, many true changes at one instant
+        are refused; if it is too large, it takes longer to find out that modes do not settle.
+    returns : count, 2 to 5
+        Largest number of returns to the same modes at one instant; rounding may cause one return, which must pass.
+    noise : 1e-15 to 1e-12, relative to 1 + the largest entry of the state
+        Gap or slip that counts as rounding error. Too small: rounding switches modes; too large: flights are missed.
+    instant : 1e-15 to 1e-12, relative to 1 + t
+        Accuracy of the length of a step to an event. If it is too large, impacts begin with a penetration.
+    unshared : 1e-13 to 1e-9, relative to the largest normal force
+        Force that counts as zero. If it is too small, redundant contacts that carry no force seem to open.
+    leaving : 0.01 to 0.5, relative to the margin below the limit
+        If more of it is used up half-way to the event, slip begins at once. If it is too large, slip begins too late.
+    vanishing : 1e-11 to 1e-7, relative to the terms of the sum
+        Slip acceleration or force that counts as zero where modes are decided. If it is too small, rounding decides
+        between stick and slip; if it is too large, a slow start of slip counts as stick.
+    energy : 1e-12 to 1e-6, relative to 1 + the kinetic energy
+        Energy added by contacts in an impact, or in a step of time stepping, above which an event reports it.
+    correction : 1e-5 to 1e-2, relative to 1 + the largest entry of the state
+        Largest correction by projection. Too small: coarse steps are refused; too large: wrong states are accepted.
+    mobile : 1e-8 to 1e-4, relative to the slip without joints
+        Slip caused by a tangential force below which a slip residual is not corrected. If it is too small, the
+        correction at a dead centre changes all other velocities.
+    approaches : count, 10 to 50
+        Number of bisections of a step that fails; the failure is located to 2^-approaches of the step.
+    near : 1e-9 to 1e-4, rtol and atol
+        Smallest tolerances of an adaptive method close to a failure, where forces grow without bound.
+    losing : 0.01 to 0.5, eigenvalue of the scaled sym(delassus)
+        Eigenvalue below which a failure of the integrator is attributed to the loss of definiteness.
+    lost : 1e-9 to 1e-3, eigenvalue of the scaled sym(delassus)
+        Eigenvalue below which forces that are undetermined up to rounding are attributed to the loss of definiteness.
+    fed : 1e-9 to 1e-3, relative to 1 + |friction force| times |velocity|
+        Power of friction above which an event reports it.
+    """
+
+    changes: int = 30
+    returns: int = 2
+    noise: float = 1e-14
+    instant: float = 1e-14
+    unshared: float = 1e-11
+    leaving: float = 0.05
+    vanishing: float = 1e-9
+    energy: float = 1e-10
+    correction: float = 1e-3
+    mobile: float = 1e-6
+    approaches: int = 24
+    near: float = 1e-6
+    losing: float = 0.1
+    lost: float = 1e-6
+    fed: float = 1e-6
+
+
+TOLERANCES = EventTolerances()
+
 
 OPEN, SLIDING, STICKING = 0, 1, 2
 """Codes of contact modes in trajectories."""

@@ -21,7 +21,7 @@ from gaussopt.contact.complementarity import monotone
 from gaussopt.contact.laws import Uniqueness, UniquenessProof
 from gaussopt.contact.operator import smallest_eigenvalue
 from gaussopt.contact.stage_kernel import stage
-from gaussopt.contact.stage_workspace import (
+from gaussopt.contact.stage_laws import (
     DEPENDENT_JOINTS,
     HELD,
     MASSLESS,
@@ -78,7 +78,7 @@ class CertifiedStage(NamedTuple):
     a : (n,), acceleration
     out : a, lam, lam_N and lam_T in one vector
     shape : m, c, d: numbers of rows of joints, of closed contacts, and of tangent directions
-    numbers : the numbers of the certificate, listed at `gaussopt.contact.stage_workspace.NUMBERS`
+    numbers : the numbers of the certificate, listed at `gaussopt.contact.stage_laws.NUMBERS`
     how : code of the proof of uniqueness, an index of `_VERDICTS`
     """
 

@@ -18,8 +18,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.integration.advance import Advance, EventKind
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.guides import refuse_open_compression, solve_guided, without_restitution
-from gaussopt.integration.events.modes import ContactModes
-from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.events.modes import TOLERANCES, ContactModes
 from gaussopt.integration.stabilisation import ContactSurface, Projection
 from gaussopt.linalg.dense import coordinate_scale
 from gaussopt.solving.answer import Answer

@@ -12,21 +12,19 @@ from gaussopt.core.arrays import Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.modelling.reference import ReferenceData
-from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.chapters import Important
-from gaussopt.papers.figures import line_figure, remarks, thin
+from gaussopt.papers.claim import SOURCES
+from gaussopt.papers.figures import energy_residual, forces_figure, line_figure, remarks, thin
 from gaussopt.papers.p000_least_squares import c02_fewer_unknowns as c02
 from gaussopt.papers.p000_least_squares import operation_counts as plain
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, backwards, periodic
 from gaussopt.papers.p000_least_squares.motions import PROBLEM, REFERENCE
 from gaussopt.papers.p000_least_squares.motions import cases as cases
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Timed
-from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
-from gaussopt.reporting.figures.motion_animation import animation_block
+from gaussopt.reporting.figures.mechanism_drawing import animation_block, drawing_figure
 from gaussopt.reporting.texts import Texts
 
 text = Texts(__file__)
@@ -284,14 +282,14 @@ def _drift(results: PaperResults, reference: ReferenceData) -> Section:
     runs = results.trajectories("drift: ")
     rows = tuple(
         (label, str(v.status), v.t[-1], v.position_drift.max(), v.velocity_drift.max(),
-         float(np.abs(histories.energy_residual(v)).max()))
+         float(np.abs(energy_residual(v)).max()))
         for label, v in runs.items()
     )  # fmt: skip
     blocks: list[Block] = [*text.blocks("drift"), text.table("drift-000", rows), *_drift_figures(runs, reference)]
     exact = results.trajectory("motion: exact")
     if exact is not None:
         blocks.append(Gallery(tuple(
-            histories.forces_figure(
+            forces_figure(
                 f"paper-000-forces-{what}", exact, {f"λ{'₁₂₃₄₅₆'[i]}": i for i in rows},
                 f"Constraint forces, {where} (rows {rows[0] + 1} and {rows[1] + 1} of the constraints).", "N",
             )

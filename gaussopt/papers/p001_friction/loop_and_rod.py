@@ -15,7 +15,7 @@ from gaussopt.papers.p001_friction.c09_agrees_with_physics import PRINTED_SIGN
 from gaussopt.papers.p001_friction.sliding_motion import energies
 from gaussopt.papers.report_parts import PaperResults, part
 from gaussopt.reporting.document import Block, Figure, Gallery, Section, Tex
-from gaussopt.reporting.figures.motion_animation import animation_block
+from gaussopt.reporting.figures.mechanism_drawing import animation_block
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__)

@@ -9,13 +9,13 @@ import numpy as np
 from gaussopt.atlas.contact_study import BORDER
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.papers import report_parts as common
+from gaussopt.papers.claim import SOURCES
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction import loop_and_rod, motions, painleve, steps, two_bar_motions
 from gaussopt.papers.p001_friction.atlas_section import forces_figure
 from gaussopt.papers.p001_friction.steps import Frozen
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Gallery, Paragraph, Section
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure

@@ -16,7 +16,7 @@ from gaussopt.papers.figures import remarks
 from gaussopt.papers.p001_friction import motions
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.reporting.document import Figure, Gallery, Section, Table
-from gaussopt.reporting.figures.motion_animation import animation_block
+from gaussopt.reporting.figures.mechanism_drawing import animation_block
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__)

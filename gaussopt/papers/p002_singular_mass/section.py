@@ -15,18 +15,16 @@ from gaussopt.core import registry
 from gaussopt.core.solver import parse_options
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
-from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
-from gaussopt.papers.figures import line_figure
+from gaussopt.papers.claim import SOURCES
+from gaussopt.papers.figures import balance_section, forces_figure, line_figure
 from gaussopt.papers.p002_singular_mass import crossings
 from gaussopt.papers.p002_singular_mass.c11_genetic_accuracy import STEP
 from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, Branch, flow_chart, penalties, start
 from gaussopt.papers.report_parts import PaperResults, motion_case
-from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section
-from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
-from gaussopt.reporting.figures.motion_animation import animation_block
+from gaussopt.reporting.figures.mechanism_drawing import animation_block, drawing_figure
 from gaussopt.reporting.texts import Texts
 
 text = Texts(__file__)
@@ -134,14 +132,14 @@ def _balance(results: PaperResults) -> list[Section]:
         return []
     labels = {"λ of θ₁ = θ₂": 0, "λ of θ₁ + θ₃ = π": 1}
     forces = [
-        histories.forces_figure(
+        forces_figure(
             f"paper-002-forces-{label.split()[0]}", v, labels,
             text("forces", label=label, largest=np.abs(v.lam[:, 1]).max()), "N m",
         )
         for label, v in runs.items()
     ]  # fmt: skip
     changes = ", ".join(f"{float(v.energy[-1] - v.energy[0]):.3g} J with {label}" for label, v in runs.items())
-    return [histories.balance_section("002", runs, forces, text("balance", changes=changes))]
+    return [balance_section("002", runs, forces, text("balance", changes=changes))]
 
 
 def crossings_of(traj: Trajectory) -> list[tuple[float, float, float]]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
-from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.chapters import Important
-from gaussopt.papers.figures import line_figure, remarks, thin
+from gaussopt.papers.claim import SOURCES
+from gaussopt.papers.figures import balance_section, energy_residual, forces_figure, line_figure, remarks, thin
 from gaussopt.papers.p004_quasi_velocities import motions, spread
 from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES
 from gaussopt.papers.p004_quasi_velocities.motions import DRAWN, DRAWN_STEP, PROBLEM, QUASI, REGULAR, TAN, violation
@@ -20,11 +20,9 @@ from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
 from gaussopt.papers.p004_quasi_velocities.pole import LEAST, poles
 from gaussopt.papers.p004_quasi_velocities.spread import Crests, Spread
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.papers.sources import SOURCES
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
-from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
-from gaussopt.reporting.figures.motion_animation import animation_block
+from gaussopt.reporting.figures.mechanism_drawing import animation_block, drawing_figure
 from gaussopt.reporting.texts import Texts
 
 SOURCE = "NH-B"
@@ -106,9 +104,9 @@ def _balance(results: PaperResults) -> list[Section]:
     for m, v in carried.items():
         row = "tan" if m == TAN else "regular"
         caption = texts("force-by-the-tan-row" if m == TAN else "force-by-the-regular-row", method=m)
-        forces.append(histories.forces_figure(f"paper-004-forces-{row}", v, {"λ": 0}, caption, "N"))
-    balance = ", ".join(f"{m} {float(np.abs(histories.energy_residual(v)).max()):.1e} J" for m, v in runs.items())
-    return [histories.balance_section("004", runs, forces, texts("balance", balance=balance))]
+        forces.append(forces_figure(f"paper-004-forces-{row}", v, {"λ": 0}, caption, "N"))
+    balance = ", ".join(f"{m} {float(np.abs(energy_residual(v)).max()):.1e} J" for m, v in runs.items())
+    return [balance_section("004", runs, forces, texts("balance", balance=balance))]
 
 
 def _apart(one: Trajectory, other: Trajectory, end: float) -> float:

@@ -1,20 +1,25 @@
-"""The labelled drawing of a mechanism."""
+"""Drawings of mechanisms: labelled at rest, and animated in motion."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gaussopt.animation.animate import data_of, description, parameters_of, still_svg
 from gaussopt.animation.marks import LETTER, Part, View, Word, fit, fixed, page, placed
 from gaussopt.animation.notes import arrow, room
+from gaussopt.animation.playback import speed_words
+from gaussopt.animation.scene import scene_of
 from gaussopt.animation.shapes import Look, over_frames, parts_of
+from gaussopt.animation.smil import animated_svg
+from gaussopt.core.motion import RecordedMotion
 from gaussopt.modelling import sketch
 from gaussopt.modelling.problem import Problem, sketch_of
 from gaussopt.plotting.colours import FRICTION, NORMAL
-from gaussopt.reporting.document import Figure
+from gaussopt.reporting.document import Animation, Figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,3 +125,20 @@ def _data(shapes: Sequence[sketch.Shape]) -> pd.DataFrame:
         end = ends[-1] if len(ends) > 1 else (math.nan, math.nan)
         rows.append((type(s).__name__, _label(s), *ends[0], *end, getattr(s, "angle", math.nan)))
     return pd.DataFrame(rows, columns=["what", "label", "x", "y", "x2", "y2", "angle"])
+
+
+def animation_block(
+    trajectory: RecordedMotion, problem: Problem, name: str, caption: str, *,
+    beside: Mapping[str, RecordedMotion] | None = None, label: str = "", t_end: float | None = None,
+) -> Animation:  # fmt: skip
+    """Make a block of a report that shows a motion until `t_end` (s): animation, still picture, description, and data.
+
+    The sketch is that of `problem`; the speed of playback is added to the caption. Further motions, `beside`, are drawn
+    in the same picture, where `label` names the first motion. Raises BadInput if there is no sketch, or if it fails.
+    """
+    scene = scene_of(
+        trajectory, sketch_of(problem), parameters_of(trajectory, problem), beside=beside, label=label, t_end=t_end
+    )
+    alt = description(scene, trajectory, problem.title)
+    shown = f"{caption} Playback: {speed_words(scene.frames.speed)}."
+    return Animation(name, shown, alt, animated_svg(scene, alt), still_svg(scene, alt), data_of(scene, trajectory))

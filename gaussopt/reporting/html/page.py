@@ -11,8 +11,8 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.files import prepare_folder, write_text
 from gaussopt.plotting import svg
 from gaussopt.reporting.document import Document, Timed, typeset
-from gaussopt.reporting.document_checks import checked
-from gaussopt.reporting.html import formulas, measured_times, tables
+from gaussopt.reporting.document_checks import TIMED, checked, listing
+from gaussopt.reporting.html import formulas, tables
 from gaussopt.reporting.references import References
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def write(document: Document, out: Path) -> Path:
 
     Raises BadInput if the folder cannot be written, ValueError as in `checked`.
     """
-    files = checked(document) | {f"data/{measured_times.NAME}": measured_times.listing(document)}
+    files = checked(document) | {f"data/{TIMED}": listing(document)}
     for name, text in files.items():
         # Hundreds of reproducible files: waiting for the disk after each would take longer than all the rest.
         write_text(out / name, text, durable=False)

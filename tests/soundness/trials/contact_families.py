@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from .families import Data, Maker, definite, definite_dyadic, dyadic
+from .families import Data, Maker, changed, definite, definite_dyadic, dyadic, spans, unit
 
 TRIPLES = np.array([[3, 4], [5, 12], [8, 15], [0, 1], [7, 24]], dtype=float)
 """Slips whose speed is a whole number."""
@@ -213,30 +213,19 @@ def time_step(rng: np.random.Generator) -> Data:
     return {**impact(rng), "dt": float(rng.choice([0.5, 2.0**-10, 2.0**-20]))}
 
 
-def in_units(make: Maker) -> Maker:
+@changed
+def in_units(rng: np.random.Generator, data: Data) -> Data:
     """Coordinates, contact rows, masses and time in units up to 2^+-40."""
-
-    def made(rng: np.random.Generator) -> Data:
-        data = make(rng)
-        span = int(rng.choice([4, 12, 24, 40]))
-        n, k = len(data["Q"]), len(data["zeta_N"])
-        d = 2.0 ** rng.integers(-span, span + 1, n) if rng.random() < 0.5 else np.ones(n)
-        mass, time, unit = (2.0 ** int(rng.integers(-span, span + 1)) if rng.random() < 0.5 else 1.0 for _ in range(3))
-        rows = 2.0 ** rng.integers(-span, span + 1, len(data["J"]))
-        del k
-        out = dict(data)
-        out["M"] = mass * data["M"] * np.outer(d, d)
-        out["Q"] = data["Q"] * d * mass * time * unit
-        out["J"], out["gamma"] = (
-            data["J"] * d * rows[:, None] if len(rows) else data["J"],
-            data["gamma"] * rows * time * unit,
-        )
-        out["J_N"], out["zeta_N"] = data["J_N"] * d, data["zeta_N"] * time * unit
-        if "J_T" in data:
-            out["J_T"], out["zeta_T"] = data["J_T"] * d, data["zeta_T"] * time * unit
-        return out
-
-    return made
+    span, n = spans(rng), len(data["Q"])
+    d = 2.0 ** rng.integers(-span, span + 1, n) if rng.random() < 0.5 else np.ones(n)
+    mass, time, length = (unit(rng, span, 0.5) for _ in range(3))
+    rows = 2.0 ** rng.integers(-span, span + 1, len(data["J"]))
+    out = {**data, "M": mass * data["M"] * np.outer(d, d), "Q": data["Q"] * d * mass * time * length}
+    out["J"] = data["J"] * d * rows[:, None] if len(rows) else data["J"]
+    out["gamma"] = data["gamma"] * rows * time * length
+    for of in [x for x in "NT" if f"J_{x}" in data]:
+        out[f"J_{of}"], out[f"zeta_{of}"] = data[f"J_{of}"] * d, data[f"zeta_{of}"] * time * length
+    return out
 
 
 CONTACT: dict[str, tuple[float, Maker]] = {

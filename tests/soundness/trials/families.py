@@ -10,6 +10,7 @@ import numpy as np
 
 Data = dict[str, Any]
 Maker = Callable[[np.random.Generator], Data]
+Change = Callable[[np.random.Generator, Data], Data]
 GAPS = (1.0, 1e-3, 1e-6, 1e-9, 1e-12, 2.0**-52)
 """Relative sizes of contradictions: by a lot and by a little."""
 
@@ -22,6 +23,21 @@ class Program:
     family: str
     data: Data
     index: int
+
+
+def changed(change: Change) -> Callable[[Maker], Maker]:
+    """Make of a change of a program, which may draw numbers, a function from makers to makers."""
+    return lambda make: lambda rng: change(rng, make(rng))
+
+
+def spans(rng: np.random.Generator) -> int:
+    """Draw the largest power of two of a change of units."""
+    return int(rng.choice([4, 12, 24, 40]))
+
+
+def unit(rng: np.random.Generator, span: int, share: float = 1.0) -> float:
+    """Draw a power of two up to 2^+-span; with probability 1 - share it is 1."""
+    return 2.0 ** int(rng.integers(-span, span + 1)) if share == 1.0 or rng.random() < share else 1.0
 
 
 def dyadic(rng: np.random.Generator, *shape: int, top: int = 4, bits: int = 1) -> Any:
@@ -192,40 +208,23 @@ def of_rounding(rng: np.random.Generator) -> Data:
     return {**meant, **shuffled, "meant": {key: x[order].tolist() for key, x in exact.items()}}
 
 
-def in_units(make: Maker) -> Maker:
+@changed
+def in_units(rng: np.random.Generator, data: Data) -> Data:
     """The same steps with coordinates, rows, masses and time in other units, all powers of two up to 2^+-40."""
-
-    def made(rng: np.random.Generator) -> Data:
-        data = make(rng)
-        span = int(rng.choice([4, 12, 24, 40]))
-        n = len(data["Q"])
-        d = 2.0 ** rng.integers(-span, span + 1, n)
-        r = 2.0 ** rng.integers(-span, span + 1, len(data["J"]))
-        mass, time = (2.0 ** int(rng.integers(-span, span + 1)) if rng.random() < 0.3 else 1.0 for _ in range(2))
-        out = {**data, "M": mass * data["M"] * np.outer(d, d), "J": data["J"] * d * r[:, None]}
-        out["gamma"] = data["gamma"] * r * time
-        for key in ("Q", "h"):
-            if key in data:
-                out[key] = data[key] * d * mass * time
-        return out
-
-    return made
+    span = spans(rng)
+    d, r = (2.0 ** rng.integers(-span, span + 1, len(data[key])) for key in ("Q", "J"))
+    mass, time = (unit(rng, span, 0.3) for _ in range(2))
+    forces = {key: data[key] * d * mass * time for key in ("Q", "h") if key in data}
+    rows = {"J": data["J"] * d * r[:, None], "gamma": data["gamma"] * r * time}
+    return {**data, "M": mass * data["M"] * np.outer(d, d), **rows, **forces}
 
 
-def in_magnitude(make: Maker) -> Maker:
+@changed
+def in_magnitude(rng: np.random.Generator, data: Data) -> Data:
     """The same steps with all right-hand sides, or all masses, huge or tiny."""
-
-    def made(rng: np.random.Generator) -> Data:
-        data = make(rng)
-        e = int(rng.choice([-500, -300, -100, -60, 60, 100, 300, 480])) + int(rng.integers(-20, 20))
-        factor = 2.0**e
-        if rng.random() < 0.5:
-            scaled = {key: data[key] * factor for key in ("Q", "h", "gamma") if key in data}
-        else:
-            scaled = {key: data[key] * factor for key in ("M", "Q", "h") if key in data}
-        return {**data, **scaled}
-
-    return made
+    factor = 2.0 ** (int(rng.choice([-500, -300, -100, -60, 60, 100, 300, 480])) + int(rng.integers(-20, 20)))
+    keys = ("Q", "h", "gamma") if rng.random() < 0.5 else ("M", "Q", "h")
+    return {**data, **{key: data[key] * factor for key in keys if key in data}}
 
 
 BILATERAL: dict[str, tuple[float, Maker]] = {

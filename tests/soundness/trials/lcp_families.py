@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .families import Data, Maker, definite, dyadic
+from .families import Data, Maker, changed, definite, dyadic, spans, unit
 
 
 def size(rng: np.random.Generator) -> int:
@@ -104,27 +104,19 @@ def rank_one(rng: np.random.Generator) -> Data:
     return with_q(rng, np.outer(a, b), True)
 
 
-def in_units(make: Maker) -> Maker:
+@changed
+def in_units(rng: np.random.Generator, data: Data) -> Data:
     """Rows and columns in units up to 2^+-40."""
-
-    def made(rng: np.random.Generator) -> Data:
-        data = make(rng)
-        n, span = len(data["q"]), int(rng.choice([4, 12, 24, 40]))
-        d = 2.0 ** rng.integers(-span, span + 1, n)
-        e = d if rng.random() < 0.6 else 2.0 ** rng.integers(-span, span + 1, n)
-        size = 2.0 ** int(rng.integers(-span, span + 1))
-        return {"M": data["M"] * np.outer(d, e), "q": data["q"] * d * size}
-
-    return made
+    n, span = len(data["q"]), spans(rng)
+    d = 2.0 ** rng.integers(-span, span + 1, n)
+    e = d if rng.random() < 0.6 else 2.0 ** rng.integers(-span, span + 1, n)
+    return {"M": data["M"] * np.outer(d, e), "q": data["q"] * d * unit(rng, span)}
 
 
-def in_magnitude(make: Maker) -> Maker:
-    def made(rng: np.random.Generator) -> Data:
-        data = make(rng)
-        e = 2.0 ** int(rng.choice([-500, -300, -100, 100, 300, 480]))
-        return {"M": data["M"] * e, "q": data["q"]} if rng.random() < 0.5 else {"M": data["M"], "q": data["q"] * e}
-
-    return made
+@changed
+def in_magnitude(rng: np.random.Generator, data: Data) -> Data:
+    e, key = 2.0 ** int(rng.choice([-500, -300, -100, 100, 300, 480])), "M" if rng.random() < 0.5 else "q"
+    return {**data, key: data[key] * e}
 
 
 LCPS: dict[str, tuple[float, Maker]] = {

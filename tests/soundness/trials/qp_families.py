@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from .families import GAPS, Data, Maker, definite, definite_dyadic, dyadic, rows_like, singular_dyadic
+from .families import (
+    GAPS,
+    Data,
+    Maker,
+    changed,
+    definite,
+    definite_dyadic,
+    dyadic,
+    rows_like,
+    singular_dyadic,
+    spans,
+    unit,
+)
 
 INF = np.inf
 
@@ -149,23 +161,17 @@ def far_rows(rng: np.random.Generator) -> Data:
     return {"P": L @ L.T, "q": q, "A": A, "l": l, "u": u}
 
 
-def in_units(make: Maker) -> Maker:
+@changed
+def in_units(rng: np.random.Generator, data: Data) -> Data:
     """Unknowns, rows and objective in units up to 2^+-40."""
-
-    def made(rng: np.random.Generator) -> Data:
-        data = make(rng)
-        span = int(rng.choice([4, 12, 24, 40]))
-        n, m = len(data["q"]), len(data["l"])
-        d, r = 2.0 ** rng.integers(-span, span + 1, n), 2.0 ** rng.integers(-span, span + 1, m)
-        if rng.random() < 0.3:
-            d = np.ones(n)
-        value, x = (2.0 ** int(rng.integers(-span, span + 1)) if rng.random() < 0.4 else 1.0 for _ in range(2))
-        return {
-            "P": value * data["P"] * np.outer(d, d), "q": value * data["q"] * d * x, "A": data["A"] * d * r[:, None],
-            "l": data["l"] * r * x, "u": data["u"] * r * x,
-        }  # fmt: skip
-
-    return made
+    span = spans(rng)
+    d, r = (2.0 ** rng.integers(-span, span + 1, len(data[key])) for key in "ql")
+    d = np.ones(len(d)) if rng.random() < 0.3 else d
+    value, x = (unit(rng, span, 0.4) for _ in range(2))
+    return {
+        "P": value * data["P"] * np.outer(d, d), "q": value * data["q"] * d * x, "A": data["A"] * d * r[:, None],
+        "l": data["l"] * r * x, "u": data["u"] * r * x,
+    }  # fmt: skip
 
 
 QPS: dict[str, tuple[float, Maker]] = {
