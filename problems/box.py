@@ -14,11 +14,11 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.contacts import Contact
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
+from gaussopt.modelling.modified import Variant
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.sketch import Block, ContactPoint, Force, Ground, Parameters, Point, Shape, along
-from gaussopt.modelling.modified import Variant
 
 PARAMETERS = (
     Parameter("m", 2.0, "kg", "mass"),

@@ -18,11 +18,11 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.erratum import Evidence, errata, notes
+from gaussopt.modelling.modified import Variant
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import Angle, Bar, Bearing, Length, Parameters, Pin, Point, Shape, Torque, along, between
-from gaussopt.modelling.modified import Variant
 from gaussopt.problems._evidence import acceleration, first_step
 
 PARAMETERS = (

@@ -16,11 +16,11 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.erratum import Evidence, errata, notes
+from gaussopt.modelling.modified import Variant
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import Angle, Axes, Blade, Block, Force, Parameters, Point, Shape, Sketch, Torque
-from gaussopt.modelling.modified import Variant
 from gaussopt.problems._evidence import acceleration
 
 PARAMETERS = (

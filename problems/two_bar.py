@@ -22,13 +22,12 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling import sketch as draw
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.erratum import errata, notes
-from gaussopt.modelling.modified import ModifiedSystem
+from gaussopt.modelling.modified import ModifiedSystem, Variant
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import Parameters, Place, Shape, along
-from gaussopt.modelling.modified import Variant
 from gaussopt.problems._two_bar_errata import ERRATA
 from gaussopt.problems._two_bar_errata import both_active as both_active
 
