@@ -61,6 +61,9 @@ CLOSE = 1e-4
 ROUNDED = 1e-10
 """Natural map at which no further method is tried with more than MANY contacts, whose rounding errors add up."""
 
+SOFTENED = 1e-4, 1e-5
+"""Shares by which the diagonal of the operator is enlarged in turn where Newton's method does not converge."""
+
 FIRST = 50
 """Number of sweeps in each of the two series that detect slow convergence, and in the first series of `_quickly`."""
 
@@ -168,8 +171,11 @@ class Hybrid(Kept[HybridOptions]):
         if not self.options.followed or self.program.n > FOLLOWED_ROWS:
             return None
         tolerance, most = self.options.tolerance, ROWS * self.options.followed
-        found, count = continued(self.program, r, tolerance, SETTLED * tolerance, most)
-        return None if count is None else RawSolution(found, None, Status.SOLVED, count)
+        for softened in ((), SOFTENED):
+            found, count = continued(self.program, r, tolerance, SETTLED * tolerance, most, softened)
+            if count is not None:
+                return RawSolution(found, None, Status.SOLVED, count)
+        return None
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:
         """Yield starting points for Newton's method, each computed only when it is requested."""

@@ -32,6 +32,9 @@ MOST_STEPS = 30
 NEARLY = 1e-8
 """Depth, relative to the depth without pushes, below which a contact counts as just touching."""
 
+ROUNDED = 1e-13
+"""Depth or gap at the end of a step, relative to the sum of its terms, up to which it counts as zero."""
+
 LEFT = 1e-6
 """Depth, relative to the largest depth without pushes, that pushes may leave; incompatible contacts leave more."""
 
@@ -198,9 +201,13 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
     ahead, closed, N, x = np.zeros(k), np.zeros(k), np.zeros(k * k), np.zeros(k)
     for i in range(k):
         u = local[n * n + 3 * i]
+        terms = abs(u)
         for j in range(n):
-            u += local[3 * i * n + j] * r[j]
+            part = local[3 * i * n + j] * r[j]
+            u, terms = u + part, terms + abs(part)
         ahead[i] = min(gaps[i], 0.0) + dt * u
+        if abs(ahead[i]) <= ROUNDED * (dt * terms - min(gaps[i], 0.0)):
+            ahead[i] = 0.0  # a contact that touches: its rounding error must not decide whether it is pushed
         deepest = max(deepest, abs(ahead[i]))
     for j in range(n):
         push[j] = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish
+from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish, ways_apart
 from gaussopt.cone.measure import distances, measured
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
@@ -109,3 +109,20 @@ def test_distances_are_the_natural_map_and_rounding(seed: int) -> None:
         wanted = residual(problem, r), float(np.linalg.norm(rounding(problem, r))) / velocity_size(problem)
         assert measured(problem, r) == pytest.approx(wanted, rel=1e-12)
     assert np.isnan(distances(np.full(9, np.nan), np.ones(3), np.ones(1), np.ones(3))[0])
+
+
+def test_contacts_that_touch_are_not_pushed_by_their_rounding_errors() -> None:
+    """Six redundant contacts that stay closed: the gaps at the end of the step are rounding errors of both signs."""
+    rng = np.random.default_rng(5)
+    negative = 0
+    for _ in range(20):
+        H = rng.normal(size=(2, 6))
+        W, push, r, q = np.zeros((18, 18)), np.zeros(18), np.zeros(18), np.zeros(18)
+        W[::3, ::3] = H.T @ H
+        r[::3] = rng.random(6)
+        q[::3] = -H.T @ (H @ r[::3])
+        local = np.concatenate((W.ravel(), q))
+        negative += bool((W @ r + q)[::3].min() < 0.0)
+        assert ways_apart(local, np.zeros(6), r, DT, push)
+        assert not push.any()
+    assert negative > 5

@@ -163,3 +163,26 @@ def test_many_given_bounds_of_friction_leave_newtons_method_a_small_system() -> 
     assert slides.sum() >= k - 12
     assert r[tangents][slides] == pytest.approx(-(bound * np.sign(u[tangents]))[slides])
     assert (np.abs(r[tangents]) <= bound + 1e-12).all()
+
+
+def redundant(seed: int, k: int = 12) -> go.ConeComplementarity:
+    """A body on k points of a plane, pushed and turned at random, with the impulses of a second."""
+    rng = np.random.default_rng(seed)
+    H, masses = np.zeros((6, 3 * k)), np.array([1, 1, 1, 0.3, 0.3, 0.4])
+    for i, (x, y) in enumerate(rng.uniform(-1, 1, (k, 2))):
+        for j, d in enumerate(np.eye(3)[[2, 0, 1]]):
+            H[:, 3 * i + j] = [*d, *np.cross([x, y, -0.3], d)]
+    f = np.array([*(4 * rng.normal(size=2)), -9.81, *(2 * rng.normal(size=3))])
+    return go.ConeComplementarity(H.T @ (H / masses[:, None]), H.T @ (f / masses), np.full(k, 0.6))
+
+
+def test_newtons_method_comes_from_softened_contacts_to_redundant_ones() -> None:
+    plain = 0
+    for seed in range(60):
+        problem = redundant(seed)
+        given = problem, np.zeros(problem.n), 1e-13, 1e-10, problem.n
+        r, count = continued(*given, softened=(1e-4, 1e-5))
+        assert count is not None, seed
+        assert residual(problem, r) <= 1e-9, seed
+        plain += continued(*given)[1] is not None
+    assert plain < 60
