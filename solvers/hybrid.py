@@ -183,9 +183,12 @@ class Hybrid(Kept[HybridOptions]):
         # For a pile that slides apart the program is useless, but no criterion is known that predicts the case.
         slow = problem.k > MANY and self._is_slow(sweeps)
         found = fixed_point(problem, 1) if slow else None
-        if found is not None and residual(problem, found) <= NEAR:
+        near = np.inf if found is None else residual(problem, found)
+        if found is not None and near <= NEAR:
             yield found
         swept = self._sweep(sweeps)
+        if found is not None and NEAR < near < swept:
+            yield found
         if problem.k > VERY_MANY and swept <= DAMPED_NEAR:
             yield damped_sweeps(problem, sweeps.r, DAMPED, options.tolerance)
         else:
