@@ -53,8 +53,8 @@ SPLIT = (0.03, 1_000), (0.01, 3_000), (0.003, 10_000)
 MOST_SPLIT = 4_000
 """Number of contacts up to which alternating directions and proximal problems are tried."""
 
-NEWTON = 60, 100, 20
-"""Largest number of Newton steps: in general, after alternating directions, and with more than MOST_SPLIT contacts."""
+NEWTON, MANY_NEWTON, SPLIT_NEWTON = 60, 20, 100
+"""Largest number of Newton steps, that with more than MANY contacts, and that after alternating directions."""
 
 CLOSE, PROBLEMS = 1e-4, 4
 """First alpha, and number, of the proximal problems that follow alternating directions."""
@@ -123,7 +123,7 @@ class Hybrid(Kept[HybridOptions]):
         problem, options = self.program, self.options
         best, least, steps = np.zeros(problem.n), np.inf, 0
         for r in self._starts(None if start is None else start[0]):
-            r, count = newton(problem, r, NEWTON[0 if problem.k <= MOST_SPLIT else 2], options.tolerance)
+            r, count = newton(problem, r, MANY_NEWTON if problem.k > MANY else NEWTON, options.tolerance)
             error, steps = residual(problem, r), steps + count
             if error < least:
                 best, least = r, error
@@ -209,7 +209,7 @@ class Hybrid(Kept[HybridOptions]):
         problem, tolerance = self.program, self.options.tolerance
         for rho, count in SPLIT:
             options = ADMMOptions(count, max(tolerance, ROUNDED), rho, balanced=False)
-            r, _ = newton(problem, directions(problem, np.zeros(problem.n), options)[0], NEWTON[1], tolerance)
+            r, _ = newton(problem, directions(problem, np.zeros(problem.n), options)[0], SPLIT_NEWTON, tolerance)
             yield proximal(problem, r, PROBLEMS, tolerance, CLOSE)[0]
 
     def _is_slow(self, sweeps: Sweeps) -> bool:

@@ -82,7 +82,7 @@ class Response:
         D = first @ B
 
         def apart(c: Vector) -> Vector:
-            return np.asarray((first @ c.reshape(k, ROWS, 1)).ravel())
+            return np.asarray(np.einsum("kab,kb->ka", first, c.reshape(k, ROWS)).ravel())
 
         if not is_blocks(self.H):
             A = (D @ self.H.reshape(k, ROWS, -1)).reshape(ROWS * k, -1)
