@@ -26,16 +26,12 @@ LOOK = 20
 
 @dataclass(frozen=True)
 class ADMMOptions(ConeOptions):
-    """`rho`: initial penalty, in the units of the scaled problem; `balanced`: whether it changes with the residuals.
-
-    `relaxation`: multiple of its change by which r is changed; from 1 to below 2.
-    """
+    """`rho`: initial penalty, in the units of the scaled problem; `balanced`: whether it changes with the residuals."""
 
     max_iter: int = 10_000
     tolerance: float = 1e-9
     rho: float = 0.3
     balanced: bool = True
-    relaxation: float = 1.0
 
 
 class ADMM(ConeIteration[ADMMOptions]):
@@ -57,16 +53,20 @@ def directions(problem: ConeComplementarity, r: Vector, options: ADMMOptions) ->
     own, scale = scaled(problem)
     if not problem.k:
         return r, 0
-    z, rho, relaxed = r / scale, options.rho, options.relaxation
+    z, rho = r / scale, options.rho
     y, s = -own.u(z), np.zeros(own.n)
-    W, blocks = Response.of(own.W), np.tile(np.eye(ROWS), (own.k, 1, 1))
-    solve = W.solver(rho * blocks, blocks)
+    W, blocks, solve = Response.of(own.W), np.tile(np.eye(ROWS), (own.k, 1, 1)), None
     best, least = r, residual(problem, r)
     for count in range(options.max_iter):
         if least <= options.tolerance:
             return best, count
+        if solve is None:
+            try:
+                solve = W.solver(rho * blocks, blocks)
+            except (np.linalg.LinAlgError, RuntimeError):  # W, which need not be symmetric, has the eigenvalue -rho
+                return best, count
         s[::ROWS] = own.mu * np.hypot(rows_of(y)[:, 1], rows_of(y)[:, 2])
-        x = relaxed * solve(rho * z - y - own.q - s) + (1.0 - relaxed) * z
+        x = solve(rho * z - y - own.q - s)
         old, z = z, project(x + y / rho, own.mu)
         y = y + rho * (x - z)
         if count % LOOK == LOOK - 1:
@@ -77,8 +77,7 @@ def directions(problem: ConeComplementarity, r: Vector, options: ADMMOptions) ->
                 return best, count + 1
             primal, dual = float(np.linalg.norm(x - z)), rho * float(np.linalg.norm(z - old))
             if options.balanced and count < options.max_iter // 2 and not 0.1 * dual <= primal <= 10.0 * dual:
-                rho = float(np.clip(rho * (3.0 if primal > dual else 1.0 / 3.0), 1e-8, 1e8))
-                solve = W.solver(rho * blocks, blocks)
+                rho, solve = float(np.clip(rho * (3.0 if primal > dual else 1.0 / 3.0), 1e-8, 1e8)), None
     return best, options.max_iter
 
 

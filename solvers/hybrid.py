@@ -2,9 +2,10 @@
 
 The following methods are tried in order, each followed by the damped Newton method of `nsn-ac`, until the natural map
 is at rounding level: one cone program if sweeps hardly converge, sweeps of nonlinear Gauss-Seidel as long as they
-converge (damped sweeps if contacts are very many), alternating directions with a falling penalty, of few contacts cone
-programs with fixed shift (ACLM) and many sweeps, and the proximal method. If a problem has few contacts and is not
-known to have a unique solution, a solution with a different velocity is searched for from other starts.
+converge (damped sweeps if contacts are very many), then alternating directions with a falling penalty if contacts are
+many, or cone programs with fixed shift (ACLM) and many sweeps if they are few, and the proximal method. If a problem
+has few contacts and is not known to have a unique solution, a solution with a different velocity is searched for from
+other starts.
 """
 
 from __future__ import annotations
@@ -47,16 +48,16 @@ FOLLOWED_ROWS = 600
 """Number of rows of a problem, of closed and open contacts, above which Newton's method is not tried first."""
 
 SPLIT = (0.03, 1_000), (0.01, 3_000), (0.003, 10_000)
-"""Penalties of alternating directions, in scaled variables, and numbers of iterations; the last with many contacts."""
+"""Penalties of alternating directions, in scaled variables, and numbers of iterations, with more than MANY contacts."""
 
 MOST_SPLIT = 4_000
-"""Number of contacts up to which alternating directions are tried; their number of iterations hardly depends on it."""
+"""Number of contacts up to which alternating directions and proximal problems are tried."""
 
-RELAXED = 1.6
-"""Relaxation of alternating directions."""
+NEWTON, MANY_NEWTON, SPLIT_NEWTON = 60, 20, 100
+"""Largest number of Newton steps, that with more than MANY contacts, and that after alternating directions."""
 
-CLOSE = 1e-4
-"""First alpha of the proximal problems that follow alternating directions."""
+CLOSE, PROBLEMS = 1e-4, 4
+"""First alpha, and number, of the proximal problems that follow alternating directions."""
 
 ROUNDED = 1e-10
 """Natural map at which no further method is tried with more than MANY contacts, whose rounding errors add up."""
@@ -125,15 +126,16 @@ class Hybrid(Kept[HybridOptions]):
         problem, options = self.program, self.options
         best, least, steps = np.zeros(problem.n), np.inf, 0
         for r in self._starts(None if start is None else start[0]):
-            r, count = newton(problem, r, 60, options.tolerance)
+            r, count = newton(problem, r, MANY_NEWTON if problem.k > MANY else NEWTON, options.tolerance)
             error, steps = residual(problem, r), steps + count
             if error < least:
                 best, least = r, error
             if least <= (options.tolerance if problem.k <= MANY else max(options.tolerance, ROUNDED)):
                 break
         else:
-            r, count = proximal(problem, best, 40, options.tolerance)
-            best, least, steps = r, residual(problem, r), steps + count
+            if problem.k <= MOST_SPLIT:
+                best, count = proximal(problem, best, 40, options.tolerance)
+                least, steps = residual(problem, best), steps + count
         best, least = in_cones(problem, best)
         claim = Status.SOLVED if least <= SETTLED * options.tolerance else Status.ITERATION_LIMIT
         others = self._search(best) if claim is Status.SOLVED and problem.k <= options.searched else ()
@@ -187,12 +189,16 @@ class Hybrid(Kept[HybridOptions]):
         # For a pile that slides apart the program is useless, but no criterion is known that predicts the case.
         slow = problem.k > MANY and self._is_slow(sweeps)
         found = fixed_point(problem, 1) if slow else None
-        if found is not None and residual(problem, found) <= NEAR:
+        near = np.inf if found is None else residual(problem, found)
+        if found is not None and near <= NEAR:
             yield found
         swept = self._sweep(sweeps)
+        if found is not None and NEAR < near < swept:
+            yield found
         if problem.k > VERY_MANY and swept <= DAMPED_NEAR:
             yield damped_sweeps(problem, sweeps.r, DAMPED, options.tolerance)
-        yield sweeps.r.copy()
+        else:
+            yield sweeps.r.copy()
         if problem.k <= MANY:
             for count in (options.programs, 1):
                 found = fixed_point(problem, count)
@@ -201,16 +207,16 @@ class Hybrid(Kept[HybridOptions]):
             sweeps.run(10 * options.sweeps, 0.1 * options.tolerance * velocity_size(problem))
             yield sweeps.r.copy()
             yield np.zeros(problem.n)
-        if problem.k <= MOST_SPLIT:
+        elif problem.k <= MOST_SPLIT:
             yield from self._split()
 
     def _split(self) -> Iterator[Vector]:
         """Yield what alternating directions, Newton's method and proximal problems from their results lead to."""
         problem, tolerance = self.program, self.options.tolerance
-        for rho, count in SPLIT if problem.k > MANY else SPLIT[:-1]:
-            options = ADMMOptions(count, max(tolerance, ROUNDED), rho, balanced=False, relaxation=RELAXED)
-            r, _ = newton(problem, directions(problem, np.zeros(problem.n), options)[0], 60, tolerance)
-            yield proximal(problem, r, 40, tolerance, CLOSE)[0]
+        for rho, count in SPLIT:
+            options = ADMMOptions(count, max(tolerance, ROUNDED), rho, balanced=False)
+            r, _ = newton(problem, directions(problem, np.zeros(problem.n), options)[0], SPLIT_NEWTON, tolerance)
+            yield proximal(problem, r, PROBLEMS, tolerance, CLOSE)[0]
 
     def _is_slow(self, sweeps: Sweeps) -> bool:
         """Return whether the first sweeps neither come near a solution nor halve the natural map."""

@@ -35,7 +35,7 @@ SEEN = 5
 LEAST = 1e-11
 """Smallest damping of a problem that is not small, in scaled variables."""
 
-PATIENCE = 20
+PATIENCE = 40
 """Number of steps of a large problem, each as costly as many sweeps, in which the natural map must fall by half."""
 
 SHORTEST = 2.0**-12

@@ -10,6 +10,8 @@ V. Acary, M. Bremond, O. Huber, INRIA RR-9118, 2018 (PPA-NSN-AC).
 
 from __future__ import annotations
 
+import numpy as np
+
 from gaussopt.cone.response import Response
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
@@ -24,6 +26,9 @@ INNER = 40
 
 DAMPING, SWEPT = 0.03, 20
 """alpha of damped sweeps, in scaled variables with tr W_ii = 3; and the number of sweeps in each proximal problem."""
+
+PATIENCE = 100
+"""Number of proximal problems solved by sweeps in which the natural map must fall by half."""
 
 
 class Prox(ConeIteration[ConeOptions]):
@@ -71,10 +76,11 @@ def damped_sweeps(problem: ConeComplementarity, r: Vector, limit: int, tolerance
     inner = ConeComplementarity(shifted_operator(own.W, DAMPING), own.q.copy(), own.mu)
     sweeps = Sweeps(inner)
     sweeps.r[:] = r / s
-    best, least = r, residual(problem, r)
-    for _ in range(limit):
-        if least <= tolerance:
+    best, least, before = r, residual(problem, r), np.inf
+    for count in range(limit):
+        if least <= tolerance or (count % PATIENCE == 0 and least > 0.5 * before):
             break
+        before = least if count % PATIENCE == 0 else before
         inner.q[:] = own.q - DAMPING * sweeps.r
         sweeps.run(SWEPT)
         now = residual(problem, s * sweeps.r)

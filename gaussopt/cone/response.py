@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg import lu_solve
+from scipy.linalg.lapack import dgetrf
 from scipy.sparse.linalg import splu
 
 from gaussopt.core.arrays import Matrix, Vector
@@ -81,13 +82,15 @@ class Response:
         D = first @ B
 
         def apart(c: Vector) -> Vector:
-            return np.asarray((first @ c.reshape(k, ROWS, 1)).ravel())
+            return np.asarray(np.einsum("kab,kb->ka", first, c.reshape(k, ROWS)).ravel())
 
         if not is_blocks(self.H):
             A = (D @ self.H.reshape(k, ROWS, -1)).reshape(ROWS * k, -1)
             A[np.diag_indices(ROWS * k)] += 1.0
-            factors = lu_factor(A, check_finite=False)
-            return lambda c: np.asarray(lu_solve(factors, apart(c), check_finite=False))
+            factors, pivots, found = dgetrf(A, overwrite_a=True)
+            if found:
+                raise np.linalg.LinAlgError("The equations are singular.")
+            return lambda c: np.asarray(lu_solve((factors, pivots), apart(c), check_finite=False))
         ends = np.arange(k + 1)
         blocks = sparse.bsr_array((D, ends[:-1], ends)).tocsr()
         if self.M is None:

@@ -68,6 +68,10 @@ class DelassusProduct:
 
     def diagonal(self) -> Vector:
         """Return the diagonal of W, (3 k,)."""
+        return self._diagonal
+
+    @cached_property
+    def _diagonal(self) -> Vector:
         return np.asarray(self.H.multiply(self.V).sum(axis=0)).ravel()
 
     def scaled(self, s: Vector) -> DelassusProduct:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import contact_cases as known
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core import registry
 from gaussopt.core.solver import missing_packages
 from gaussopt.linalg.cones import residual
-from gaussopt.modelling.contact_piles import sphere_pile
+from gaussopt.modelling.contact_piles import box_wall, random_contacts, sphere_pile
 from gaussopt.solvers.prox import SWEPT, damped_sweeps
 
 S = go.Status
@@ -115,6 +117,23 @@ def test_enumeration_finds_every_velocity_or_several_of_a_continuum(name: str) -
     own = found.solutions or (found.x,)
     near = [min(float(np.linalg.norm(problem.W @ (r - x))) for x in own) for r in truths]
     assert sum(d <= 1e-10 for d in near) >= (2 if name == "rigid-pinch" else len(truths))
+
+
+@pytest.mark.parametrize(
+    "built",
+    [
+        partial(box_wall, 300, mass_ratio=100.0, speed=0.5),  # sweeps do not converge: alternating directions
+        partial(box_wall, 1000, speed=0.5),
+        partial(random_contacts, 3000),  # Newton's method with 9000 rows
+        partial(box_wall, 10_000),  # one cone program
+    ],
+)
+def test_hybrid_solves_many_contacts(built: partial[go.GlobalContacts]) -> None:
+    problem = built().local
+    found = go.solve(problem, "hybrid", solver_options={"tolerance": 1e-8})
+    assert found.status is S.SOLVED, found.message
+    assert found.x is not None
+    assert residual(problem, found.x) <= 1e-8
 
 
 def test_damped_sweeps_come_nearer_than_as_many_others_that_wander() -> None:
