@@ -126,7 +126,7 @@ def _write_group(out: Path, group: CollectedGroup, programs: list[dict[str, Any]
             other, foreign, content = f"qpsolvers/{group.name}/{name}.npz", to_qpsolvers(program), io.BytesIO()
             foreign.save(content)
             write_bytes(out / other, content.getvalue(), durable=False)
-            if proof["class"] == "convex" and proof["answers"] != "none at all":
+            if proof["class"] == "convex" and proof["answers"] != "none at all" and name not in WITHDRAWN:
                 arrays = {key: getattr(foreign, key) for key in ARRAYS}
                 programs.append({"name": name, **{k: None if v is None else v.ravel() for k, v in arrays.items()}})
         date, reason = WITHDRAWN.get(name, ("", ""))
