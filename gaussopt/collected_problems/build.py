@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from gaussopt._version import __version__
-from gaussopt.collected_problems.members import VERSION, WITHDRAWN, CollectedGroup, groups
+from gaussopt.collected_problems import members
+from gaussopt.collected_problems.members import VERSION, WITHDRAWN, CollectedGroup
 from gaussopt.collected_problems.proofs import prove
 from gaussopt.comparison.sequence_files import to_qpsolvers
 from gaussopt.core.arrays import is_sparse
@@ -41,7 +42,7 @@ KINDS = {"qp": ("x", "y"), "lcp": ("z",), "contact": ("r",)}
 
 
 def build(
-    out: Path, names: Sequence[str] = (), archive: bool = False, progress: Callable[[float], None] | None = None
+    out: Path, groups: Sequence[str] = (), archive: bool = False, progress: Callable[[float], None] | None = None
 ) -> dict[str, Any]:
     """Write the collection, or only the groups with these names, into a new folder.
 
@@ -50,12 +51,12 @@ def build(
     ZIP file beside it. Raises BadInput if the folder is not empty or cannot be written, UnknownName for a group that
     does not exist.
     """
-    known = {group.name: group for group in groups()}
-    if unknown := [name for name in names if name not in known]:
+    known = {group.name: group for group in members.groups()}
+    if unknown := [name for name in groups if name not in known]:
         raise UnknownName("group of the collection", unknown[0], known)
     check_new(out)
     prepare_folder(out)
-    chosen = [group for name, group in known.items() if not names or name in names]
+    chosen = [group for name, group in known.items() if not groups or name in groups]
     rows: list[dict[str, Any]] = []
     programs: list[dict[str, Any]] = []
     for i, group in enumerate(chosen):
@@ -126,7 +127,7 @@ def _write_group(out: Path, group: CollectedGroup, programs: list[dict[str, Any]
             other, foreign, content = f"qpsolvers/{group.name}/{name}.npz", to_qpsolvers(program), io.BytesIO()
             foreign.save(content)
             write_bytes(out / other, content.getvalue(), durable=False)
-            if proof["class"] == "convex" and proof["answers"] != "none at all":
+            if proof["class"] == "convex" and proof["answers"] != "none at all" and name not in WITHDRAWN:
                 arrays = {key: getattr(foreign, key) for key in ARRAYS}
                 programs.append({"name": name, **{k: None if v is None else v.ravel() for k, v in arrays.items()}})
         date, reason = WITHDRAWN.get(name, ("", ""))

@@ -26,6 +26,7 @@ from gaussopt.core.files import read_bytes, write_text
 from gaussopt.processes.environment import versions
 from gaussopt.reporting.document import Block, Document, Finding, Paragraph, Section, Table
 from gaussopt.reporting.html.page import write
+from gaussopt.reporting.sections.grouping import anchor_of
 from gaussopt.reporting.sections.speed import profile_figure
 from gaussopt.reporting.texts import Texts
 
@@ -160,21 +161,26 @@ def _document(table: pd.DataFrame, published: Sequence[tuple[Any, ...]]) -> Docu
     rows += [row for row in published if (row[0], row[3]) not in mine]
     rows.sort(key=lambda row: (list(KINDS).index(row[0]), row[1] != "all", *row[1:3], -row[5]))
     sections = [
-        Section("solvers", "All solvers by class and size", (
+        _section("All solvers by class and size", (
             *map(Paragraph, texts.paragraphs("solvers")),
             Table("solvers", str(texts("solvers caption")), COLUMNS, tuple(rows), timed=("median / ms",)),
         )),
         *_times(table),
-        Section("hardest", "The hardest problems", (Paragraph(texts("hardest")), _hardest(table))),
-        Section("own", "Add a solver of your own", tuple(map(Paragraph, texts.paragraphs("own")))),
-        Section("environment", "Environment", (
+        _section("The hardest problems", (Paragraph(texts("hardest")), _hardest(table))),
+        _section("Add a solver of your own", tuple(map(Paragraph, texts.paragraphs("own")))),
+        _section("Environment", (
             Table("environment", "Packages of this page.", ("package", "version"), tuple(versions().items())),
         )),
     ]  # fmt: skip
-    findings = [Finding(KINDS[kind], _finding([row for row in rows if row[0] == kind and row[1] == "all"]), "solvers")
-                for kind in KINDS if any(row[0] == kind for row in rows)]  # fmt: skip
+    whole = {kind: [row for row in rows if row[0] == kind and row[1] == "all"] for kind in KINDS}
+    findings = [Finding(KINDS[kind], _finding(of), sections[0].anchor) for kind, of in whole.items() if of]
     lead = texts("lead", problems=table["problem"].nunique(), solvers=table["solver"].nunique())
     return Document(str(texts("title")), lead, tuple(findings), tuple(sections))
+
+
+def _section(title: str, blocks: tuple[Block, ...]) -> Section:
+    """Return a section whose anchor is that of its title, as the documentation site makes it."""
+    return Section(anchor_of(title), title, blocks)
 
 
 def _finding(rows: Sequence[tuple[Any, ...]]) -> str:
@@ -202,7 +208,7 @@ def _times(table: pd.DataFrame) -> Iterator[Section]:
         blocks: list[Block] = [Table(f"means-{kind}", str(texts("means")), head, tuple(rows), timed=("mean / µs",))]
         if len(of.names) > 1:
             blocks.append(profile_figure(f"profile-{kind}", of, f"solves of {title.lower()}", None))
-        yield Section(f"times-{kind}", f"Times: {title.lower()}", tuple(blocks))
+        yield _section(f"Times of {title.lower()}", tuple(blocks))
 
 
 def _hardest(table: pd.DataFrame) -> Table:

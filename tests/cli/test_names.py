@@ -12,6 +12,8 @@ from rich.text import Text
 
 import gaussopt as go
 from gaussopt.cli.main import app, run
+from gaussopt.collected_problems.build import build
+from gaussopt.collected_problems.leaderboard import leaderboard
 from gaussopt.comparison.sequence_files import export_sequence
 from gaussopt.papers.reproduce import reproduce
 from gaussopt.reporting.write import benchmarks, write_report
@@ -23,6 +25,7 @@ PYTHON: dict[str, tuple[Callable[..., Any], ...]] = {
     "report": (write_report,), "merge": (go.merge_results,),
     "export": (export_sequence,), "list": (), "show": (), "plot": (), "batch": (go.simulate_batch,),
     "benchmarks": (benchmarks,), "recommend": (go.recommend,), "falsify": (go.falsify,),
+    "collection": (build, leaderboard, go.compare),
 }  # fmt: skip
 """What each command calls; lists, descriptions and figures have no settings in Python."""
 
@@ -32,6 +35,7 @@ REPEATED = {
     "solver": "solvers",
     "axis": "axes",
     "family": "sources",
+    "group": "groups",
     "sequence": "sources",
     "contact": "sources",
 }
@@ -45,7 +49,8 @@ OTHERWISE = {
     "dask": "executor, of which it is one", "no_motions": "motions=False",
     "no_error_estimate": "error_estimate=False", "step_file": "step_folder", "no_step_file": "step_folder=None",
     "export_counterexamples": "methods of the atlas", "against": "a second comparison, read beside the first",
-    "boundary": "the formulations of go.threshold",
+    "boundary": "the formulations of go.threshold", "hashes": "a file of what build returns",
+    "with": "beside; Python keeps with for itself",
 }  # fmt: skip
 """What is no keyword, and why."""
 

@@ -15,6 +15,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from parquet_reader import read
 
 from gaussopt.cli.main import run
 from gaussopt.collected_problems import check_proofs
@@ -130,6 +131,19 @@ def test_answers_are_the_nearest_floats_in_json_alone(built: Path) -> None:
         for claim in proof["claims"]:
             for name in check_proofs.KINDS[problem["kind"]][0] if claim["rule"] == "exact" else "":
                 assert [float(Fraction(x)) for x in claim[name]] == problem[name]
+
+
+def test_parquet_holds_the_index_and_the_convex_programs(built: Path) -> None:
+    index = rows(built)
+    assert read((built / "index.parquet").read_bytes()) == {key: [row[key] for row in index] for key in index[0]}
+    table = read((built / "qpbenchmark" / "gaussopt_collection.parquet").read_bytes())
+    files = {row["name"]: row["other"] for row in index if row["other"].endswith(".npz")}
+    convex = [row["name"] for row in index if row["name"] in files and row["answers"] != "none at all"]
+    assert table["name"] == convex
+    for i, name in enumerate(table["name"]):
+        with np.load(built / files[name], allow_pickle=True) as file:
+            for key in ("P", "q", "G", "h", "A", "b", "lb", "ub"):
+                assert table[key][i] == (file[key].ravel().tolist() if file[key].ndim else None)
 
 
 def test_the_convex_programs_are_a_test_set_of_qpbenchmark(built: Path) -> None:
