@@ -235,7 +235,7 @@ def _sources(
     names: list[str], families: list[str], dials: list[str], sets: tuple[bool, bool], sequences: list[Path],
     contacts: list[Path], rows: str | None,
 ) -> list[str | Problem | Spec]:  # fmt: skip
-    from gaussopt.comparison.contact_sources import ContactFiles
+    from gaussopt.comparison.file_sources import ContactFiles
     from gaussopt.comparison.sources import ExportedSequence, convex_programs, family_sweep, lcp_programs
 
     found: list[str | Problem | Spec] = [*names]

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from gaussopt.comparison import performance_profiles as performance
-from gaussopt.comparison.collection_sources import CollectionGroup, index_of
 from gaussopt.comparison.compare import compare
+from gaussopt.comparison.file_sources import CollectionGroup, index_of
 from gaussopt.comparison.pairing import installed_solvers
 from gaussopt.comparison.records import STARTS, Answers
 from gaussopt.comparison.results import Results

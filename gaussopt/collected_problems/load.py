@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.collection_sources import index_of, read_member
+from gaussopt.comparison.file_sources import index_of, read_member
 from gaussopt.core.arrays import Vector
 from gaussopt.core.display import About, counted, shown
 from gaussopt.core.errors import BadInput, UnknownName

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gaussopt.comparison.cases import answer_case, time_case
+from gaussopt.comparison.file_sources import ProgramFile, programs_of
 from gaussopt.comparison.pairing import (
     check_formulation,
     depends_on,
@@ -21,7 +22,6 @@ from gaussopt.comparison.pairing import (
     misfit,
     pairs,
 )
-from gaussopt.comparison.program_files import ProgramFile, programs_of
 from gaussopt.comparison.records import Answers, SourceKey
 from gaussopt.comparison.solver_sequence_run import starts_of
 from gaussopt.comparison.solver_spec import (

@@ -15,10 +15,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from gaussopt.comparison.collection_sources import CollectionGroup
-from gaussopt.comparison.contact_sources import ContactFiles
+from gaussopt.comparison.file_sources import CollectionGroup, ContactFiles, ProgramFile
 from gaussopt.comparison.items import SIMULATED, Data, Item, decided, states_of, typical_step
-from gaussopt.comparison.program_files import ProgramFile
 from gaussopt.comparison.records import StepSource
 from gaussopt.comparison.sequence_files import read_manifest, read_sequence
 from gaussopt.comparison.spec import Spec, check_digest
@@ -197,8 +195,11 @@ def _manifest(folder: str, digest: str) -> dict[str, Any]:
 
 SPECS: dict[str, type[Spec]] = {
     c.__name__: c
-    for c in (ProblemStates, FamilyPoint, ProgramFile, ConvexProgram, CollectedLCP, ExportedSequence, ContactFiles)
-} | {CollectionGroup.__name__: CollectionGroup}
+    for c in (
+        ProblemStates, FamilyPoint, ProgramFile, ConvexProgram, CollectedLCP, ExportedSequence, ContactFiles,
+        CollectionGroup,
+    )
+}  # fmt: skip
 
 
 def spec_of(data: Mapping[str, Any]) -> Spec:

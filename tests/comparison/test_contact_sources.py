@@ -11,7 +11,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt.cli.main import run
-from gaussopt.comparison.contact_sources import ContactFiles
+from gaussopt.comparison.file_sources import ContactFiles
 from gaussopt.comparison.performance_profiles import costs
 from gaussopt.comparison.results import Results
 from gaussopt.reporting.sections import who_solved

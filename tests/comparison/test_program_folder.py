@@ -13,8 +13,8 @@ import scipy
 
 import gaussopt as go
 from gaussopt.cli.main import run
+from gaussopt.comparison.file_sources import ProgramFile, programs_of
 from gaussopt.comparison.plan import listed_sources, plan_of
-from gaussopt.comparison.program_files import ProgramFile, programs_of
 from gaussopt.interchange import quadratic
 from gaussopt.interchange.problem_reader import read_problem
 from gaussopt.reporting.sections.comparison import document
