@@ -10,7 +10,7 @@ import numpy as np
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.foreign import raised
+from gaussopt.core.foreign import call, raised
 from gaussopt.core.output import Output
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Trajectory
@@ -20,8 +20,7 @@ from gaussopt.symbolic.of_state import of_state
 def requested(given: Any, system: AbstractSystem, t: float, q: Vector, v: Vector) -> dict[str, Output]:
     """Return outputs by name: each given as an Output, a function of (t, q, v) or a SymPy expression.
 
-    Raises BadInput for other values, unknown symbols and names that are taken, and whatever a function raises at the
-    start t, q, v.
+    Raises BadInput for other values, unknown symbols, taken names, and functions that fail at the start t, q, v.
     """
     if not isinstance(given, Mapping):
         raise BadInput(f"outputs is {given!r:.60}; give functions of (t, q, v), SymPy expressions or outputs by name.")
@@ -36,7 +35,8 @@ def requested(given: Any, system: AbstractSystem, t: float, q: Vector, v: Vector
         elif hasattr(x, "free_symbols"):
             found[name] = _expression(name, x, system, names)
         elif callable(x):
-            found[name] = _function(x, np.atleast_1d(np.asarray(x(t, q, v), dtype=np.float64)))
+            first = call(f"Output {name!r} at t = {t:g}", lambda x=x: np.asarray(x(t, q, v), dtype=np.float64))
+            found[name] = _function(x, np.atleast_1d(first))
         else:
             raise BadInput(f"Output {name!r} is {x!r:.60}; give a function of (t, q, v), an expression or an Output.")
     return found

@@ -119,6 +119,7 @@ def test_outputs_are_in_files_tables_figures_and_joined_motions(tmp_path: Any) -
         ({"u": sp.Symbol("w")}, "'w', which is no coordinate"), ({"theta_rod": lambda t, q, v: 0.0}, "'theta_rod'"),
         ({"lam": lambda t, q, v: 0.0}, "names no coordinate and no other column"), ({"u": 3}, "Output 'u' is 3"),
         (["u"], "outputs is ['u']"), ({"u": lambda t, q, v: [[0.0]]}, "shape (1, 1)"),
+        ({"u": lambda t, q, v: 1 / 0}, "Output 'u' at t = 0 raised ZeroDivisionError"),
     ],
 )  # fmt: skip
 def test_what_is_no_output_is_refused_before_the_motion(given: Any, word: str, assert_sentence: Any) -> None:
