@@ -24,7 +24,7 @@ def of_state(
 
     columns = [[sp.Symbol(x) for x in names], [sp.Symbol(f"v_{x}") for x in names]]
     values = {sp.Symbol(x): value for x, value in parameters.items()}
-    given = [sp.sympify(x) for x in expressions]
+    given = [sp.sympify(x, strict=True) for x in expressions]
     plain = [x.xreplace({s: sp.Symbol(str(s)) for s in x.free_symbols}) for x in given]
     known = {*columns[0], *columns[1], *values, sp.Symbol("t")}
     if unknown := sorted(str(s) for x in plain for s in x.free_symbols - known):
