@@ -25,7 +25,7 @@ from gaussopt.core.sparse_arrays import to_triplets
 from gaussopt.core.step_data import StepData
 from gaussopt.lcp.collection import known_lcps
 from gaussopt.modelling.contact_piles import box_wall, random_contacts, sphere_pile
-from gaussopt.modelling.problem import problem
+from gaussopt.modelling.registered import registered_problem
 from gaussopt.solving.defaults import formulate
 
 VERSION, ADDED = "1.0", "2026-11-27"
@@ -96,7 +96,7 @@ def _family(name: str, dials: Mapping[str, float], pose: Pose, count: int = STEP
 
 def _motion(name: str, reference: str, pose: Pose) -> Iterator[Drawn]:
     """Yield the steps at about STEPS states of a reference, which is stored and the same on every machine."""
-    entry = problem(name)
+    entry = registered_problem(name)
     count = len(entry.reference(reference).t)
     for item in states_of(entry, reference, max(1, count // STEPS)):
         yield pose(item.data)  # type: ignore[arg-type]
