@@ -86,8 +86,8 @@ class HybridOptions(Options):
     `programs`: number of cone programs; `searched`: largest number of contacts for which a second velocity is searched,
     0 for no search; `starts`: number of starts of the search; `seed`: seed of its random starts; `followed`: largest
     number of contacts with unknown forces for which Newton's method is tried first, from the given start, such as the
-    impulses of the previous step; `enough`: natural map up to which sweeps from that start are accepted, for redundant
-    contacts, with which Newton's method may not converge.
+    impulses of the previous step; `enough`: natural map up to which other methods are accepted, for redundant contacts,
+    with which Newton's method may not converge.
     """
 
     tolerance: float = 1e-13
@@ -125,19 +125,20 @@ class Hybrid(Kept[HybridOptions]):
     def _solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         problem, options = self.program, self.options
         best, least, steps = np.zeros(problem.n), np.inf, 0
+        goal = max(options.tolerance, options.enough, 0.0 if problem.k <= MANY else ROUNDED)
         for r in self._starts(None if start is None else start[0]):
             r, count = newton(problem, r, MANY_NEWTON if problem.k > MANY else NEWTON, options.tolerance)
             error, steps = residual(problem, r), steps + count
             if error < least:
                 best, least = r, error
-            if least <= (options.tolerance if problem.k <= MANY else max(options.tolerance, ROUNDED)):
+            if least <= goal:
                 break
         else:
             if problem.k <= MOST_SPLIT:
                 best, count = proximal(problem, best, 40, options.tolerance)
                 least, steps = residual(problem, best), steps + count
         best, least = in_cones(problem, best)
-        claim = Status.SOLVED if least <= SETTLED * options.tolerance else Status.ITERATION_LIMIT
+        claim = Status.SOLVED if least <= max(SETTLED * options.tolerance, options.enough) else Status.ITERATION_LIMIT
         others = self._search(best) if claim is Status.SOLVED and problem.k <= options.searched else ()
         note = "" if claim is Status.SOLVED else "neither sweeps nor cone programs led Newton's method to a solution"
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
