@@ -501,4 +501,6 @@ def test_settings_are_those_of_the_table() -> None:
         "context", "problem", "solver_option", "set_", "from_", "save", "step_file", "json_",
     }  # fmt: skip
     of_batch = set(inspect.signature(go.simulate_batch).parameters)
-    assert of_batch - set(names) == {"problem", "parameters", "initial", "certify", "threads", "device", "out"}
+    assert of_batch - set(names) == {
+        "problem", "parameters", "initial", "certify", "threads", "device", "out", "executor",
+    }  # fmt: skip
