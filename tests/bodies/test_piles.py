@@ -50,10 +50,11 @@ def balls(number: int, *, mu: Any = 0.4, name: str = "balls") -> go.Model:
     return model
 
 
-@pytest.mark.parametrize("e_N", [0.0, 0.6])
-def test_a_pile_in_its_own_steps_moves_as_by_the_loop_of_all_contacts(e_N: float) -> None:
+# With e_N = 0.6, Coulomb's law has several velocities for the four corners of a box in the step to 0.104 s.
+@pytest.mark.parametrize(("e_N", "t_end"), [(0.0, 0.15), (0.6, 0.102)])
+def test_a_pile_in_its_own_steps_moves_as_by_the_loop_of_all_contacts(e_N: float, t_end: float) -> None:
     """A solver that is named takes the loop of every system, on step data of all contacts."""
-    problem = mixed(e_N).problem(t_end=0.15, dt=2e-3)
+    problem = mixed(e_N).problem(t_end=t_end, dt=2e-3)
     own, whole = run(problem), run(problem, solver="hybrid")
     assert (own.meta["formulation"], whole.meta["formulation"]) == ("coulomb-soccp", "stick-slip")
     assert {e["contact"] for e in own.events if e["kind"] == "landing"} >= {"wall 1, body 2.1", "box 2, ball 3"}

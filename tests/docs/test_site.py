@@ -93,7 +93,7 @@ def test_every_link_leads_somewhere_and_nothing_comes_from_a_network(site: Path)
 
 def test_every_tutorial_is_a_notebook_to_take_away(site: Path) -> None:
     pages = [*(ROOT / "docs" / "tutorials").glob("*.md"), *(ROOT / "docs").glob("tutorial-*.md")]
-    assert len(pages) == 10
+    assert len(pages) == 11
     for page in pages:
         file = (site / page.relative_to(ROOT / "docs")).with_suffix(".ipynb")
         book = nbformat.read(file, as_version=4)
