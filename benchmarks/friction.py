@@ -51,7 +51,7 @@ MADE = (
     " What falls short stands with what was measured of it."
 )
 REACHED = (
-    "Made by `python benchmarks/friction.py --reach`, on a machine that other work kept busy: a fixed list of piles of "
+    "Made by `python benchmarks/friction.py --reach`: a fixed list of piles of "
     "spheres, walls of boxes and random contacts (`benchmarks/friction_reach.py`), each solved once by `hybrid`, in "
     "processor time. Velocities tell whether a pile that starts from rest stays at rest. What falls short stands with "
     "what was measured of it."
