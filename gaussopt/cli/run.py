@@ -140,7 +140,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
                 "* the largest error at the steps of the motion, recorded or not; to estimate it, the motion was "
                 f"computed again with {again}"
             )
-    lines += Events(traj.events).lines()
+    lines += Events(traj.events).lines("; --json tells them all")
     lines += [f"warning: {warning}" for warning in traj.warnings]
     if traj.status in (Status.SOLVED, Status.ACCUMULATION):
         lines.append(f"{_certified(traj)}; this says nothing about the error of the time steps")

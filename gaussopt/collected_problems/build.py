@@ -14,6 +14,7 @@ import numpy as np
 
 from gaussopt._version import __version__
 from gaussopt.collected_problems import members
+from gaussopt.collected_problems.check_proofs import KINDS
 from gaussopt.collected_problems.members import VERSION, WITHDRAWN, CollectedGroup
 from gaussopt.collected_problems.proofs import prove
 from gaussopt.comparison.sequence_files import to_qpsolvers
@@ -36,9 +37,6 @@ LARGEST = 600
 
 WORST = 1e12
 """Condition number beyond which its digits are noise; the index then has none."""
-
-KINDS = {"qp": ("x", "y"), "lcp": ("z",), "contact": ("r",)}
-"""Names of the parts of an answer, by the kind of the problem."""
 
 
 def build(
@@ -145,8 +143,7 @@ def _write_group(out: Path, group: CollectedGroup, programs: list[dict[str, Any]
 
 def _condition(kind: str, program: Any) -> float | None:
     """Return the condition number of P, M or W to two digits; None if it is too large to have digits, or the matrix."""
-    A = {"qp": "P", "lcp": "M", "contact": "W"}[kind]
-    given = formed(getattr(program, A))
+    given = formed(getattr(program, KINDS[kind][1]))
     if is_sparse(given) and kind == "qp":
         values = np.abs(given.diagonal())  # the sparse programs of the collection have diagonal Hessians
         found = float(values.max() / values.min())

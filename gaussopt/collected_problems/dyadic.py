@@ -1,4 +1,4 @@
-"""Numbers with few bits, so that the same problem arises on every machine, and exact solutions of linear systems.
+"""Numbers with few bits, so that the same problem arises on every machine, and solutions of large linear systems.
 
 Two machines compute the steps of a mechanism with differences of some 1e-16, because their libraries of linear algebra
 add in another order. Rounded to a coarse grid the numbers agree, products and sums of them are exact in any order, and
@@ -14,6 +14,7 @@ import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.sparse_arrays import to_triplets
+from gaussopt.linalg.rational import whole
 
 BITS = 16
 """Bits of the largest entry of a rounded array."""
@@ -35,40 +36,6 @@ def significant(x: Any, bits: int = BITS) -> Any:
     """Return an array with every entry rounded to `bits` bits of its own."""
     fraction, power = np.frexp(np.asarray(x, dtype=np.float64))
     return np.ldexp(np.round(np.ldexp(fraction, bits)), power - bits)
-
-
-def whole(A: Any) -> tuple[Any, int]:
-    """Return an array of fractions or floats as whole numbers, and the number that all are divided by."""
-    given = np.asarray(A, dtype=object)
-    entries = [Fraction(x) for x in given.ravel()]
-    by = int(np.lcm.reduce([x.denominator for x in entries] or [1], dtype=object))
-    found = np.empty(len(entries), dtype=object)
-    found[:] = [x.numerator * (by // x.denominator) for x in entries]
-    return found.reshape(given.shape), by
-
-
-def solve_exactly(A: Any, b: Any) -> list[Fraction] | None:
-    """Return A^-1 b as fractions by elimination without division (Bareiss); None if A is singular."""
-    n = len(b)
-    if not n:
-        return []
-    (left, by), (right, over) = whole(A), whole(b)
-    table: Any = np.column_stack((left, right))
-    before = 1
-    for j in range(n):
-        pivots = j + np.flatnonzero(table[j:, j])
-        if not len(pivots):
-            return None
-        table[[j, pivots[0]]] = table[[pivots[0], j]]
-        rest = table[j + 1 :]
-        rest[:, j + 1 :] = (table[j, j] * rest[:, j + 1 :] - np.outer(rest[:, j], table[j, j + 1 :])) // before
-        rest[:, j] = 0
-        before = table[j, j]
-    # The last pivot is the determinant, by which all unknowns are divided.
-    scaled = np.zeros(n, dtype=object)
-    for i in reversed(range(n)):
-        scaled[i] = (before * table[i, n] - table[i, i + 1 : n] @ scaled[i + 1 :]) // table[i, i]
-    return [Fraction(x * by, before * over) for x in scaled]
 
 
 def refined(A: Any, b: Vector, size: int = 120) -> list[Fraction]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.collected_problems.check_proofs import KINDS
 from gaussopt.comparison.file_sources import index_of, read_member
 from gaussopt.core.arrays import Vector
 from gaussopt.core.display import About, counted, shown
@@ -47,8 +48,7 @@ class CollectionProblem:
     def answer(self) -> dict[str, Vector]:
         """The answer: x and y of a quadratic program, z of an LCP, r of contacts; empty if there is none."""
         found = self._files[0]
-        names = {"qp": "xy", "lcp": "z", "contact": "r"}[found["kind"]]
-        return {name: np.array(found[name]) for name in names if name in found}
+        return {name: np.array(found[name]) for name in KINDS[found["kind"]][0] if name in found}
 
     @property
     def difficulty(self) -> tuple[int, int] | None:

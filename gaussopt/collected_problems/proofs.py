@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from gaussopt.collected_problems import check_proofs
-from gaussopt.collected_problems.dyadic import cholesky, refined, solve_exactly
+from gaussopt.collected_problems.dyadic import cholesky, refined
 from gaussopt.core.arrays import is_sparse
 from gaussopt.core.errors import BadInput
 from gaussopt.kinds.files import parse
+from gaussopt.linalg import rational
 from gaussopt.linalg.rational import exact, independent
 from gaussopt.solving.solve import solve
 
@@ -99,7 +100,7 @@ def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
         if z is None:
             return None
         held = z > 1e-9 * np.abs(z).max(initial=0.0)
-        part = solve_exactly(found.M[np.ix_(held, held)], -found.q[held])
+        part = rational.solve(exact(found.M[np.ix_(held, held)]), exact(-found.q[held]))
         if part is None:
             return None
         whole = np.full(found.n, Fraction(0), dtype=object)
@@ -119,7 +120,8 @@ def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
         rows = rows[independent(exact(found.A[rows].T))]  # the other rows have no force
     A, right = found.A[rows], np.concatenate((-found.q, right[rows]))
     if len(right) <= EXACT and not is_sparse(found.P):
-        x = solve_exactly(np.block([[found.P, -A.T], [A, np.zeros((len(rows), len(rows)))]]), right)
+        table = np.block([[found.P, -A.T], [A, np.zeros((len(rows), len(rows)))]])
+        x: Any = rational.solve(exact(table), exact(right))
     else:
         from scipy.sparse import block_array, csr_array
 
@@ -129,7 +131,7 @@ def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
         return None
     forces = np.full(found.m, Fraction(0), dtype=object)
     forces[rows] = x[n:]
-    return [x[:n], forces.tolist()]
+    return [list(x[:n]), forces.tolist()]
 
 
 def _classes(problem: Mapping[str, Any], hints: Mapping[str, Any], facts: set[str]) -> list[dict[str, Any]]:

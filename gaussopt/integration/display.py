@@ -45,13 +45,13 @@ class Events(tuple[dict[str, Any], ...]):
     def __repr__(self) -> str:
         return "\n".join(self.lines()) or "no events"
 
-    def lines(self) -> list[str]:
-        """Return a line for each event; for many events, lines for the first and the last ones only."""
+    def lines(self, where: str = "") -> list[str]:
+        """Return a line for each event; for many, lines for the first and the last, and `where` the others are told."""
         lines = [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in self]
         left_out = len(lines) - FIRST_EVENTS - LAST_EVENTS
         if left_out <= 1:
             return lines
-        return [*lines[:FIRST_EVENTS], f"({left_out} more events)", *lines[-LAST_EVENTS:]]
+        return [*lines[:FIRST_EVENTS], f"({left_out} more events{where})", *lines[-LAST_EVENTS:]]
 
 
 def _event_words(event: Mapping[str, Any]) -> str:

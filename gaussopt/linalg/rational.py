@@ -21,20 +21,39 @@ def exact(values: ArrayLike | Sequence[Any]) -> Exact:
     return flat.reshape(given.shape)
 
 
+def whole(values: ArrayLike | Sequence[Any]) -> tuple[Exact, int]:
+    """Return numbers as whole numbers, and the number by which all are divided."""
+    given = exact(values)
+    by = int(np.lcm.reduce([x.denominator for x in given.ravel()] or [1], dtype=object))
+    found: Exact = np.array([None, *(x.numerator * (by // x.denominator) for x in given.ravel())], dtype=object)[1:]
+    return found.reshape(given.shape), by
+
+
 def solve(A: Exact, B: Exact) -> Exact | None:
-    """Return A^-1 B for A, (n, n), and B, (n,) or (n, r); None if A is singular."""
+    """Return A^-1 B for A, (n, n), and B, (n,) or (n, r); None if A is singular.
+
+    Rows of whole numbers are eliminated without fractions (Bareiss 1968), whose numbers stay short.
+    """
     n = len(A)
-    table: Exact = np.column_stack((A, B))
+    if not n:
+        return B.copy()
+    (left, by), (right, over) = whole(A), whole(B)
+    table: Exact = np.column_stack((left, right))
+    before = 1
     for j in range(n):
         pivots = j + np.flatnonzero(table[j:, j])
         if not len(pivots):
             return None
         table[[j, pivots[0]]] = table[[pivots[0], j]]
-        table[j] = table[j] / table[j, j]
-        others = np.flatnonzero(table[:, j])
-        others = others[others != j]
-        table[others] = table[others] - np.outer(table[others, j], table[j])
-    return table[:, n:].reshape(B.shape)
+        rest = table[j + 1 :]
+        rest[:, j + 1 :] = (table[j, j] * rest[:, j + 1 :] - np.outer(rest[:, j], table[j, j + 1 :])) // before
+        rest[:, j] = 0
+        before = table[j, j]
+    # The last pivot is the determinant, by which all unknowns are divided.
+    scaled = table[:, n:].copy()
+    for i in reversed(range(n)):
+        scaled[i] = (before * table[i, n:] - table[i, i + 1 : n] @ scaled[i + 1 :]) // table[i, i]
+    return exact([Fraction(int(x) * by, int(before) * over) for x in scaled.ravel()]).reshape(B.shape)
 
 
 def determinant(A: Exact) -> Fraction:

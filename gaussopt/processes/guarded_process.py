@@ -17,12 +17,17 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Iterator, Mapping
+from concurrent.futures import CancelledError, Executor, as_completed
 from multiprocessing.connection import Connection, Pipe
 from time import monotonic, perf_counter
+from typing import TypeVar
 
 from gaussopt.core import registry
 from gaussopt.processes.child_process import DEBUG, SLACK, WATCH, Order, Refusal
 from gaussopt.processes.job import Job, JobOutcome, failure_of
+
+T = TypeVar("T")
 
 START = 120.0
 """Seconds, in addition to a job's limit, that a child may take to import the modules of the job."""
@@ -54,6 +59,24 @@ def outcome_of(reply: Reply) -> JobOutcome:
     except Exception as error:
         return failure_of(error, 0.0, "The answer cannot be read in this process")
     return outcome
+
+
+def outcomes(executor: Executor, orders: Mapping[T, Order]) -> Iterator[tuple[T, JobOutcome]]:
+    """Run orders on an executor; yield each key with its outcome as it arrives, a failure if the executor loses it.
+
+    Orders that have not begun are cancelled if the caller stops.
+    """
+    under_way = {executor.submit(run_order, order): key for key, order in orders.items()}
+    try:
+        for future in as_completed(list(under_way)):
+            try:
+                outcome = outcome_of(future.result())
+            except (Exception, CancelledError) as error:  # of the executor, such as a lost worker
+                outcome = failure_of(error, 0.0, "The executor lost the job")
+            yield under_way[future], outcome
+    finally:
+        for future in under_way:
+            future.cancel()
 
 
 class Guard:

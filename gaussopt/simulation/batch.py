@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import CancelledError, Executor, as_completed
+from concurrent.futures import Executor
 from contextlib import nullcontext
 from functools import partial
 from time import perf_counter
@@ -26,7 +26,7 @@ from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.jit.threads import cores
 from gaussopt.modelling.problem import Problem
 from gaussopt.processes.child_process import Order
-from gaussopt.processes.guarded_process import outcome_of, run_order
+from gaussopt.processes.guarded_process import outcomes
 from gaussopt.processes.job import Job, sentence
 from gaussopt.simulation.batch_dataset import Batch, check_size
 from gaussopt.simulation.batch_folder import BatchFolder
@@ -172,23 +172,14 @@ def _in_folder(
         assert executor is not None
         given = {**compute.keywords, "problem": entry, "keep_interrupted": False}
         try:
-            orders = [Order.of(Job(str(x[0]), simulate_batch, given | starts(x))) for x in parts]
+            orders = {i: Order.of(Job(str(i), simulate_batch, given | starts(x))) for i, x in enumerate(parts)}
         except Exception as error:  # most often a user's functions cannot be pickled
             raise BadInput(f"The motions cannot be sent to the executor: {sentence(error)}; leave it out.") from None
-        under_way = {executor.submit(run_order, order): x for order, x in zip(orders, parts, strict=True)}
-        try:
-            for done, future in enumerate(as_completed(list(under_way)), 1):
-                if progress is not None:
-                    progress(done / len(parts))
-                try:
-                    outcome = outcome_of(future.result())
-                except (Exception, CancelledError):  # of the executor, such as a lost worker
-                    continue
-                if not outcome.failure:
-                    yield under_way[future], outcome.value
-        finally:
-            for future in under_way:
-                future.cancel()
+        for done, (number, outcome) in enumerate(outcomes(executor, orders), 1):
+            if progress is not None:
+                progress(done / len(parts))
+            if not outcome.failure:
+                yield parts[number], outcome.value
 
     return BatchFolder(out, about).gather(members.count, some, None if executor is None else spread)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import as_completed
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -19,7 +18,7 @@ from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Trajectory
 from gaussopt.jit.threads import cores
 from gaussopt.modelling.problem import Problem
 from gaussopt.processes.child_process import Order, is_guarded
-from gaussopt.processes.guarded_process import outcome_of, run_order
+from gaussopt.processes.guarded_process import outcomes
 from gaussopt.processes.job import Job
 from gaussopt.processes.workers import Workers
 from gaussopt.simulation.batch_members import BatchMembers
@@ -123,9 +122,8 @@ class LoneMembers:
 
     def _spread(self, orders: list[tuple[Sequence[int], Order]], processes: int) -> Iterator[tuple[int, LoneMember]]:
         with Workers(min(processes, len(orders))) as workers:
-            under_way = {workers.submit(run_order, order): part for part, order in orders}
-            for future in as_completed(list(under_way)):
-                part, outcome = under_way.pop(future), outcome_of(future.result())
+            for number, outcome in outcomes(workers, {i: order for i, (_, order) in enumerate(orders)}):
+                part = orders[number][0]
                 if outcome.kind == "crashed":
                     found = [LoneMember(Status.CRASHED, outcome.failure)] * len(part)
                 else:
