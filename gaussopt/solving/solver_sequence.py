@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Vector, all_finite
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.foreign import is_foreign, private, raised, well_formed
 from gaussopt.core.machine import pass_on
@@ -84,8 +83,7 @@ class SolverSequence:
         done = perf_counter()
         self._pattern = pattern
         self.latest = program, raw
-        # Check x . x instead of all entries, because that is faster; it is finite for any useful start.
-        self._last = (raw.x, raw.y) if raw.x is not None and math.isfinite(raw.x.dot(raw.x)) else None
+        self._last = (raw.x, raw.y) if raw.x is not None and all_finite(raw.x) else None
         handed = ready - start
         timing = Timing(0.0, 0.0 if update else handed, handed if update else 0.0, done - ready, 0.0, 0.0, raw.backend)
         return raw, timing
