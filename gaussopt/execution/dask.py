@@ -8,8 +8,9 @@ import logging
 import pkgutil
 import socket
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, InvalidStateError
+from functools import partial
 from typing import Any
 
 from gaussopt._version import __version__
@@ -39,9 +40,36 @@ def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
             raise _silent(address, sentence(error)) from None
         try:
             _check(client)
-            yield client.get_executor(pure=False)
+            yield _Workers(client)
         finally:
             client.close(timeout=timeout)
+
+
+class _Workers(Executor):
+    """The workers of a client's cluster.
+
+    Dask's own executor never completes a job whose result was ready, but not fetched yet, when the cluster died.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Send a call to a worker."""
+        here: Future[Any] = Future()
+        there = self._client.submit(fn, *args, pure=False, **kwargs)
+
+        def settle(there: Any) -> None:
+            try:
+                done = partial(here.set_result, there.result())
+            except BaseException as error:  # lost jobs are reported by exceptions that are no `Exception`
+                done = partial(here.set_exception, error)
+            with contextlib.suppress(InvalidStateError):  # the job was cancelled here
+                done()
+
+        there.add_done_callback(settle)
+        here.add_done_callback(lambda here: there.cancel() if here.cancelled() else None)
+        return here
 
 
 def _knock(address: str, timeout: float) -> None:

@@ -153,6 +153,15 @@ def test_a_batch_survives_its_cluster(start: Callable[..., subprocess.Popen[str]
     assert found.drop_attrs().equals(go.simulate_batch("crank-slider", **given).drop_attrs())
 
 
+def test_an_answer_that_can_no_longer_be_fetched_is_a_lost_job(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> None:
+        raise OSError("the worker is gone")
+
+    monkeypatch.setattr("distributed.Future.result", gone)
+    with dask_executor(cluster) as executor:
+        assert isinstance(executor.submit(os.getpid).exception(timeout=30.0), OSError)
+
+
 def test_motions_that_cannot_be_sent_are_one_sentence(tmp_path: Path, assert_sentence: Callable[..., None]) -> None:
     body = go.System(np.eye(1), lambda t, q, v: np.array([-9.81]))
     start = {"q0": [[1.0], [2.0]], "v0": [0.0]}
