@@ -147,7 +147,7 @@ class _Harness:
         self._seconds: list[float] = []
 
     def take(self, items: Sequence[Item]) -> None:
-        """Time the empty solver on some items; steps that the formulation cannot pose are left out."""
+        """Time the empty solver on some items; steps that the formulation refuses are left out."""
         for item in items[:LEADING]:
             with suppress(GaussoptError):
                 program: Any = item.data

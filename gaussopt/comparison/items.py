@@ -91,14 +91,14 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
 
 
 def typical_step(entry: Problem) -> StepData:
-    """Return the step at the start; with all contacts closed if none is, or if `decided` returns None."""
+    """Return the step at the start; all its contacts are taken as closed if none is, or if `decided` returns None."""
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
     closed = decided(step)
     return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
 
 
 def decided(step: StepData) -> StepData | None:
-    """Return the step with its closed contacts; None if one with friction does not slip or one is about to impact."""
+    """Return the step with its closed contacts; None if a contact with friction sticks, or any is about to impact."""
     try:
         closed = step.select(closed_contacts(step))
     except BadInput:

@@ -8,7 +8,7 @@ The headings of a template determine the use of their text:
   that directly precedes it, or begins a gallery;
 - `found FIGURE in PART` is a sentence for the first screen, with a figure and a link to the part that holds the
   details; `found in PART` has no figure;
-- `words` ends the chapter; the entries after it are phrases that the module of the chapter inserts in its values;
+- `words` ends the chapter; the entries after it hold phrases from which the chapter's module makes values of texts;
 - any other heading is a label for paragraphs and is not printed.
 
 If a heading ends in ` if C1 is yes no`, its text is used only if the first reading of claim C1 holds and the second
@@ -71,7 +71,7 @@ class Chapter:
 
 
 class _Absent:
-    """A value that was not computed; looking up any of its entries returns the value itself."""
+    """A value that was not computed; looking up an entry of it returns the same absent value."""
 
     def __getitem__(self, name: str) -> Self:
         return self

@@ -67,7 +67,7 @@ class Attempt(_Evidence):
 
 @dataclass(frozen=True, slots=True)
 class Circumstance:
-    """Some of the circumstances that a source states or implies, and whether a reading holds in all of these."""
+    """A part of the circumstances that a source states or implies, and whether a reading holds throughout this part."""
 
     text: str
     holds: bool
@@ -221,7 +221,7 @@ def _stated(statement: str, readings: Sequence[Reading], numbered: Sequence[Read
 
 
 def _told(readings: Sequence[Reading], numbered: Sequence[Reading]) -> str:
-    """Describe `readings` and where they hold, one line each; their numbers are those in `numbered`."""
+    """Describe `readings` and where they hold, one line each, with the number that each has in the list `numbered`."""
     lines = ((f" {i}" * (len(numbered) > 1), r) for i, r in enumerate(numbered, 1) if r in readings)
     return "\n".join(f"Reading{i}: {r.meaning}. {r.where}" for i, r in lines)
 

@@ -159,7 +159,7 @@ class Span:
 
 
 def _counts(quick: bool) -> Derivation:
-    """Compare the formulas with operations counted in textbook loops, and derive the consequences for eq. (14)."""
+    """Compare the formulas for operation counts with counts in textbook loops, and apply them to eq. (14)."""
     rng = np.random.default_rng(SEED)
     worst, off = 0.0, []
     sizes = (10, 20) if quick else (20, 40, 80)

@@ -75,7 +75,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _errors(candidate: Callable[[StepData], Vector], states: list[StepData]) -> Vector:
-    """Return relative errors in the mass norm."""
+    """Return the relative errors, in the mass norm, of a candidate's accelerations at the given states."""
     crank = Crank.of(PARAMETERS)
     return np.array(rs.misses(states, candidate, lambda s: crank.acceleration(*phase(s))))
 

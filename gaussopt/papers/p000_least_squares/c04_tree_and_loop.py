@@ -30,7 +30,7 @@ treatment = equation_14
 
 
 def check(quick: bool) -> Judgement:
-    """Judge the principle on trees and on loops, where (14) computes its minimum; (16) is measured in addition."""
+    """Judge Gauss's principle on trees and on loops by (14), which computes its minimum; measure the errors of (16)."""
     opened, closed, rows, worst = _crank_slider(20 if quick else 4)
     tree, loop = (_random(quick, loops) for loops in (False, True))
     singular = _adversary(quick)

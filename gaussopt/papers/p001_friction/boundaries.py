@@ -70,7 +70,7 @@ def _active(A: Matrix, b: Vector, eta: bool) -> float:
 
 
 def _closed_eta(theta: float, mu: float) -> float:
-    """Return eta at C from the closed form of the operator; only the direction (1, 1) of the bias matters."""
+    """Return eta at C from the closed form of the operator, up to a factor: the bias is taken as (-1, -1)."""
     p = {**problem("two-bar").parameter_values, "mu": mu}
     return _active(delassus(theta, (1, 1), p), np.full(2, -1.0), True)
 
@@ -94,7 +94,7 @@ STATED_NO_WEIGHTS = {
 
 
 def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
-    """Find boundaries by root finding, each with its closed form and the stated value."""
+    """Find by root finding where answers and matrix classes of the two bars change; add closed forms, stated values."""
     rows = []
     for mu, stated in STATED_QP_LIFTS.items():
         limit = float(np.degrees(np.arctan(2 / mu)))

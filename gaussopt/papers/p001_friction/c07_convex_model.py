@@ -153,7 +153,7 @@ def _necessary() -> Derivation:
 
 
 def _product(quick: bool) -> tuple[Derivation, Attempt]:
-    """Check the program whose minimum is zero, by active sets and by a solver that does not enumerate them."""
+    """Check min z^T (A z + b), whose minimum is zero, by enumeration of active sets and by a solver without it."""
     count, number, without = (60 if quick else 400), 0, 0
     apart, value, lowest, solver = 0.0, 0.0, np.inf, 0.0
     tried = 0

@@ -1,4 +1,4 @@
-"""C8: non-ideal forces in Gauss's principle, known in advance or not, eq. (25) of paper 001."""
+"""C8: Gauss's principle with friction that is known in advance, or that depends on the contact forces; eq. (25)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Iteration:
 
     @property
     def count(self) -> np.ndarray:
-        """Iterations after which the forces no longer change, (B,); the length of the path if they still change."""
+        """Number of iterations after which the forces no longer change, (B,); steps + 1 if they change to the end."""
         change = np.abs(np.diff(self.path, axis=0)).max(axis=2)
         size = np.maximum(np.abs(self.path[1:]).max(axis=2), 1e-300)
         still = change <= CONVERGED * size

@@ -84,7 +84,7 @@ class Contacts:
 
     @cached_property
     def _moved(self) -> tuple[Matrix, Matrix, Matrix]:
-        """Accelerations without contact forces, (B, n), by unit normal forces and by their friction, (B, n, k)."""
+        """Accelerations (B, n) without contact forces, and (B, n, k) by unit normal forces and by their friction."""
         n, k = self.M.shape[1], self.J_N.shape[1]
         right = np.concatenate((self.force, self.gamma), axis=1)[..., None]
         columns = (right, self._forces(self.J_N), self._forces(self.friction))
@@ -140,7 +140,7 @@ class Contacts:
 
     @cached_property
     def _all_ideal(self) -> tuple[Matrix, Matrix]:
-        """M^-1 (G + H f_F) and the matrix G^T M^-1 (G + H f_F) of (24), joints first, then contacts."""
+        """M^-1 (G + H f_F) and the matrix G^T M^-1 (G + H f_F) of (24); rows of joints precede those of contacts."""
         G = np.concatenate((self.J, self.J_N), axis=1).swapaxes(1, 2)
         H = np.concatenate((self.J, self.J_N + self.friction), axis=1).swapaxes(1, 2)
         moved: Matrix = np.asarray(np.linalg.solve(self.M, H), dtype=np.float64)

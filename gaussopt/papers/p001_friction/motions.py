@@ -1,4 +1,4 @@
-"""Motions of the two bars and the rod of paper 001, event-driven or by the printed loop, and their evaluation."""
+"""Motions of the two bars and the rod of paper 001, by event-driven integration or by the source's own algorithm."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _circumstances() -> dict[str, tuple[float, float]]:
     steps = {LINKAGE: start(), LOADED: loaded, OTHER: in_other_coordinates(loaded)}
     steps |= {_unit_label(u): _shared(u) for u in UNITS}
     found = {k: (float(as_printed(s)[0]), float(minimiser(s)[0])) for k, s in steps.items()}
-    # The printed sign reverses the force; the exact result is that of LINKAGE.
+    # The printed sign reverses the force; the exact acceleration is the same as for LINKAGE.
     return {REVERSED: (float(as_printed(start(variant="printed-sign"))[0]), found[LINKAGE][1]), **found}
 
 

@@ -126,7 +126,7 @@ def _left(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> Der
 
 
 def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tuple[Attempt, list[tuple[float, ...]]]:
-    """Return orders of convergence of the residual after a pole, with and without force: quantiles and number."""
+    """Return the search, and quantiles and number of the residual's orders after a pole, with and without force."""
     orders = []
     for coarse, fine in (forced, free):
         orders.append(np.log(np.abs(coarse.left / fine.left)) / np.log(coarse.step / fine.step))
@@ -147,9 +147,9 @@ def _less(generations: int) -> Attempt:
 
 
 def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]], float]:
-    """Return the search; least, median and largest order of the violation by row (the tan row: only far from poles).
+    """Search for orders of the violation that are too low, with the tan row only in motions that stay far from poles.
 
-    The last result is the share of motions with the regular row in which the violation grows.
+    Also return least, median and largest order by row, and the share of the regular row's motions whose violation grows.
     """
     body = BladeBody.of(numbers(np.random.default_rng(17), count))
     found, number = {}, {}
