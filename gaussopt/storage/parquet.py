@@ -25,7 +25,7 @@ I32, I64, BINARY, LIST, STRUCT = 5, 6, 8, 9, 12
 
 
 class _Number(int):
-    """A whole number of 64 bits; others have 32."""
+    """An integer that is written with 64 bits; a plain int has 32."""
 
 
 def _varint(n: int) -> bytes:
@@ -37,7 +37,7 @@ def _varint(n: int) -> bytes:
 
 
 def _field(value: Any) -> tuple[int, bytes]:
-    """Return the type and the bytes of a value; a mapping of field numbers is a structure."""
+    """Return the type and the bytes of a value; a mapping from field numbers to values becomes a structure."""
     if isinstance(value, Mapping):
         found, last = bytearray(), 0
         for number, entry in value.items():
@@ -56,7 +56,7 @@ def _field(value: Any) -> tuple[int, bytes]:
 
 
 def _levels(levels: Sequence[int]) -> bytes:
-    """Return levels of one or two bits, by runs of equal ones."""
+    """Encode Parquet's definition or repetition levels by run lengths, with one byte for each value."""
     found, i = bytearray(), 0
     while i < len(levels):
         end = i
@@ -87,7 +87,7 @@ def parquet(table: Mapping[str, Sequence[Any]]) -> bytes:
     content, chunks = bytearray(MAGIC), []
     for name, values in table.items():
         repeated: list[int] = []
-        if all(v is None or isinstance(v, list | np.ndarray) for v in values):  # without any value, a column of lists
+        if all(v is None or isinstance(v, list | np.ndarray) for v in values):  # so a column without values holds lists
             kind, path = DOUBLE, [name, "list", "element"]
             schema += [{3: 1, 4: name, 5: 1, 6: 3}, {3: 2, 4: "list", 5: 1}, {1: DOUBLE, 3: 0, 4: "element"}]
             defined: list[int] = []
