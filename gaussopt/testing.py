@@ -61,7 +61,7 @@ NEAR = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class KnownProgram:
-    """A program and its solution x, (n,), or None if x is not unique; `solvable` says whether there is a solution."""
+    """A program, its solution x, (n,), or None unless x is unique, and whether the program has a solution at all."""
 
     name: str
     program: QP | LCP
@@ -163,7 +163,7 @@ class KnownStep:
 
 
 def steps(seed: int = 0) -> list[KnownStep]:
-    """Return steps with accelerations known from a basis of the null space of J, or, with contacts, in closed form.
+    """Return steps with known accelerations, computed by a basis of the null space of J or, with contacts, by hand.
 
     They are a free step, steps with constraints, redundant rows or singular M, and a sliding and a sticking block.
     """

@@ -61,7 +61,7 @@ class Choice:
     purpose : "accuracy", "speed of re-solves" or "many contacts", for which `seconds` is over the states with most
         closed contacts
     certified, error : largest relative error over the states: certified bound, and difference from the reference
-    seconds, work, first : median times minus the harness: of a whole re-solve, of its solver, and of a whole first step
+    seconds, work, first : median times, without the harness, of a whole re-solve, of its solver, of a whole first step
     next, factor : the second best pair, and its seconds divided by those of the best pair
     alike : number of pairs of equal accuracy, of which the fastest is chosen; 0 for other purposes
     """

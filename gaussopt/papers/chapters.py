@@ -127,7 +127,7 @@ class ChapterTexts(Texts):
 
 
 def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]) -> None:
-    """Add a figure; with `beside`, the figure joins the gallery that ends `blocks`, or begins one."""
+    """Add a figure; with `beside`, add it to the gallery that ends `blocks`, or begin a new gallery."""
     assert figure is not None
     drawn = replace(figure, caption=Tex(caption))
     last = blocks[-1] if beside and blocks else None
@@ -151,7 +151,7 @@ def _instead(judged: Judgement | str) -> Paragraph:
 
 
 def _verdict(claim: str, judged: Judged) -> Paragraph:
-    """Return the verdict on a claim and a link to the table of all claims, which alone states the reason."""
+    """Return the verdict on a claim, with a link to the table of all claims, where its reason is stated."""
     found = judged[claim]
     if isinstance(found, str):
         return Paragraph(Tex(f"The verdict on claim {claim} is not computed: {found}"))

@@ -111,7 +111,7 @@ class Reading:
 def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], missing: str = "") -> ClaimVerdict:
     """Judge a claim by the rule that is common to all claims.
 
-    A claim is undecided if this run fails to confirm a derivation. Without a reading nothing is claimed, and
+    A claim is undecided if this run fails to confirm a derivation. Without readings the source claims nothing, and
     the evidence is our own result. A claim cannot be reproduced if the source does not print the data that decide it
     (`missing` names them). Otherwise each statement of the claim is true if all its readings hold in all circumstances
     of the source, false if none holds even in a named part of them, and true under conditions in the remaining cases.
@@ -200,7 +200,7 @@ class Judgement:
         cls, readings: Sequence[Reading], sentence: str, derivations: Sequence[Derivation], searches: Sequence[Attempt],
         *, missing: str = "", **table: Any,
     ) -> Self:  # fmt: skip
-        """Judge the readings by the rule of `verdict`; `table` holds further fields, such as columns and rows."""
+        """Judge the readings by the rule of `verdict`; `table` holds further attributes, such as columns and rows."""
         found = verdict(readings, derivations, missing)
         failed = [d.statement for d in derivations if not d.holds]
         told = {

@@ -114,7 +114,7 @@ def cheaper_from(rivals: tuple[str, ...]) -> float:
 
 
 def _against_lu() -> tuple[Span, float]:
-    """Return the operations of eq. (14) over those of LU, and the ratio m / n from which eq. (14) takes fewer."""
+    """Divide the operations of eq. (14) by those of LU; also return the m / n from which eq. (14) takes fewer."""
     return Span.of(operation_ratio((plain.LU,), True)), cheaper_from((plain.LU,))
 
 

@@ -112,7 +112,7 @@ def _spinning(crank: Crank, per_turn: int) -> tuple[bool, Vector, Attempt]:
 
 
 def _turns(crank: Crank, per_turn: int) -> tuple[Derivation, Derivation]:
-    """Check that a turn begun faster ends faster, and that its energy changes by the work of torque and damper."""
+    """Check that a turn with a faster start has a faster end, and that the energy changes by the work of the forces."""
     run = backwards(crank, 0.0, 1, per_turn, ENERGIES)
     whole = ~run.stops
     begin, end = ENERGIES[whole], run.kinetic[-1, whole]

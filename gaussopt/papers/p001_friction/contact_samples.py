@@ -152,7 +152,7 @@ class Contacts:
         return problems.definite(self._all_ideal[1])
 
     def over_all_forces(self) -> tuple[Matrix, Callable[[Matrix], Vector]]:
-        """Return normal forces by the program (24) over all ideal forces, and the objective as a function of these.
+        """Return the normal forces by the program (24) over all ideal forces, and its objective as a function of them.
 
         The joint rows determine the joint forces, so that the objective is a function of the normal forces alone.
         """

@@ -149,7 +149,7 @@ def _less(generations: int) -> Attempt:
 def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]], float]:
     """Search for orders of the violation that are too low, with the tan row only in motions that stay far from poles.
 
-    Also return least, median and largest order by row, and the share of the regular row's motions whose violation grows.
+    Also return least, median and largest order by row, and the share of motions with growing violation (regular row).
     """
     body = BladeBody.of(numbers(np.random.default_rng(17), count))
     found, number = {}, {}
