@@ -83,7 +83,7 @@ class Grid:
 
 
 def grid(step: float) -> Grid:
-    """Count statuses over angles every `step` degrees, four rates, four friction coefficients and both signs of slip."""
+    """Count statuses over angles every `step` degrees, four rates, four friction coefficients and two slip signs."""
     counts: Counter[tuple[str, str, str]] = Counter()
     wrong = states = 0
     for mu, omega, degrees, slip in product(
