@@ -75,7 +75,7 @@ class _Waves:
         return np.asarray(0.6 * np.pi * np.cos(2 * np.pi * t + self._phase))
 
     def closed(self, end: tuple[float, float], t: float) -> tuple[Vector, Vector]:
-        """Return the angles and rates with which the chain ends at rest at `end`, (N,) each.
+        """Return angles and rates, (N,) each, for which the end of the chain is at the point `end`, with velocity zero.
 
         Raises BadInput if Newton's method does not converge.
         """

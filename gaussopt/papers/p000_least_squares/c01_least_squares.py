@@ -190,7 +190,7 @@ def _repairs(samples: Samples) -> Derivation:
 
 
 def _inverse_15(s: StepData) -> float:
-    """Measure the relative error of eq. (15), with J_M^- and P, as a least-squares inverse of M^(1/2) P."""
+    """Measure how far eq. (15), with J_M^- and P, is from a least-squares inverse of M^(1/2) P, as a relative error."""
     root, inverse = _roots(s.M)
     P = np.eye(s.n) - _weighted_inverse(s) @ s.J
     A, B = root @ P, P @ inverse

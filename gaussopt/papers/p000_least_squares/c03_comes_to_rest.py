@@ -165,7 +165,7 @@ def _thresholds(crank: Crank, quick: bool) -> tuple[Attempt, tuple[float, float]
     per_turn = 200 if quick else 400
     between, above = np.linspace(tau + 1e-3, upper - 1e-3, 33), np.linspace(upper + 1e-3, 2.0, 33)
     resting = int(backwards(crank.at(tau=between), 0.0, 1, per_turn).stops.sum())
-    # To turn forwards is to turn backwards in the mirror image, with the opposite torque and gravity.
+    # A forward turn is the mirror image of a backward turn with the opposite torque and gravity.
     lifted = int(backwards(crank.at(tau=-above, g=-crank.g), 0.0, 2, per_turn).stops.sum())
     search = text.attempt(
         "thresholds", tau < PARAMETERS["tau"] or damping < PARAMETERS["c"] or gravity < PARAMETERS["g"],

@@ -283,7 +283,7 @@ def frozen_table() -> Table:
         part = np.ix_(active, active)
         radius = float(np.abs(np.linalg.eigvals(np.linalg.solve(A_0[part], C[part]))).max())
         ratios = errors[1:] / errors[:-1]
-        # Smaller errors are rounding errors, so that their ratios mean nothing.
+        # Errors below 1e-9 of the first error are rounding errors, and their ratios are meaningless.
         clear = ratios[errors[1:] > 1e-9 * errors[0]]
         wrong = float(np.abs(first - found["lam_lcp"][0]).max())
         rows.append((name, float(found["contraction"][0]), stated[0], float(clear[-1]), float(clear[-2:].max()),

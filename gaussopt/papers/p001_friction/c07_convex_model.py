@@ -269,7 +269,7 @@ def _any_objective(quick: bool) -> Attempt:
     d = np.array([abs(outside[1, 0]), abs(outside[0, 1])])
     form = sets.symmetric(d[:, None] * outside)
     miss = float(np.abs(P - form / form[0, 0]).max())
-    # The error left by the optimiser on a problem with weights is the least that it can resolve.
+    # Where weights exist, the least error is 0, so that the error found, `control`, is the optimiser's accuracy.
     return texts.attempt(
         "any-objective", min(errors) > 10 * control, generations=generations, directions=DIRECTIONS, degrees=degrees,
         errors=errors, miss=miss, control=control,

@@ -205,13 +205,13 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
     error = norm(A0, run.path - z)
     rows, worst, below = [], 0.0, 0
     for i, label in enumerate(labels):
-        # The last two iterations whose errors are far above rounding error.
+        # Use the last two iterations whose errors are far above rounding error.
         clear = np.flatnonzero(error[:, i] > 1e-9 * error[0, i])
         j = int(clear[-1])
         active = z[i] > 0
         S = np.linalg.solve(A0[i][np.ix_(active, active)], C[i][np.ix_(active, active)])
         radius = float(np.abs(np.linalg.eigvals(S)).max())
-        # The mean of two iterations, because eigenvalues of opposite sign make the ratio alternate.
+        # Take the mean of two iterations, because eigenvalues of opposite sign make the ratio alternate.
         rate = float(np.sqrt(error[j, i] / error[j - 2, i]))
         below += rate <= rho[i] * (1 + 1e-6)
         first, last = (float(np.abs(run.path[n, i] - z[i]).max()) for n in (1, -1))

@@ -73,7 +73,7 @@ def check(quick: bool) -> Judgement:
     same = texts.attempt("at-equal-error", min(equal) <= 1.0, count=len(drawn), least=min(equal), most=max(equal))
     timed, hand, package = _times(quick)
     parts = {"over-a-pole": not over.refutes, "no-pole": not away.refutes}
-    # The lower quartile, so that a single disturbed measurement decides nothing.
+    # The lower quartile decides, so that a single disturbed measurement has no influence.
     clock = {name: bool(np.quantile(x, 0.25) > NOISE) for name, x in (("by-hand", hand), ("by-the-package", package))}
     readings = (
         texts.reading("evaluations-printed-row", all(parts.values()), parts),

@@ -210,7 +210,7 @@ def _singular(generations: int) -> tuple[Attempt, dict[str, bool]]:
 
 
 def _motion() -> Derivation:
-    """Compare runs of NH-A by the package and by hand-written rates, over one pole at a quarter of a step."""
+    """Compare runs of NH-A by the package with runs by hand-written rates; the pole lies at a quarter of a step."""
     dt = math.pi / 2 / 25.25
     steps, body = int(END / dt), BladeBody()
     hands = {

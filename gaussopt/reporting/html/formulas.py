@@ -164,7 +164,7 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
     if not _balanced(latex):
         return None
     try:
-        # The converter raises errors of many kinds, IndexError and its own among them, and does not escape text.
+        # The converter raises errors of many types, such as IndexError, and does not escape text.
         text = convert(latex, display="block" if displayed else "inline")
         root = ElementTree.fromstring(text.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1))
     except Exception:
