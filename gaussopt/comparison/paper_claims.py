@@ -122,7 +122,7 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
         if _direct(c) and c.times is not None and _name(c.source.name) in ("linkage", *MECHANISMS)
         and c.answers.formulation in (*WITH_MULTIPLIERS, *FEWER_UNKNOWNS)
     ]  # fmt: skip
-    # Families first, since the claim is about large systems and the mechanisms are small.
+    # Families come first, since the claim is about large systems and the mechanisms are small.
     sources = _by_source(sorted(wanted, key=lambda c: c.source.kind != "family"))
     ratios: dict[str, dict[str, float]] = {}
     rows: list[Row] = []

@@ -49,7 +49,7 @@ class Threshold(NamedTuple):
     ----------
     slip : signs of slip
     equal, different : values next to each other at which the answers are equal, and at which they are not
-    state : parameters at `different`, with those that follow from them
+    state : parameters at `different`, with the parameters that the rules of the grid compute from them
     example, proof : the step at `different`, and the proof that the answers differ there
     """
 

@@ -93,7 +93,7 @@ class _Waves:
 
 
 def _head(phi: Vector) -> Vector:
-    """Return the end of a chain whose links have these angles, (2,), m."""
+    """Return the position of the end of a chain whose links have these angles, (2,), m."""
     return LENGTH * np.array((np.cos(phi).sum(), np.sin(phi).sum()))
 
 

@@ -118,7 +118,7 @@ class _Mechanism:
         return q, v - np.linalg.lstsq(J, J @ v, rcond=None)[0]
 
     def turned(self, m: int) -> Matrix:
-        """Return T such that T J are the repeated rows, (repeated, m): pins along rotated axes, or rods again."""
+        """Return T such that T J are the repeated rows, (repeated, m): those of pins along rotated axes, or of rods."""
         T = np.zeros((self.repeated, m))
         pins = len(self.pins.first)
         for i in range(self.repeated):

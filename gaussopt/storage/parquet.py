@@ -1,7 +1,7 @@
 """Write tables as Parquet files without a library, so that the same table has the same bytes on every machine.
 
-One row group, a plain page for each column, no compression: enough for every reader. A column holds text, whole
-numbers, floats, booleans or lists of floats, and None where a value is absent.
+A file has one row group, a plain page for each column and no compression, which every reader supports. A column holds
+text, integers, floats, booleans or lists of floats, and None where a value is absent.
 Reference: Apache Parquet format, file metadata in Thrift's compact protocol.
 """
 

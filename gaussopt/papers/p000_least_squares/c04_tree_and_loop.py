@@ -1,7 +1,7 @@
 """C4: the same treatment serves tree systems and closed loops.
 
-Gauss's principle and eq. (14) do: of the joints they use only J and gamma, which contain the rows of a joint whether or
-not it closes a loop. Eq. (16) with Moore-Penrose inverses also treats both alike, but gives the motion of neither.
+Gauss's principle and eq. (14) treat both alike: they use only J and gamma, which contain the rows of a joint whether or
+not it closes a loop. Eq. (16) with Moore-Penrose inverses treats both alike, too, but gives the motion of neither.
 """
 
 from __future__ import annotations

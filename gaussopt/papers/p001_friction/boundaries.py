@@ -94,7 +94,7 @@ STATED_NO_WEIGHTS = {
 
 
 def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
-    """Find by root finding where answers and matrix classes of the two bars change; add closed forms, stated values."""
+    """Find where answers and matrix classes of the two bars change, by root finding and in closed form; list both."""
     rows = []
     for mu, stated in STATED_QP_LIFTS.items():
         limit = float(np.degrees(np.arctan(2 / mu)))

@@ -133,7 +133,7 @@ def _gauss(M: Matrix, a: Matrix, push: Matrix) -> Vector:
 
 
 def _varied(quick: bool) -> Attempt:
-    """Try (25) with friction that varies with the contact forces, on steps without joints: min 1/2 N^T A_0 N."""
+    """Try (25) with friction that varies with the contact forces, min 1/2 N^T A_0 N, on steps without joints."""
     rng, count = np.random.default_rng([SEED, 6]), 150 if quick else 1000
 
     def wrong(steps: Contacts) -> tuple[int, int]:

@@ -176,7 +176,7 @@ def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]],
 
 
 def _bodies(generations: int) -> Attempt:
-    """Minimise over bodies the order at which the violation with the regular row decreases."""
+    """Search bodies for the lowest order of convergence of the violation with the regular row."""
     largest: list[float] = []
 
     def cost(z: Vector) -> Vector:
