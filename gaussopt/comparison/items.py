@@ -42,7 +42,7 @@ LEAST_SHARE = 1e-3
 """Least share of the motion that is computed, even if its first step takes longer than the time limit."""
 
 Data = StepData | QP | LCP | ConeComplementarity
-"""Data that a solver may be given: a step, which a formulation poses, or a program."""
+"""Data of an item: a step, from which a formulation makes a program, or a program."""
 
 
 @dataclass(frozen=True, slots=True)

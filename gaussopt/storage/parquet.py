@@ -18,7 +18,7 @@ BOOLEAN, INT64, DOUBLE, BYTES = 0, 2, 5, 6
 """Physical types."""
 
 TYPES = {BOOLEAN: bool, INT64: int, BYTES: str, DOUBLE: float}
-"""The values of each; a truth value is a whole number for Python too, and comes first."""
+"""Python's type for each physical type; bool comes first, since a bool is also an int."""
 
 I32, I64, BINARY, LIST, STRUCT = 5, 6, 8, 9, 12
 """Types of fields in Thrift's compact protocol."""
