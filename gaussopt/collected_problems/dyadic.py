@@ -21,7 +21,7 @@ BITS = 16
 
 
 def short(x: Any, bits: int = BITS) -> Any:
-    """Round an array or a sparse matrix to multiples of 2^(p - bits); all entries are smaller than 2^p."""
+    """Round an array or a sparse matrix to multiples of 2^(p - bits), p the least with all entries below 2^p."""
     if hasattr(x, "tocsr"):
         found = x.tocsr().copy()
         found.data = short(found.data, bits)
@@ -62,7 +62,7 @@ def refined(A: Any, b: Vector, size: int = 120) -> list[Fraction]:
 
 
 def cholesky(S: Matrix, bits: int = 30) -> list[list[float]] | None:
-    """Return a rounded Cholesky factor L of S - c I, c > 0, so that S - L L' is diagonally dominant, or None."""
+    """Return a rounded Cholesky factor L of S - c I, c > 0, so that S - L L' is diagonally dominant; None on failure."""
     lowest = float(np.linalg.eigvalsh(S)[0])
     try:
         L = np.linalg.cholesky(S - 0.5 * np.ldexp(1.0, int(np.frexp(lowest)[1]) - 1) * np.eye(len(S)))

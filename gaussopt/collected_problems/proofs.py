@@ -90,7 +90,7 @@ def _texts(values: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
-    """Return the exact answer for the active set of a floating-point answer; for many equations, a very accurate one.
+    """Return the exact answer for the active set of a floating-point answer; refine it if the equations are many.
 
     Return None if no floating-point answer is found, or if its active set does not determine the exact answer.
     """

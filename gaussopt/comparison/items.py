@@ -132,7 +132,7 @@ class _Late(BaseException):
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
-    """Return the default motion of a problem as reference data; by `build` the cache notices a changed file."""
+    """Return the default motion of a problem as reference data; `build` lets the cache notice a changed file."""
     entry = registered_problem(name, **dict(settings))
     # A shorter motion has fewer states, since a state may cost more than a step, but it has at least FEWEST.
     motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)

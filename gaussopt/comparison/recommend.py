@@ -235,7 +235,7 @@ def _choices(cases: Sequence[TimedAnswers], most: Any) -> list[Choice]:
 
 
 def _left_out(results: Results, right: set[Pair]) -> dict[str, tuple[str, ...]]:
-    """Return the names of formulations, solvers and pairs that are not considered, by the reason for it."""
+    """Return the names of the formulations, solvers and pairs that are not considered, grouped by the reason."""
     found: dict[str, dict[str, None]] = {}
 
     def say(reason: str, name: str) -> None:

@@ -90,7 +90,7 @@ def times(A: Matrix, x: Matrix) -> Matrix:
 
 def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rational, b: Sequence[Fraction | int]) \
         -> list[tuple[list[Fraction], list[Fraction], list[Fraction]]]:  # fmt: skip
-    """Find all solutions (x, y, w) that their active set determines, in exact rational arithmetic; P is regular."""
+    """Find all solutions (x, y, w) determined by their active set, in exact rational arithmetic; P must be regular."""
     rows, bias = rational.exact(A), rational.exact(b)
     columns = rational.solve(rational.exact(P), np.column_stack((rational.exact(R), rational.exact(p))))
     assert columns is not None
