@@ -61,7 +61,7 @@ NEAR = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class KnownProgram:
-    """A program and its solution x, (n,), or None if x is not unique; `solvable` says whether there is a solution."""
+    """A program, its solution x, (n,), or None unless x is unique, and whether the program has a solution at all."""
 
     name: str
     program: QP | LCP
@@ -110,7 +110,7 @@ def share_solved(solver: str, most: int = 30, tolerance: float = DEFAULT_TOLERAN
 
 
 def check_manners(solver: str) -> None:
-    """Check that a solver changes neither programs nor earlier answers, and solves alike in a sequence and alone."""
+    """Check that a solver changes neither programs nor earlier answers, and that earlier programs change no status."""
     for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
         doubled = replace(case.program, q=2.0 * case.program.q)
         given = [
@@ -163,7 +163,7 @@ class KnownStep:
 
 
 def steps(seed: int = 0) -> list[KnownStep]:
-    """Return steps with accelerations known from a basis of the null space of J, or, with contacts, in closed form.
+    """Return steps with known accelerations, computed by a basis of the null space of J or, with contacts, by hand.
 
     They are a free step, steps with constraints, redundant rows or singular M, and a sliding and a sticking block.
     """

@@ -74,7 +74,7 @@ def _quads(grid: Any) -> Matrix:
 
 
 def _octants(corners: Matrix) -> Vector:
-    """Return the brightness of each triangle's corners, which alternates from octant to octant of the centroid."""
+    """Return the brightness of each triangle's corners; it alternates between the octants that hold the centroids."""
     middle = corners.reshape(-1, 3, 3).mean(axis=1)
     return np.repeat(np.where(np.prod(np.where(middle == 0, 1.0, middle), axis=1) > 0, 1.0, SHADE), 3)
 

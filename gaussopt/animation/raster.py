@@ -150,7 +150,7 @@ def _width(mark: Stroke | Ring) -> int:
 
 
 class _Brush:
-    """Painter that scales marks by FINER and draws them on a picture, which is reduced by this factor in the end."""
+    """Painter that draws marks enlarged by FINER; the finished picture is reduced by FINER, which smooths edges."""
 
     def __init__(self, image: Any) -> None:
         from PIL import ImageDraw

@@ -62,7 +62,7 @@ class ContactStack:
 
     @classmethod
     def of(cls, steps: Sequence[StepData], slips: NDArray[np.int_]) -> ContactStack:
-        """Stack the operators of all states, which have the same k contacts, for all slip signs; these vary fastest.
+        """Stack the operators of all states, each with k contacts, for all slip signs; the slip signs vary fastest.
 
         The signs +1 and -1 of `slips`, (S, k), replace the sign of v_T; in space -1 reverses its direction. Raises
         BadInput if in space there is no slip to reverse, and NotAccepted if the joints are ill-posed.
@@ -75,7 +75,7 @@ class ContactStack:
         c = -slips[None] * mu[:, None, :]  # (B, S, k)
         friction = cross[:, None] * c[:, :, None, :]
         delassus = smooth[:, None] + friction
-        # Where the two terms cancel, the sign of the rounding error would decide on one, no or two solutions.
+        # Where the terms cancel, the sign of a rounding error would decide whether there are 0, 1 or 2 solutions.
         delassus[np.abs(delassus) <= CANCELLED * (np.abs(smooth[:, None]) + np.abs(friction))] = 0.0
         motion = (normal[:, None] + c[:, :, :, None] * tangent[:, None]).swapaxes(2, 3)
         count, k = len(slips), slips.shape[1]
@@ -106,7 +106,7 @@ class ContactStack:
 
 
 def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
-    """Return J_N R, T R, (k, n), bias, its size, T (a_J - a0); T are slip tangents, R R^T f the acceleration by f."""
+    """Return J_N R, T R, (k, n), bias, its size, T (a_J - a0); T: slip tangents; forces f accelerate by R R^T f."""
     joints = eliminate_joints(step)
     if step.J_T.shape[1] == 1:
         T = step.J_T[:, 0]

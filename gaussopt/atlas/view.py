@@ -43,7 +43,7 @@ class Mapped:
 
 @dataclass(frozen=True)
 class AtlasView:
-    """Layout of the maps: both dimensions drawn, their values and labels, and a panel per index of the others."""
+    """Layout of the maps: the two drawn dimensions, and a panel for each combination of indices of the others."""
 
     drawn: tuple[str, ...]
     axes: tuple[Vector, Vector, str, str]

@@ -94,7 +94,7 @@ def _boundary(
     context: typer.Context, problem: str, pair: list[str], given: Axes, set_: Set, slips: str, out: Path | None,
     json_: bool,
 ) -> None:  # fmt: skip
-    """Find the values of the last axis at which two formulations part."""
+    """Find the values of the last axis at which two formulations begin to differ."""
     from gaussopt.core.files import write_text
     from gaussopt.falsification.threshold import threshold
     from gaussopt.modelling.parameter_grid import Axis

@@ -36,7 +36,7 @@ LARGEST = 600
 """Largest size of a dense matrix whose condition number is computed."""
 
 WORST = 1e12
-"""Condition number beyond which its digits are noise; the index then has none."""
+"""Condition numbers above this are left out of the index, since their digits are noise."""
 
 
 def build(
@@ -45,9 +45,9 @@ def build(
     """Write the collection, or only the groups with these names, into a new folder.
 
     Returns the numbers of problems, groups and sequences, the `hashes` of all problems by name, and `differing`: the
-    names of problems whose hash is not that of the list in the package. With `archive` the folder is also written as a
-    ZIP file beside it. Raises BadInput if the folder is not empty or cannot be written, UnknownName for a group that
-    does not exist.
+    names of problems whose hash differs from the list in the package. With `archive` a ZIP file of the folder is
+    written next to it. Raises BadInput if the folder is not empty or cannot be written, and UnknownName for a group
+    that does not exist.
     """
     known = {group.name: group for group in members.groups()}
     if unknown := [name for name in groups if name not in known]:
@@ -94,7 +94,7 @@ def build(
 
 
 def hashes() -> dict[str, str]:
-    """Return the list of hashes in the package: the digest of the files of a problem and of its proof, by name."""
+    """Return the hashes listed in the package: by problem name, the digest of the problem's file and its proof."""
     lines = _text("hashes.txt").split("\n")
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines) if name}
 
@@ -104,7 +104,7 @@ def _text(name: str) -> str:
 
 
 def _write_group(out: Path, group: CollectedGroup, programs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Write the files of a group and return its rows of the index; dense convex programs are added to `programs`."""
+    """Write the files of a group and return its rows of the index; append its dense convex programs to `programs`."""
     found = []
     for i, (data, hints) in enumerate(group.draw()):
         name = f"{group.name}-{i:03d}"
@@ -142,7 +142,7 @@ def _write_group(out: Path, group: CollectedGroup, programs: list[dict[str, Any]
 
 
 def _condition(kind: str, program: Any) -> float | None:
-    """Return the condition number of P, M or W to two digits; None if it is too large to have digits, or the matrix."""
+    """Return the condition number of P, M or W to two digits; None above WORST or for a matrix larger than LARGEST."""
     given = formed(getattr(program, KINDS[kind][1]))
     if is_sparse(given) and kind == "qp":
         values = np.abs(given.diagonal())  # the sparse programs of the collection have diagonal Hessians
@@ -173,7 +173,7 @@ def _page(group: CollectedGroup, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _archive(folder: Path, files: Sequence[Path]) -> bytes:
-    """Return a ZIP file with fixed dates and order; its compressed bytes are those of this machine's zlib."""
+    """Return a ZIP file with fixed dates and order; its bytes depend only on the files and the version of zlib."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
         for path in files:

@@ -1,8 +1,8 @@
 """Check the proofs of the collection with Python alone: `python check_proofs.py [FOLDER]`, exit code 1 if one fails.
 
-Floating-point numbers are fractions, and nothing is rounded. Small problems have exact answers; of large ones the
-residuals are bounded. A qp is min 1/2 x'Px + q'x, l <= Ax <= u, an lcp 0 <= z, w = Mz + q >= 0, z'w = 0, a contact
-problem u = Wr + q with Coulomb's law, in the rows N, T1, T2 of each contact.
+Floating-point numbers become fractions without an error, and nothing is rounded. Small problems have exact answers; for
+large problems, bounds on the residuals are checked. A qp is min 1/2 x'Px + q'x subject to l <= Ax <= u; an lcp is
+0 <= z, w = Mz + q >= 0, z'w = 0; a contact problem is u = Wr + q with Coulomb's law, in rows N, T1, T2 per contact.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 Row = list[Fraction]
-Sparse = tuple[list[dict[int, int]], int]  # rows of whole numbers by column, and the number that divides all of them
+Sparse = tuple[list[dict[int, int]], int]  # for each row its integers by column, and their common denominator
 NONE = Fraction(0)
 
 
@@ -28,12 +28,12 @@ def need(holds: Any, fault: str) -> None:
 
 
 def row(values: Any) -> Row:
-    """Return floating-point numbers, or fractions as text, as fractions."""
+    """Convert floating-point numbers, or fractions written as text, to fractions."""
     return [Fraction(x) for x in values]
 
 
 def matrix(A: Any, turned: bool = False) -> Sparse:
-    """Return a matrix, or its transpose, given as rows or as entries with row and column numbers."""
+    """Make a matrix (`turned`: its transpose) from its rows, or from entries with their row and column indices."""
     if isinstance(A, dict):
         entries, count = list(zip(A["row"], A["column"], row(A["value"]), strict=True)), A["shape"][turned]
     else:
@@ -63,15 +63,15 @@ def dot(x: Row, y: Row) -> Fraction:
 
 
 def dense(A: Sparse, of: Any = None) -> list[Row]:
-    """Return the block of A with the rows and columns `of`, by default all."""
+    """Return the submatrix of A with the row and column indices `of`, by default all."""
     of = range(len(A[0])) if of is None else of
     return [[Fraction(A[0][i].get(j, 0), A[1]) for j in of] for i in of]
 
 
 def modulus(A: Sparse, L: Any = None) -> Fraction | None:
-    """Return a lower bound, at least 0, of the eigenvalues of the symmetric part S of A; None if one is negative.
+    """Return a number > 0 if the symmetric part S of A is proved definite, 0 if semidefinite, None if it is neither.
 
-    With a factor L, S - L L' must be diagonally dominant. Without it elimination tells definite, 1, from semidefinite.
+    With a factor L, S - L L' must be diagonally dominant, and the number is a lower bound on the eigenvalues of S.
     """
     S, of = [dict[int, int]() for _ in A[0]], 2 * A[1]
     for a, b, x in ((*at, x) for i, entries in enumerate(A[0]) for j, x in entries.items() for at in ((i, j), (j, i))):
@@ -107,7 +107,7 @@ def determinant(table: list[Row]) -> Fraction:
 
 
 def solutions(A: Sparse, q: Row) -> list[Row]:
-    """Return all solutions of an LCP none of whose principal minors is zero, by Cramer's rule."""
+    """Return all solutions of an LCP by Cramer's rule; no principal minor of its matrix may be zero."""
     found = list[Row]()
     for of in (of for size in range(len(q) + 1) for of in combinations(range(len(q)), size)):
         block, z = dense(A, of), [NONE for _ in q]
@@ -122,13 +122,13 @@ def solutions(A: Sparse, q: Row) -> list[Row]:
 
 
 def ends(p: Any) -> list[tuple[Any, Any]]:
-    """Return the bounds of the rows of a quadratic program."""
+    """Return the lower and upper bound of each row of a quadratic program; a missing bound is infinite."""
     both = zip(p["l"], p["u"], strict=True)
     return [(-inf if l is None else Fraction(l), inf if u is None else Fraction(u)) for l, u in both]
 
 
 def worst_qp(p: Any, x: Row, y: Row) -> Any:
-    """Return the largest residual of a point and multipliers: gradient, rows, signs, complementarity."""
+    """Return the largest residual of x and the multipliers y: in stationarity, in the rows, in complementarity."""
     grad = plus(times(matrix(p["P"]), x), row(p["q"]))
     found = [*map(abs, plus(grad, times(matrix(p["A"], True), y) or [NONE for _ in x], -1))]
     for value, (low, high), force in zip(times(matrix(p["A"]), x), ends(p), y, strict=True):
@@ -137,12 +137,12 @@ def worst_qp(p: Any, x: Row, y: Row) -> Any:
 
 
 def worst_lcp(p: Any, z: Row) -> Any:
-    """Return the largest of |min(z, w)|."""
+    """Return the largest |min(z_i, w_i)|."""
     return max(abs(min(pair)) for pair in zip(z, plus(times(matrix(p["M"]), z), row(p["q"])), strict=True))
 
 
 def worst_contact(p: Any, r: Row) -> Any:
-    """Return the largest residual of Coulomb's law, in which impulses and slips are squared."""
+    """Return the largest residual of Coulomb's law, with squared impulses and slips, so that it is rational."""
     u, found = plus(times(matrix(p["W"]), r), row(p["q"])), [NONE]
     for i, mu in enumerate(row(p["mu"])):
         (N, *t), (w, *s) = r[3 * i : 3 * i + 3], u[3 * i : 3 * i + 3]
@@ -152,11 +152,11 @@ def worst_contact(p: Any, r: Row) -> Any:
 
 
 KINDS: Any = {"qp": ("xy", "P", worst_qp), "lcp": ("z", "M", worst_lcp), "contact": ("r", "W", worst_contact)}
-"""Parts of an answer, matrix and residual of each kind of problem."""
+"""For each kind of problem: the vectors of an answer, the matrix, and the function that computes the residual."""
 
 
 def answer(p: Any, claim: Any) -> set[str]:
-    """Check an exact answer, the residual of the stored one (near), another answer, or the number of all."""
+    """Check an exact answer, the residual of the stored answer ("near"), a second answer, or the number of answers."""
     (names, _, worst), rule = KINDS[p["kind"]], claim["rule"]
     stored, exact = ([row(of[name]) for name in names] if names[0] in of else [] for of in (p, claim))
     if rule == "all":
@@ -175,14 +175,14 @@ def answer(p: Any, claim: Any) -> set[str]:
 
 
 def matrix_class(p: Any, claim: Any) -> set[str]:
-    """Check the class of the matrix."""
+    """Check that the matrix is definite, semidefinite or a P-matrix."""
     A, rule = matrix(p[KINDS[p["kind"]][1]]), claim["rule"]
     if rule in ("definite", "semidefinite"):
         low = modulus(A, claim.get("L"))
         need(low if rule == "definite" else low is not None, f"the matrix is not {rule}")
         same = all(A[0][j].get(i) == x for i, entries in enumerate(A[0]) for j, x in entries.items())
         return {rule, "semidefinite", *(["symmetric"] if same else [])}
-    if "weights" in claim:  # M times a positive diagonal is diagonally dominant, with a positive diagonal
+    if "weights" in claim:  # M times diag(d), d > 0, must be diagonally dominant with a positive diagonal
         d = row(claim["weights"])
         gaps = (2 * x.get(i, 0) * d[i] - sum(abs(a) * d[j] for j, a in x.items()) for i, x in enumerate(A[0]))
         need(min(d) > 0 and min(gaps) > 0, "the weights do not make the matrix diagonally dominant")
@@ -193,7 +193,7 @@ def matrix_class(p: Any, claim: Any) -> set[str]:
 
 
 def no_answer(p: Any, claim: Any) -> set[str]:
-    """Check a ray that proves that there is no answer, or along which the objective falls for ever."""
+    """Check a ray that proves that the constraints are infeasible, or that the objective falls without bound."""
     y = row(claim["y"])
     if p["kind"] == "lcp":
         need(min(y) >= 0 and max(times(matrix(p["M"], True), y)) <= 0 and dot(row(p["q"]), y) < 0, "it is no ray")
@@ -221,11 +221,11 @@ NEEDS: Any = {
     "at most one": [{"qp", "near", "definite"}], "several": [{"solved", "second"}], "none at all": [{"empty"}],
     "unknown": [{"solved"}, {"near"}],
 }  # fmt: skip
-"""Facts from which the class, and the number of answers, follow: all of one of the sets."""
+"""For each class and number of answers, sets of facts; it follows if all facts of one of its sets are proved."""
 
 
 def check(problem: Any, proof: Any) -> None:
-    """Check the proof of a problem, both read from JSON; raises ValueError with the first fault."""
+    """Check the proof of a problem, both as read from JSON; raise ValueError with the first fault."""
     proved = {problem["kind"]}.union(*(RULES[claim["rule"]](problem, claim) for claim in proof["claims"]))
     for word in (proof["class"], proof["answers"]):
         need(any(of <= proved for of in NEEDS[word]), f"{word!r} does not follow")

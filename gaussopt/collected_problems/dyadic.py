@@ -1,8 +1,8 @@
-"""Numbers with few bits, so that the same problem arises on every machine, and solutions of large linear systems.
+"""Round numbers to few bits, so that every machine makes the same problem, and solve large linear systems accurately.
 
-Two machines compute the steps of a mechanism with differences of some 1e-16, because their libraries of linear algebra
-add in another order. Rounded to a coarse grid the numbers agree, products and sums of them are exact in any order, and
-as fractions they are short.
+The steps of a mechanism differ by some 1e-16 from machine to machine, because libraries of linear algebra add in
+different orders. Numbers rounded to a coarse grid agree on all machines. Their products and sums are exact in any
+order, and as fractions they are short.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BITS = 16
 
 
 def short(x: Any, bits: int = BITS) -> Any:
-    """Return an array, or a sparse matrix, rounded to multiples of 2^-bits of the power of two above its entries."""
+    """Round an array or a sparse matrix to multiples of 2^(p - bits), p the least with all entries below 2^p."""
     if hasattr(x, "tocsr"):
         found = x.tocsr().copy()
         found.data = short(found.data, bits)
@@ -33,13 +33,13 @@ def short(x: Any, bits: int = BITS) -> Any:
 
 
 def significant(x: Any, bits: int = BITS) -> Any:
-    """Return an array with every entry rounded to `bits` bits of its own."""
+    """Round every entry of an array to `bits` significant bits."""
     fraction, power = np.frexp(np.asarray(x, dtype=np.float64))
     return np.ldexp(np.round(np.ldexp(fraction, bits)), power - bits)
 
 
 def refined(A: Any, b: Vector, size: int = 120) -> list[Fraction]:
-    """Return the solution of a sparse system with at least `size` bits more than needed, for numbers with few bits."""
+    """Solve a sparse system by refinement with exact residuals, until a correction is smaller than 2^-size."""
     from scipy.sparse import csc_array
     from scipy.sparse.linalg import splu
 
@@ -51,7 +51,7 @@ def refined(A: Any, b: Vector, size: int = 120) -> list[Fraction]:
     for _ in range(60):
         product: Any = np.zeros(len(b), dtype=object)
         np.add.at(product, rows, entries * x[columns])
-        residual = [r * unit * by - over * p for r, p in zip(right, product, strict=True)]  # times unit by over
+        residual = [r * unit * by - over * p for r, p in zip(right, product, strict=True)]  # times unit * by * over
         scale = max(max(map(abs, residual)), 1)
         step = factors.solve(np.array([float(Fraction(r, scale)) for r in residual]))
         factor = Fraction(scale, by * over)
@@ -62,7 +62,7 @@ def refined(A: Any, b: Vector, size: int = 120) -> list[Fraction]:
 
 
 def cholesky(S: Matrix, bits: int = 30) -> list[list[float]] | None:
-    """Return a short lower factor L of S - c I, so that S - L L' is diagonally dominant; None if there is none."""
+    """Return a rounded Cholesky factor L of S - c I, c > 0, so that S - L L' is diagonally dominant; or None."""
     lowest = float(np.linalg.eigvalsh(S)[0])
     try:
         L = np.linalg.cholesky(S - 0.5 * np.ldexp(1.0, int(np.frexp(lowest)[1]) - 1) * np.eye(len(S)))

@@ -1,4 +1,4 @@
-"""The page on all solvers on the whole collection: who is right, who claims what is false, who fails, and how fast."""
+"""The page that compares all solvers on the whole collection: right answers, false claims, failures and times."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ SIZES = (10, 100, 10_000)
 """Largest numbers of unknowns of the size classes."""
 
 LIMITS: dict[str, Any] = {"time_budget": 0.1, "case_limit": 20.0}
-"""Seconds on the clock for each solver and group, and for all answers of a solver to a group."""
+"""Seconds for timing a solver on a group, and for all answers of a solver to a group."""
 
 LOST = "lost:"
-"""Beginning of the failure of a case that was lost."""
+"""Beginning of the text `failure` of a case that was lost."""
 
 HARDEST = 10
 """Number of the hardest problems that the page lists."""
@@ -62,8 +62,8 @@ def leaderboard(
     Parameters
     ----------
     solvers : names, or files of solvers; by default all that are installed and not stochastic
-    beside : the table `data/solvers.csv` of another page, whose solvers are listed beside those compared now
-    **settings : time_budget (0.1 s), case_limit (20 s), jobs, progress, note, as for `compare`; a source is a group
+    beside : the table `data/solvers.csv` of another page, whose solvers are listed together with the compared solvers
+    **settings : time_budget (0.1 s), case_limit (20 s), jobs, progress, note, as for `compare`; each group is a source
 
     Returns status, message, report (path of the page) and findings. Raises BadInput, UnknownName.
     """
@@ -93,12 +93,12 @@ def write_page(results: Results, folder: Path, out: Path, published: Sequence[An
 
 
 def _lost(answers: Answers) -> bool:
-    """Tell whether a case was lost for a reason that is not the solver's, as when the machine failed."""
+    """Tell whether a case was lost for a reason outside the solver, such as a failure of the machine."""
     return answers.failure.startswith(LOST)
 
 
 def _steps(results: Results, index: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a row for each problem and solver, from its last kind of start, with the problem's row of the index."""
+    """Return a row for each problem and solver: its answer from its last kind of start, and the problem's data."""
     table = step_table(results.answers, results.times)
     table = table[~table["refused"] & ~table["case"].isin([i for i, a in enumerate(results.answers) if _lost(a)])]
     order = table["start"].map(STARTS.index)
@@ -122,7 +122,7 @@ def _size(n: int) -> str:
 
 
 def _row(cells: Sequence[Any], rows: pd.DataFrame) -> tuple[Any, ...]:
-    """Return a row of the table of solvers: counts without the answers that count for nobody, and the median time."""
+    """Return a row of the table of solvers: counts of the steps that count for or against it, and the median time."""
     own = rows[rows["own"]]
     failed = int((~own["right"] & ~own["false"]).sum())
     milliseconds = 1e3 * float(rows["work"].median()) if rows["work"].notna().any() else math.nan
@@ -138,7 +138,7 @@ def _solver_rows(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
 
 
 def _published(path: Path) -> list[tuple[Any, ...]]:
-    """Return the rows of the table of another page; raises BadInput if the file holds another table."""
+    """Read the rows of the table of solvers of another page; raise BadInput if the file does not hold such a table."""
     head, *rows = csv.reader(read_bytes(path).decode("utf-8", "replace").splitlines()) or [[]]
     if tuple(head) != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
         raise BadInput(f"{path} is no table of solvers; give data/solvers.csv of a page on the collection.")
@@ -149,7 +149,7 @@ def _published(path: Path) -> list[tuple[Any, ...]]:
 
 
 def difficulty(table: pd.DataFrame) -> dict[str, list[int]]:
-    """Return for each problem the number of solvers that were not right, and of those that were asked."""
+    """Return for each problem the numbers of solvers without a right answer and of all solvers that are counted."""
     own = table[table["own"]]
     found = own.groupby("problem", sort=False)["right"].agg(["size", "sum"])
     return {str(name): [int(row["size"] - row["sum"]), int(row["size"])] for name, row in found.iterrows()}
@@ -179,7 +179,7 @@ def _document(table: pd.DataFrame, published: Sequence[tuple[Any, ...]]) -> Docu
 
 
 def _section(title: str, blocks: tuple[Block, ...]) -> Section:
-    """Return a section whose anchor is that of its title, as the documentation site makes it."""
+    """Return a section with the anchor that the documentation site makes from its title."""
     return Section(anchor_of(title), title, blocks)
 
 
@@ -191,7 +191,7 @@ def _finding(rows: Sequence[tuple[Any, ...]]) -> str:
 
 
 def _times(table: pd.DataFrame) -> Iterator[Section]:
-    """Yield a section with means and the performance profile of each kind; what was not timed counts for nobody."""
+    """Yield a section with means and a performance profile for each kind; right answers without a time do not count."""
     own = table[table["own"]]
     own = own.assign(cost=own["work"].where(own["right"], math.inf))
     for kind, title in KINDS.items():
@@ -212,7 +212,7 @@ def _times(table: pd.DataFrame) -> Iterator[Section]:
 
 
 def _hardest(table: pd.DataFrame) -> Table:
-    """Return the table of the problems on which most solvers were not right, with what they said instead."""
+    """Tabulate the problems that the largest share of solvers does not get right, with the claims of these solvers."""
     wrong = difficulty(table)
     ranked = sorted(wrong, key=lambda name: (-wrong[name][0] / wrong[name][1], -wrong[name][1], name))[:HARDEST]
     rows = []

@@ -23,12 +23,12 @@ from gaussopt.kinds.files import Problem, parse
 @shown
 @dataclass(frozen=True, eq=False)
 class CollectionProblem:
-    """A problem of the collection; its files are read when they are asked for.
+    """A problem of the collection; its files are read at each access to their contents.
 
     Attributes
     ----------
     folder : folder of the collection
-    row : the row of the index: name, group, kind, n, class, answers, condition, and so on; see its README.md
+    row : the row of the index: name, group, kind, n, class, answers, condition, ...; see README.md in the folder
     """
 
     folder: Path
@@ -52,7 +52,7 @@ class CollectionProblem:
 
     @property
     def difficulty(self) -> tuple[int, int] | None:
-        """Number of solvers that were not right on it and of those that were asked, as measured; None if none was."""
+        """Measured numbers of solvers without a right answer, and of all solvers that are counted; None if unknown."""
         found = read_json(self.folder / "difficulty.json").get(self.name)
         return (int(found[0]), int(found[1])) if found else None
 

@@ -1,6 +1,6 @@
-"""The members of the collection: groups of problems, each with its origin and the function that draws it.
+"""The members of the collection: groups of problems, each with its origin and the function that generates its problems.
 
-All numbers have few bits (`dyadic`), and random ones are whole numbers, so that all machines draw the same problems.
+All numbers have few bits (`dyadic`), and random numbers are integers, so that all machines generate the same problems.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ VERSION, ADDED = "1.0", "2026-11-27"
 """Version of the collection, and the date on which groups without a date of their own were added."""
 
 WITHDRAWN: dict[str, tuple[str, str]] = {}
-"""Names of problems that turned out wrong -> date and reason. They stay in the collection, and are not loaded."""
+"""Names of problems that turned out wrong -> date and reason. They stay in the collection; loading skips them."""
 
 STEPS = 20
 """Number of steps of a sequence."""
 
 Drawn = tuple[dict[str, Any], dict[str, Any]]
-"""The contents of a problem's file without its answer, and what is known of the answer (`proofs.prove`)."""
+"""The contents of a problem's file without the answer, and the hints on the answer that `proofs.prove` takes."""
 
 Pose = Callable[[StepData], Drawn]
 Dials = dict[str, float]
@@ -52,8 +52,8 @@ class CollectedGroup:
     ----------
     name, origin : name of the group, and where its problems come from, in a sentence
     draw : function that yields the problems
-    follows : whether the problems are a sequence, in which each follows the one before
-    added : date
+    follows : whether the problems are successive steps of a sequence
+    added : date on which the group was added
     """
 
     name: str
@@ -67,7 +67,7 @@ class CollectedGroup:
 
 
 def _quadratic(step: StepData, rows: int = 0) -> Drawn:
-    """Return the Gauss program of a step in short numbers; to its equations `rows` sums of two of them are added."""
+    """Return the Gauss program of a step, rounded, with `rows` additional equations, sums of two of its equations."""
     program: Any = formulate(step, "gauss")
     P = program.P
     diagonal = is_sparse(P) or not np.count_nonzero(P - np.diag(np.diag(P)))
@@ -184,7 +184,7 @@ def _growing(name: str) -> Iterator[Drawn]:
 
 
 def _subset_sums() -> Iterator[Drawn]:
-    """Yield Chung's LCPs: z solves one if and only if some of the numbers a add up to b."""
+    """Yield Chung's LCPs: an LCP has a solution if and only if some of the numbers a add up to b."""
     rng = np.random.default_rng(7)
     for n, possible in product((2, 3, 4, 6, 10, 20), (True, False, True)):
         a = 2.0 * rng.integers(1, 60, size=n)
@@ -200,13 +200,13 @@ def _subset_sums() -> Iterator[Drawn]:
 
 
 def _drawn_lcps(kind: str) -> Iterator[Drawn]:
-    """Yield LCPs with a drawn matrix and a drawn answer; with `tied`, half of the pairs are zero on both sides."""
+    """Yield LCPs with a random matrix and a random answer; for "tied", z_i = w_i = 0 at about half of the indices."""
     for n, seed in product((1, 2, 3, 4, 6, 10, 16, 24, 40), range(8)):
         rng = np.random.default_rng([n, seed])
         B = _integers(rng, n, n)
         gram, skew = B @ B.T + np.eye(n), np.triu(B, 1) - np.triu(B, 1).T
         dominant = B.copy()
-        dominant[1:, 0] = np.where(B[1:, 0] < 0, 60, -60)  # of one column, which makes the matrix indefinite
+        dominant[1:, 0] = np.where(B[1:, 0] < 0, 60, -60)  # a large first column makes the symmetric part indefinite
         np.fill_diagonal(dominant, np.abs(dominant).sum(axis=1) - np.abs(dominant.diagonal()) + 1)
         M = {"definite": gram, "skew": gram + 5 * skew, "dominant": dominant, "tied": gram + skew, "any": B}[kind]
         size, held = rng.integers(1, 10, size=n), rng.random(n) < 0.5
@@ -216,13 +216,13 @@ def _drawn_lcps(kind: str) -> Iterator[Drawn]:
 
 
 def _drawn_qps(kind: str) -> Iterator[Drawn]:
-    """Yield programs with drawn P, A, x and y, from which q and the bounds follow."""
+    """Yield quadratic programs with random P, A, x and y; q and the bounds are such that x and y are the answer."""
     for n, seed in product((1, 2, 3, 5, 8, 12, 20, 30, 50), range(8)):
         rng = np.random.default_rng([n, seed, 1])
         m = 2 * n
         B, A = _integers(rng, n, n), _integers(rng, m, n)
         x, y = _integers(rng, n, most=9), rng.integers(1, 10, size=m).astype(float)
-        # A row is an equality, at its lower or upper bound, or free; a degenerate one is at its bound without a force.
+        # Rows are equalities (0), at the lower (1) or upper bound (2), or inactive (3); "tied" sets y = 0 in some.
         place = rng.choice(4, size=m, p=(0.1, 0.2, 0.2, 0.5))
         place[np.cumsum(place < 3) > n] = 3
         P = B @ B.T + np.eye(n) if kind != "flat" else B[:, : n // 2 + 1] @ B[:, : n // 2 + 1].T
@@ -241,7 +241,7 @@ def _drawn_qps(kind: str) -> Iterator[Drawn]:
 
 
 def _contradictions(kind: str) -> Iterator[Drawn]:
-    """Yield programs without an answer, each with the ray that proves it."""
+    """Yield LCPs or quadratic programs without an answer, each with a ray that proves this."""
     for n, seed in product((1, 2, 3, 5, 8, 12, 20), range(6)):
         rng = np.random.default_rng([n, seed, 2])
         B, y = _integers(rng, n, n), rng.integers(1, 4, size=n + 1).astype(float)
@@ -252,7 +252,7 @@ def _contradictions(kind: str) -> Iterator[Drawn]:
             q[0] = -np.abs(y[1:] @ q[1:]) - 1
             yield _lcp(M, q, claims=[{"rule": "ray", "y": _texts(y)}])
         elif kind == "infeasible":
-            A = np.vstack((B, -(y[:n] @ B)))  # y'A + the last row = 0
+            A = np.vstack((B, -(y[:n] @ B)))  # the last row cancels y'B
             l = np.append(_integers(rng, n), 0.0)
             l[-1] = 1.0 - y[:n] @ l[:-1]
             ray = np.append(y[:n], 1.0)
@@ -261,7 +261,7 @@ def _contradictions(kind: str) -> Iterator[Drawn]:
             yield program.to_mapping(), {"claims": [{"rule": "ray", "y": _texts(ray)}]}
         else:
             d = rng.integers(1, 4, size=n).astype(float)
-            A = np.abs(B)  # A d >= 0 with lower bounds only
+            A = np.abs(B)  # A d >= 0, and all bounds are lower bounds
             q = -np.eye(n)[rng.integers(n)]
             program = QP(np.zeros((n, n)), q, A, A @ np.ones(n) - 1, np.full(n, np.inf))
             claim = {"rule": "unbounded", "x": _texts(np.ones(n)), "y": _texts(d)}
@@ -304,15 +304,15 @@ def _whole_numbers() -> Iterator[CollectedGroup]:
 # -- friction in space --------------------------------------------------------------------------------
 
 DIRECTIONS = ((3, 4, 5), (-4, 3, 5), (5, -12, 13), (-8, -15, 17), (0, 1, 1), (-1, 0, 1))
-"""Tangential directions whose length, the third number, is whole."""
+"""Tangential directions (x, y), each followed by its length, which is an integer."""
 
 PILES: dict[str, Any] = {"spheres": sphere_pile, "wall": box_wall, "random": random_contacts}
 
 
 def _contacts(pile: str, count: int, mu: float, seed: int, steps: int = 1) -> Iterator[Drawn]:
-    """Yield contacts of a pile in short numbers, with drawn impulses and velocities that obey Coulomb's law.
+    """Yield contact problems of a pile, with random impulses r and velocities u that obey Coulomb's law.
 
-    W = F^T F of short F is exact, and q = u - W r. From step to step the impulses and slips change by a few percent.
+    F is rounded, so that W = F^T F is exact; q = u - W r. From step to step impulses and slips change by a few percent.
     """
     given, rng = PILES[pile](count, mu, 10.0, seed=seed), np.random.default_rng([count, seed, 3])
     H: Any = given.H.toarray() if hasattr(given.H, "toarray") else given.H

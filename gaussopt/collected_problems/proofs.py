@@ -1,4 +1,4 @@
-"""Answers of the collection's problems, and proofs of them that `check_proofs.py` checks."""
+"""Compute the answers of the collection's problems, and proofs of the answers that `check_proofs.py` checks."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from gaussopt.linalg.rational import exact, independent
 from gaussopt.solving.solve import solve
 
 EXACT = 72
-"""Number of equations up to which an answer is computed as fractions; beyond it, its residual is bounded."""
+"""Number of equations up to which the answer is exact, in fractions; for larger systems the residual is bounded."""
 
 ELIMINATED = 16
-"""Size up to which `check_proofs.py` itself eliminates, and the proof of a class holds no factor."""
+"""Size up to which the proof of a class holds no factor, since `check_proofs.py` factorises the matrix itself."""
 
 FACTORED = 150
 """Largest size of a factor that is stored."""
@@ -40,8 +40,8 @@ Exact = list[Fraction]
 def prove(problem: dict[str, Any], hints: Mapping[str, Any]) -> dict[str, Any]:
     """Add the answer to a problem, which is given as the contents of its file, and return its proof.
 
-    `hints` are what the generator knows: exact values of the answer by name, `claims` without answer, `another` answer,
-    or a `factor` of the matrix.
+    `hints` hold what the generator of the problem knows: the exact vectors of the answer by name, a second answer
+    ("another"), a "factor" of the matrix, or, if there is no answer, the "claims" that prove this.
     """
     kind = problem["kind"]
     names = check_proofs.KINDS[kind][0]
@@ -78,7 +78,7 @@ def _answer(problem: Mapping[str, Any], names: str, point: list[Exact]) -> dict[
 
 
 def upper(x: Fraction) -> str:
-    """Return a number not below x with two digits, as text that is read exactly."""
+    """Round x up to two digits, as text that `Fraction` reads exactly."""
     if not x:
         return "0"
     power = math.floor(math.log10(x)) - 1
@@ -90,9 +90,9 @@ def _texts(values: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
-    """Return the exact answer, from the active set of one in floating point, or a refined one of many equations.
+    """Return the exact answer for the active set of a floating-point answer; refine it if the equations are many.
 
-    None if there is no answer in floating point, or if its active set does not determine the answer.
+    Return None if no floating-point answer is found, or if its active set does not determine the exact answer.
     """
     found: Any = parse(problem)
     if problem["kind"] == "lcp":
@@ -117,7 +117,7 @@ def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
         right = np.where(y > 0, found.l, found.u)
     n, rows = found.n, np.flatnonzero(active)
     if found.m > 1 and not is_sparse(found.A) and np.linalg.matrix_rank(found.A[rows]) < len(rows):
-        rows = rows[independent(exact(found.A[rows].T))]  # the other rows have no force
+        rows = rows[independent(exact(found.A[rows].T))]  # dependent rows get the multiplier 0
     A, right = found.A[rows], np.concatenate((-found.q, right[rows]))
     if len(right) <= EXACT and not is_sparse(found.P):
         table = np.block([[found.P, -A.T], [A, np.zeros((len(rows), len(rows)))]])
@@ -135,7 +135,7 @@ def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
 
 
 def _classes(problem: Mapping[str, Any], hints: Mapping[str, Any], facts: set[str]) -> list[dict[str, Any]]:
-    """Return claims on the class of the matrix, of which those that do not hold are left out."""
+    """Return possible claims on the class of the matrix; the caller checks them and drops those that do not hold."""
     kind = problem["kind"]
     given = problem[check_proofs.KINDS[kind][1]]
     if "factor" in hints:
@@ -163,7 +163,7 @@ def _classes(problem: Mapping[str, Any], hints: Mapping[str, Any], facts: set[st
 
 
 def _p_matrix(M: Any) -> list[dict[str, Any]]:
-    """Return claims that may prove that M is a P-matrix: all minors, or weights of its columns."""
+    """Return claims that may prove that M is a P-matrix: by its minors, or with weights for diagonal dominance."""
     n = len(M)
     if n <= ENUMERATED:
         return [{"rule": "p-matrix"}]
@@ -171,7 +171,7 @@ def _p_matrix(M: Any) -> list[dict[str, Any]]:
     if (M.diagonal() <= 0).any():
         return []
     found: list[list[int]] = [[1] * n]
-    for order in (range(n - 1, -1, -1), range(n)):  # of a triangular matrix, from the end at which its rows are short
+    for order in (range(n - 1, -1, -1), range(n)):  # a triangular M needs one of the two orders
         d = [1] * n
         for i in order:
             rest = sum(Fraction(size[i, j]) * d[j] for j in range(n) if j != i and size[i, j])

@@ -91,7 +91,7 @@ def on_one_clock(
 
 @contextmanager
 def _collected() -> Iterator[None]:
-    """Turn the garbage collector off in the block; explicit collections then skip the objects that exist already."""
+    """Turn automatic garbage collection off in the `with` block, and exempt the existing objects from collection."""
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -147,7 +147,7 @@ class _Harness:
         self._seconds: list[float] = []
 
     def take(self, items: Sequence[Item]) -> None:
-        """Time the empty solver on some items; steps that the formulation cannot pose are left out."""
+        """Time the empty solver on some items; steps that the formulation refuses are left out."""
         for item in items[:LEADING]:
             with suppress(GaussoptError):
                 program: Any = item.data
@@ -239,7 +239,7 @@ class _Rival:
                 self._new[i].append(reply.timing)
 
     def early(self, items: Sequence[Item]) -> int:
-        """Count leading steps whose timed answers are all wrong, but are right after an untimed call of `refuses`."""
+        """Count the leading steps whose timed answers are all wrong, but right after an untimed call of `refuses`."""
         wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
         if not wrong or math.isinf(self._spent):  # timed in warm-up only, where `refuses` is called
             return 0

@@ -115,7 +115,7 @@ class ProgramFile(Spec):
     ----------
     kind : kind of the source: "qp", "lcp" or "file"
     part : name of the folder or file of the set that the program belongs to, "" for a single file
-    row : name of the program in a file that holds several
+    row : name of the program in a file of several programs
     """
 
     path: str

@@ -42,7 +42,7 @@ LEAST_SHARE = 1e-3
 """Least share of the motion that is computed, even if its first step takes longer than the time limit."""
 
 Data = StepData | QP | LCP | ConeComplementarity
-"""Data that a solver may be given: a step, which a formulation poses, or a program."""
+"""Data of an item: a step, from which a formulation makes a program, or a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +91,14 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
 
 
 def typical_step(entry: Problem) -> StepData:
-    """Return the step at the start; with all contacts closed if none is, or if `decided` returns None."""
+    """Return the step at the start; all its contacts are taken as closed if none is, or if `decided` returns None."""
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
     closed = decided(step)
     return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
 
 
 def decided(step: StepData) -> StepData | None:
-    """Return the step with its closed contacts; None if one with friction does not slip or one is about to impact."""
+    """Return the step with its closed contacts; None if a contact with friction sticks, or any is about to impact."""
     try:
         closed = step.select(closed_contacts(step))
     except BadInput:
@@ -132,7 +132,7 @@ class _Late(BaseException):
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
-    """Return the default motion of a problem as reference data; `build` distinguishes versions of its file."""
+    """Return the default motion of a problem as reference data; `build` lets the cache notice a changed file."""
     entry = registered_problem(name, **dict(settings))
     # A shorter motion has fewer states, since a state may cost more than a step, but it has at least FEWEST.
     motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)

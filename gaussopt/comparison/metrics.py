@@ -87,12 +87,12 @@ def words(answers: Sequence[Answers]) -> list[Any]:
     -------
     list of named tuples
         steps, claims : number of steps, and of answers that the solver calls solved
-        false_claims : number of claims that are refuted (called solved) or denied (called ill-posed)
+        false_claims : number of unconfirmed answers called solved, and of well-posed steps called ill-posed (denied)
         missed : number of answers that are confirmed but called neither solved nor ill-posed
         correct : share of steps with a true claim
-        worst : largest certified error of an answer falsely called solved; NaN without one
+        worst : largest certified error of an answer falsely called solved; NaN if there is none
         said : statuses that the solver reports for the denied steps, such as "infeasible", the most frequent first
-        where : sources of the false claims, the source with most first
+        where : sources of the false claims, the source with most false claims first
         never_right : whether the solver claims to have solved steps, and none of these claims was confirmed
     """
     import pandas as pd

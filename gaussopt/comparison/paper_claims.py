@@ -1,6 +1,6 @@
 """What a comparison measures about the claims of the papers on cost and accuracy.
 
-Measurements are no verdicts: a verdict needs all readings of a claim (`gaussopt.papers.claim`), and a comparison
+Measurements are not verdicts: a verdict needs all readings of a claim (`gaussopt.papers.claim`), and a comparison
 measures only some of them. The claims are numbered as in this project's list of claims of the four papers.
 """
 
@@ -112,7 +112,7 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
-    """Compare the time of each formulation without multipliers with that of the fastest one with multipliers (C2).
+    """Compare each formulation without multipliers with the fastest formulation with multipliers, by time (C2).
 
     All are solved by direct linear algebra. Times include formulation and recovery, since the null space or the square
     root of M is computed in the formulation. A formulation counts as faster if the difference exceeds the noise.
@@ -122,7 +122,7 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
         if _direct(c) and c.times is not None and _name(c.source.name) in ("linkage", *MECHANISMS)
         and c.answers.formulation in (*WITH_MULTIPLIERS, *FEWER_UNKNOWNS)
     ]  # fmt: skip
-    # Families first, since the claim is about large systems and the mechanisms are small.
+    # Families come first, since the claim is about large systems and the mechanisms are small.
     sources = _by_source(sorted(wanted, key=lambda c: c.source.kind != "family"))
     ratios: dict[str, dict[str, float]] = {}
     rows: list[Row] = []
@@ -157,7 +157,7 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswers]], dict[str, TimedAnswers]]:
     """Return the answers of genetic algorithms, by label, and those of direct linear algebra, by source.
 
-    Genetic algorithms solve Gauss's program with default effort; the direct solver solves Lagrange's or else Gauss's.
+    Genetic algorithms have default effort; direct answers are those to Lagrange's equations, else to Gauss's program.
     """
     of = [c for c in cases if _name(c.source.name) == "four-bar" and c.answers.exact]
     genetic: dict[str, list[TimedAnswers]] = {}

@@ -150,7 +150,7 @@ class PublishedCase:
             yield told["code"], told["setting"], told["of"], float(np.abs(values - exact).max())
 
     def asked(self, early: bool) -> tuple[Vector, Values]:
-        """Return the instants and values of `values`; if `early`, only those in the first part EARLY, at least one."""
+        """Return `values()`; if `early`, only for the instants in the fraction EARLY of the motion, at least one."""
         times, values = self.values()
         count = max(1, int((times <= EARLY * times[-1]).sum())) if early else len(times)
         return times[:count], values[:count]

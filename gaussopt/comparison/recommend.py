@@ -61,7 +61,7 @@ class Choice:
     purpose : "accuracy", "speed of re-solves" or "many contacts", for which `seconds` is over the states with most
         closed contacts
     certified, error : largest relative error over the states: certified bound, and difference from the reference
-    seconds, work, first : median times minus the harness: of a whole re-solve, of its solver, and of a whole first step
+    seconds, work, first : median times, without the harness, of a whole re-solve, of its solver, of a whole first step
     next, factor : the second best pair, and its seconds divided by those of the best pair
     alike : number of pairs of equal accuracy, of which the fastest is chosen; 0 for other purposes
     """
@@ -85,7 +85,7 @@ class Recommendation:
 
     Attributes
     ----------
-    source, states, contacts : label of the states, their number, and how many have each number of closed contacts
+    source, states, contacts : label of the states, their number, and the numbers of states by number of closed contacts
     choices : the choice for each purpose; empty if no pair is right at all states
     right, pairs : number of pairs that are right at all states, and number of all pairs that were tried
     harness : median seconds of an empty solver, which is subtracted from all times
@@ -174,7 +174,7 @@ def recommend(
 
 
 def _states(entry: Problem) -> ProblemStates:
-    """Return the states to measure: of the first reference if the settings are the defaults, else of the own motion."""
+    """Return the states to measure: of the first reference or, with changed settings, of the problem's own motion."""
     if entry.references and not entry.settings:
         name = entry.references[0].name
         spec = ProblemStates(entry.name, name, {}, max(1, len(entry.reference(name).t) // ROWS))
@@ -235,7 +235,7 @@ def _choices(cases: Sequence[TimedAnswers], most: Any) -> list[Choice]:
 
 
 def _left_out(results: Results, right: set[Pair]) -> dict[str, tuple[str, ...]]:
-    """Name formulations, solvers and pairs that are not considered, by reason."""
+    """Return the names of the formulations, solvers and pairs that are not considered, grouped by the reason."""
     found: dict[str, dict[str, None]] = {}
 
     def say(reason: str, name: str) -> None:

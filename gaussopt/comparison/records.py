@@ -247,7 +247,7 @@ class MotionRecord(Record):
     Attributes
     ----------
     evaluations : accelerations computed, stages included
-    error : largest |q - q_ref| at the instants that the reference and the run have in common; NaN without such
+    error : largest |q - q_ref| at the instants that the reference and the run have in common; NaN if there are none
     certified : largest certified relative error of these accelerations, which does not bound the error of the motion
     position_drift, velocity_drift : largest violation of the constraints at position and at velocity level
     energy_drift : largest |E - E(0) - work|, relative; NaN if unknown: see `trajectory_errors.energy_drift`

@@ -52,9 +52,9 @@ class PairResult:
 
 
 def typical_times(model: Sequence[float], timings: Sequence[Timing], setups: Sequence[float]) -> dict[str, float]:
-    """For each part of a step, return its median time, s; NaN if the part was never timed.
+    """Return the median time, s, of each part of a step; NaN if the part was never timed.
 
-    For the set-up it is the least time over the first steps of all references: the very first imports the backend.
+    The time of the set-up is the least over the first steps of all references, since one of them imports the backend.
     """
     parts = {"model": model} | {part: [getattr(t, part) for t in timings] for part in Timing._fields}
     return {k: median(x) if x else math.nan for k, x in parts.items()} | {"setup": min(setups, default=math.nan)}

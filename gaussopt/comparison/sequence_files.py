@@ -183,7 +183,7 @@ def _write_item(folder: Path, i: int, item: Item, formulation: str) -> dict[str,
 
 
 def _layout(qp: QP) -> dict[str, NDArray[np.intp]]:
-    """Return the indices of the rows of l <= A x <= u that become rows of A, and of the two parts of G, in the file."""
+    """Return the indices of the rows of l <= A x <= u that the file holds as equalities, lower and upper bounds."""
     eq = qp.equality
     masks = {"equality": eq, "lower": ~eq & np.isfinite(qp.l), "upper": ~eq & np.isfinite(qp.u)}
     return {key: np.flatnonzero(mask) for key, mask in masks.items()}

@@ -1,4 +1,4 @@
-"""Solvers and steppers by name and options in one word: `osqp(eps_abs=1e-3)`, `rk45(rtol=1e-6,dt=0.1)`."""
+"""Words that name a solver or a stepper with its options: `osqp(eps_abs=1e-3)`, `rk45(rtol=1e-6,dt=0.1)`."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Spec(ABC):
         Returns
         -------
         tuple of Item
-            Steps or programs in the order in which a solver follows them; by default `typical` alone.
+            Steps or programs in the order in which a solver solves them; by default `typical` alone.
 
         Raises
         ------

@@ -24,8 +24,8 @@ denied, false, missed
 several
     Whether the step has several solutions, according to the verdict on the answer of any solver.
 open
-    Whether the step counts neither for nor against the solver: either the answer is not proved, or the step has several
-    solutions, and the solver neither recognises this nor calls a program solved that it has not solved.
+    Whether the step counts neither for nor against the solver. Either the answer is not proved, or the step has several
+    solutions, and the solver neither reports this nor falsely claims that it has solved the program.
 insoluble
     Whether no solution of the step exists, and the solver neither recognises this nor calls the step solved. As no
     answer could be confirmed, these steps do not count against the solver.
@@ -123,7 +123,7 @@ class TimedAnswers:
     def around(self, whole: bool) -> float:
         """Return the median seconds of formulation plus recovery if `whole` steps are compared, else 0.
 
-        These times matter where formulations are compared: some do work in `build` that others leave to the solver.
+        These times matter where formulations are compared: some formulations do work that others leave to the solver.
         """
         return self.median("build", "recover") if whole and self.times is not None else 0.0
 

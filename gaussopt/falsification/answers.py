@@ -34,7 +34,7 @@ MOST_PROGRAMS = 600
 
 
 class Solvers:
-    """An exact solver of each kind of program, set up once: its default, but an optimiser for every QP."""
+    """The default solver of each kind of program, set up once; for QPs always an optimiser."""
 
     def __init__(self) -> None:
         self._known: dict[Any, tuple[str, SolverSequence]] = {}
@@ -45,7 +45,7 @@ class Solvers:
         if key not in self._known:
             page = page_of(program)
             name = page.default_solver(program)
-            if (page.name, name) == ("qp", "kkt"):  # which would turn Gauss's program into Lagrange's equations
+            if (page.name, name) == ("qp", "kkt"):  # kkt would turn Gauss's program into Lagrange's equations
                 name = "daqp"
             self._known[key] = name, SolverSequence(name, warm_start=False)
         raw, _ = self._known[key][1].solve(program)
@@ -96,7 +96,7 @@ def _step(of: Numbers) -> StepData:
 
 
 def _unchecked(of: Numbers) -> StepData:
-    """Return a step without contacts, unchecked: drawn steps are valid, and smaller ones were checked before."""
+    """Return a step without contacts, without the usual checks, as the search makes only valid steps."""
     nothing = np.zeros(len(of["Q"]))
     return StepData.smooth(of["M"], nothing, of["Q"], of["J"], of["gamma"], 0.0, nothing, nothing)
 

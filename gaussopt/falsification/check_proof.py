@@ -1,7 +1,7 @@
 """Check the proof in a falsify.json without gaussopt and without NumPy: `python check_proof.py falsify.json`.
 
-All numbers are fractions, and nothing is rounded. The check begins at the arrays of the example: that they are those of
-a mechanism is not checked. Exit code 0: the proof holds; 1: it does not, and the first fault is printed.
+All numbers are fractions, and nothing is rounded. The check takes the arrays of the example as given: it does not check
+that they belong to a mechanism. Exit code 0: the proof holds; 1: it does not, and the first fault is printed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def need(holds: Any, fault: str) -> None:
 
 
 def fractions(value: Any, of: Callable[[str], Any] = Fraction) -> Any:
-    """Return text as fractions, within lists and objects."""
+    """Convert text to fractions, also inside lists and objects."""
     if isinstance(value, dict):
         return {name: fractions(entry, of) for name, entry in value.items()}
     return [fractions(entry, of) for entry in value] if isinstance(value, list) else of(value)
@@ -72,13 +72,13 @@ def solved(A: list[Row], columns: list[Row]) -> list[Row] | None:
 
 
 def minors(A: list[Row], sets: Iterable[Sequence[int]]) -> Row:
-    """Return principal minors."""
+    """Return the principal minors of A for the given sets of indices."""
     found = [(len(of), reduced([[A[i][j] for j in of] for i in of])) for of in sets]
     return [pivots if rank == size else NONE for size, (_, rank, pivots) in found]
 
 
 def definite(A: list[Row], told: Any = None) -> bool:
-    """Tell whether A is symmetric and its leading minors are positive, and those that are told."""
+    """Tell whether A is symmetric with positive leading minors, which must equal the list `told` if it is given."""
     leading = minors(A, [range(i + 1) for i in range(len(A))])
     return turned(A, len(A)) == A and min(leading, default=1) > 0 and told in (None, leading)
 
@@ -91,7 +91,7 @@ def complementary(A: list[Row], b: Row, z: Row) -> Row:
 
 
 def sliding(name: str, p: Any, n: Any) -> None:
-    """Check formulations of the normal forces z, with w = A z + b, of contacts that slide."""
+    """Check an answer of a formulation of sliding contacts: their normal forces z, with w = A z + b."""
     A, b, k = p["A"], p["b"], range(len(p["b"]))
     if name in ("lcp", "stick-slip"):
         need(n["w"] == complementary(A, b, n["z"]), "w is not A z + b")
@@ -127,7 +127,7 @@ def sliding(name: str, p: Any, n: Any) -> None:
 
 
 def bilateral(name: str, p: Any, n: Any) -> None:
-    """Check formulations of the acceleration a, with J a = gamma."""
+    """Check an answer of a formulation of steps without contacts: the acceleration a, with J a = gamma."""
     M, F, J, a = p["M"], p["Q"], p["J"], n["a"]
     need(times(J, a) == p["gamma"] and reduced(J)[1] == len(J), "J a is not gamma, or rows depend on each other")
     singular = name in ("gauss", "null-space", "lagrange", "pinv-mass-as-printed")
@@ -150,7 +150,7 @@ def bilateral(name: str, p: Any, n: Any) -> None:
 
 
 def in_space(name: str, p: Any, n: Any) -> None:
-    """Check formulations of the impulses r of contacts in space, u = W r + q."""
+    """Check an answer of a formulation of contacts in space: their impulses r, with u = W r + q."""
     W, q, mu, r = p["W"], p["q"], p["mu"], n["r"]
     u = plus(times(W, r), q)
     if name == "coulomb-pyramid:4":
@@ -172,7 +172,7 @@ def in_space(name: str, p: Any, n: Any) -> None:
 
 
 def only_answer(W: list[Row], q: Row, mu: Row, least: Row) -> Row | None:
-    """Return the one r with 0 <= r_N - least, u = W r + q, and Coulomb's law in the plane; None if not just one."""
+    """Return the r with r_N >= least, u = W r + q, and Coulomb's law in the plane; None if it is not unique."""
     eye = [[Fraction(i == j) for j in range(len(q))] for i in range(len(q))]
     answers, modes = list[Row](), list[Any]()
     for m, low in zip(mu, least, strict=True):
@@ -195,7 +195,7 @@ def only_answer(W: list[Row], q: Row, mu: Row, least: Row) -> Row | None:
 
 
 def impact(name: str, p: Any, n: Any) -> None:
-    """Check impact laws in the plane: impulses (r_N, r_T) of each contact, velocities u = W r + those before."""
+    """Check an answer of an impact law in the plane: impulses r, (r_N, r_T) by contact, and velocities after it."""
     e, mu, G = p["e_N"], p["mu"], [row for pair in zip(p["J_N"], p["J_T"], strict=True) for row in pair]
     need(definite(p["M"]), "M is not positive definite")
     W, before, zero = [times(G, x) for x in solved(p["M"], G) or []], times(G, p["v"]), [NONE for _ in e]
@@ -212,7 +212,7 @@ def impact(name: str, p: Any, n: Any) -> None:
 
 
 def problem(example: Any, data: Any) -> Any:
-    """Return the arrays of the example, with A, b, C and ell of sliding contacts, which `data` repeats."""
+    """Return the arrays of the example; of sliding contacts also A, b, C and ell, which must agree with `data`."""
     p = {"J": [], "gamma": [], **fractions(example["exact"])}
     near = fractions(example["exact"], lambda text: float(Fraction(text)))
     need(all(example[name] == near[name] for name in near), "the fractions are not the floating-point numbers")
@@ -247,7 +247,7 @@ def check(found: Any) -> None:
         n = numbers[name]
         points.append(next((n[key] for key in "zar" if key in n), None))
         need(name in RULES, f"there is no rule for {name}")
-        if name != "coulomb-soccp" or n:  # without an answer, that the other one breaks its law is checked below
+        if name != "coulomb-soccp" or n:  # without numbers, the other answer must break Coulomb's law, see below
             RULES[name](name, p, n)
         need(
             points[-1] is None or f"({', '.join(map(str, points[-1]))})" in line,

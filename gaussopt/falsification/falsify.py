@@ -144,8 +144,8 @@ def falsify(
     ----------
     a, b : str or callable
         Names of formulations (of steps, of contacts in space) or impact laws, or functions that return forces or None.
-        A function takes M and q of an LCP M z + q if the other is a formulation of sliding contacts, or a step if it is
-        another formulation of steps; otherwise W, q, mu of contacts in space (M, q if `given` names a class of A).
+        Compared with a formulation of sliding contacts, a function takes M and q of an LCP M z + q; with another
+        formulation of steps, a step; otherwise W, q, mu of contacts in space (M, q if `given` names a class of A).
     given : an assumption, or a problem or family whose steps are searched, or a sequence of these
         "positive-definite" (taken for sliding contacts if no class is given), "symmetric" and "p-matrix" of the contact
         operator, "one-contact", "sticking".

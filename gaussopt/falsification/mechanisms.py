@@ -29,7 +29,7 @@ class MechanismSteps(Space):
     size_words = ()
 
     def __init__(self, source: Problem | Family, given: Sequence[str], axes: Sequence[Axis] | None = None) -> None:
-        """Choose the dials, those of a problem from `axes`; raises BadInput for no dials or too many contacts."""
+        """Take the dials of a family, or a problem's `axes`; raise BadInput without dials or with too many contacts."""
         super().__init__(given)
         self.source, self.sizes = source, ((),)
         if isinstance(source, Family):
@@ -78,7 +78,7 @@ class MechanismSteps(Space):
         return f"{self.source.name} over {', '.join(name for name, *_ in self.dials)}"
 
     def at(self, setting: Mapping[str, float]) -> Example | None:
-        """Return the step with these values of the dials and signs of slip; None where there is no such state."""
+        """Return the step with these values of the dials and signs of slip; None if the mechanism has no such state."""
         try:
             found = self._step({name: value for name, value in setting.items() if not name.startswith(SLIP)})
         except GaussoptError:
@@ -112,6 +112,6 @@ class MechanismSteps(Space):
         return state(self.source, self._full(values))
 
     def _full(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Return the parameters with those that follow from them."""
+        """Return the given parameters, and the parameters that the rules of the problem's grid compute from them."""
         assert isinstance(self.source, Problem)
         return values_at(self.source, [Axis(name, [value]) for name, value in values.items()], list(values.values()))

@@ -1,4 +1,4 @@
-"""The state of a mechanism on which two formulations differ, with the contact forces of each, to one scale."""
+"""Pictures of the state on which two formulations differ, with the contact forces of either, on the same scale."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gaussopt.modelling.problem import Problem, sketch_of
 
 
 class _States(RecordedMotion):
-    """One pose of a mechanism, once for each formulation, with its contact forces."""
+    """One pose of a mechanism, repeated for each formulation with the contact forces of this formulation."""
 
     def __init__(self, at: Problem, lam_N: Any, lam_T: Any) -> None:
         count = len(lam_N)

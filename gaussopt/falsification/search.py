@@ -31,7 +31,7 @@ ROUND = 300
 """Number of random draws of each size in a round."""
 
 TOLD = 100
-"""Tries of a way and size between two reports on the progress."""
+"""Number of examples of one method and size that are tried between two reports of progress."""
 
 STARTS = 3
 """Number of examples of a size that are shrunk; the least complex result is kept."""

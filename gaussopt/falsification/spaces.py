@@ -42,7 +42,7 @@ class Space(ABC):
     kind : kind of its examples
     symbol : symbol of the vector that is compared
     sizes : the sizes that are searched, in increasing order
-    size_words : the things that the numbers of a size count
+    size_words : what the numbers of a size count, in words, such as "contacts"
     given : names of the assumptions
     always : properties of all its examples, in words
     """
@@ -206,7 +206,7 @@ class BilateralSteps(Space):
             yield self._singular(size, x) or {"M": M, "Q": Q - h, "J": J, "gamma": gamma}
 
     def _singular(self, size: Size, x: Vector) -> Numbers | None:
-        """Return a step of singular mass where these numbers describe one."""
+        """Return a step with a singular mass matrix if the last number is positive, else None."""
         if not self.singular or x[-1] <= 0:
             return None
         shape = random_steps.Size(size[0], size[0] - 1, size[1])

@@ -1,4 +1,4 @@
-"""`threshold`: where along a parameter two formulations part, by bisection of their difference in fractions."""
+"""`threshold`: the values of a parameter at which two formulations begin to differ, by bisection, in fractions."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Stretch(NamedTuple):
 
 
 class Threshold(NamedTuple):
-    """A value of the axis at which two formulations part.
+    """A value of the axis at which two formulations begin to differ.
 
     Attributes
     ----------
     slip : signs of slip
     equal, different : values next to each other at which the answers are equal, and at which they are not
-    state : parameters at `different`, with those that follow from them
+    state : parameters at `different`, with the parameters that the rules of the grid compute from them
     example, proof : the step at `different`, and the proof that the answers differ there
     """
 
@@ -64,7 +64,7 @@ class Threshold(NamedTuple):
 @shown
 @dataclass(frozen=True, eq=False)
 class Boundary:
-    """Where along an axis two formulations part.
+    """The parts of an axis on which two formulations agree or differ.
 
     Attributes
     ----------
@@ -112,11 +112,11 @@ def threshold(
     problem: str | Problem, a: str, b: str, axis: Axis, *, slips: str | Sequence[Sequence[int]] = "all",
     progress: Callable[[float], None] | None = None, **settings: Any,
 ) -> Boundary:  # fmt: skip
-    """Find the values of a parameter at which two formulations part.
+    """Find the values of a parameter at which two formulations begin to differ.
 
     The state is that of an atlas: the problem's start, all contacts closed and sliding. Answers are compared in exact
-    arithmetic on the numbers of the step; between two values of the axis with different outcomes the place of the
-    change is found by bisection. A change and its reversal between two neighbouring values are not seen.
+    arithmetic on the numbers of the step. Between two values of the axis with different outcomes, bisection finds
+    the change. A change that is reversed before the next value of the axis is not detected.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def _outcome(pair: ComparedPair, example: Example | None) -> str:
 def _changes(
     pair: ComparedPair, at: Callable[[float], Example | None], low: End, high: End
 ) -> Iterator[tuple[End, End]]:
-    """Yield the changes of the outcome between two values; a third outcome on the way makes two of them."""
+    """Yield the changes of the outcome between two values: one, or more if a third outcome lies between them."""
     while low[1] != high[1]:
         value = 0.5 * (low[0] + high[0])
         if high[0] - low[0] <= CLOSE * max(abs(low[0]), abs(high[0])) or not low[0] < value < high[0]:

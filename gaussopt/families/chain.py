@@ -75,7 +75,7 @@ class _Waves:
         return np.asarray(0.6 * np.pi * np.cos(2 * np.pi * t + self._phase))
 
     def closed(self, end: tuple[float, float], t: float) -> tuple[Vector, Vector]:
-        """Return the angles and rates with which the chain ends at rest at `end`, (N,) each.
+        """Return angles and rates, (N,) each, for which the end of the chain is at the point `end`, with velocity zero.
 
         Raises BadInput if Newton's method does not converge.
         """
@@ -93,7 +93,7 @@ class _Waves:
 
 
 def _head(phi: Vector) -> Vector:
-    """Return the end of a chain whose links have these angles, (2,), m."""
+    """Return the position of the end of a chain whose links have these angles, (2,), m."""
     return LENGTH * np.array((np.cos(phi).sum(), np.sin(phi).sum()))
 
 

@@ -1,11 +1,11 @@
 """Bars joined by pins: chains that hang from the ground, and mechanisms with closed loops.
 
 The first bar is pinned to the ground, every other bar to the end of the bar before it: two rows per pin, so two rows
-per body. `constraints` is the number of rows. With fewer than two per body the last bars are free; an odd row is a
-massless rod between the middles of two bars. More rows close loops: the end of the chain is pinned to the ground, then
-rods brace every bar against the next but one, until one degree of freedom is left. `redundancy` adds rows that repeat
-the pins' rows along rotated axes. The steps are instants of a motion of one second: the bars swing, positions
-are projected onto the constraints, velocities onto the time derivatives of the constraints.
+per body. `constraints` is the number of rows. With fewer than two rows per body the last bars are free; a single row
+left over is a massless rod between the middles of two bars. More rows close loops: the end of the chain is pinned to
+the ground, then a rod joins every bar to the second bar after it, until one degree of freedom is left. `redundancy`
+adds rows that repeat those of the pins along rotated axes. The steps are instants of a motion of one second: the bars
+swing, and positions and velocities are projected onto the constraints and onto their time derivatives.
 
 The sizes n/m that papers.md measured for claim C2, 6/4, 21/14, 90/60 and 300/200, are 2, 7, 30 and 100 bodies with
 `constraints` left at 0. The rows are independent at every setting (measured up to 299 rows of 300 coordinates); chains
@@ -118,7 +118,7 @@ class _Mechanism:
         return q, v - np.linalg.lstsq(J, J @ v, rcond=None)[0]
 
     def turned(self, m: int) -> Matrix:
-        """Return T such that T J are the repeated rows, (repeated, m): pins along rotated axes, or rods again."""
+        """Return T such that T J are the repeated rows, (repeated, m): those of pins along rotated axes, or of rods."""
         T = np.zeros((self.repeated, m))
         pins = len(self.pins.first)
         for i in range(self.repeated):

@@ -1,4 +1,4 @@
-"""Contacts with random rows, as contact problems with friction cones, of any rank.
+"""Contact problems with friction cones and random rows, whose matrix W has any rank.
 
 Each contact acts on twelve velocities. With as many velocities as rows, W is regular; with fewer, `deficiency` is
 the missing share of its rank, and velocities that open all contacts become rare.

@@ -9,10 +9,10 @@ Friction makes the contact operator non-symmetric; for one free body it is
 
     X diag(1/m, 1/(m k^2)) [[1, 0], [c, 1]] X^T,   X = [1, x_i],   c = mu h sigma,
 
-x_i the feet, k the radius of gyration, h the height. Its symmetric part is positive definite for |c| < 2 k = 0.6 m, and
-it is a P-matrix with two feet at +-b for |c| < b + k^2 / b; Painleve's region lies beyond. Heights vary by a tenth, so
+with feet at x_i, radius of gyration k, height h. Its symmetric part is positive definite for |c| < 2 k = 0.6 m, and
+it is a P-matrix with two feet at +-b for |c| < b + k^2 / b; beyond is Painleve's region. Heights vary by a tenth, so
 with the other parameters at their defaults every step has one solution up to a height of 1.8 m at mu = 0.3 and up to
-0.4 m at mu = 1 (measured on 9 steps); at 2 m and 0.6 m, respectively, the certificate finds no solution, or several.
+0.4 m at mu = 1 (measured on 9 steps). At 2 m and 0.6 m, respectively, the certificate finds no or several solutions.
 ||A - A^T|| / ||A + A^T||, the asymmetry, is 0.22 at the defaults, 0.11 at a height of 0.1 m and 0.61 at 1.8 m.
 
 Rods are slanted and carry the friction of one body into the normal forces of the next. If they join bodies in pairs

@@ -8,7 +8,7 @@ The headings of a template determine the use of their text:
   that directly precedes it, or begins a gallery;
 - `found FIGURE in PART` is a sentence for the first screen, with a figure and a link to the part that holds the
   details; `found in PART` has no figure;
-- `words` ends the chapter; the entries after it are phrases that the module of the chapter inserts in its values;
+- `words` ends the chapter; the entries after it hold phrases from which the chapter's module makes values of texts;
 - any other heading is a label for paragraphs and is not printed.
 
 If a heading ends in ` if C1 is yes no`, its text is used only if the first reading of claim C1 holds and the second
@@ -71,7 +71,7 @@ class Chapter:
 
 
 class _Absent:
-    """A value that was not computed; looking up any of its entries returns the value itself."""
+    """A value that was not computed; looking up an entry of it returns the same absent value."""
 
     def __getitem__(self, name: str) -> Self:
         return self
@@ -127,7 +127,7 @@ class ChapterTexts(Texts):
 
 
 def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]) -> None:
-    """Add a figure; with `beside`, the figure joins the gallery that ends `blocks`, or begins one."""
+    """Add a figure; with `beside`, add it to the gallery that ends `blocks`, or begin a new gallery."""
     assert figure is not None
     drawn = replace(figure, caption=Tex(caption))
     last = blocks[-1] if beside and blocks else None
@@ -151,7 +151,7 @@ def _instead(judged: Judgement | str) -> Paragraph:
 
 
 def _verdict(claim: str, judged: Judged) -> Paragraph:
-    """Return the verdict on a claim and a link to the table of all claims, which alone states the reason."""
+    """Return the verdict on a claim, with a link to the table of all claims, where its reason is stated."""
     found = judged[claim]
     if isinstance(found, str):
         return Paragraph(Tex(f"The verdict on claim {claim} is not computed: {found}"))

@@ -67,7 +67,7 @@ class Attempt(_Evidence):
 
 @dataclass(frozen=True, slots=True)
 class Circumstance:
-    """Some of the circumstances that a source states or implies, and whether a reading holds in all of these."""
+    """A part of the circumstances that a source states or implies, and whether a reading holds throughout this part."""
 
     text: str
     holds: bool
@@ -111,7 +111,7 @@ class Reading:
 def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], missing: str = "") -> ClaimVerdict:
     """Judge a claim by the rule that is common to all claims.
 
-    A claim is undecided if this run fails to confirm a derivation. Without a reading nothing is claimed, and
+    A claim is undecided if this run fails to confirm a derivation. Without readings the source claims nothing, and
     the evidence is our own result. A claim cannot be reproduced if the source does not print the data that decide it
     (`missing` names them). Otherwise each statement of the claim is true if all its readings hold in all circumstances
     of the source, false if none holds even in a named part of them, and true under conditions in the remaining cases.
@@ -200,7 +200,7 @@ class Judgement:
         cls, readings: Sequence[Reading], sentence: str, derivations: Sequence[Derivation], searches: Sequence[Attempt],
         *, missing: str = "", **table: Any,
     ) -> Self:  # fmt: skip
-        """Judge the readings by the rule of `verdict`; `table` holds further fields, such as columns and rows."""
+        """Judge the readings by the rule of `verdict`; `table` holds further attributes, such as columns and rows."""
         found = verdict(readings, derivations, missing)
         failed = [d.statement for d in derivations if not d.holds]
         told = {
@@ -221,7 +221,7 @@ def _stated(statement: str, readings: Sequence[Reading], numbered: Sequence[Read
 
 
 def _told(readings: Sequence[Reading], numbered: Sequence[Reading]) -> str:
-    """Describe `readings` and where they hold, one line each; their numbers are those in `numbered`."""
+    """Describe `readings` and where they hold, one line each, with the number that each has in the list `numbered`."""
     lines = ((f" {i}" * (len(numbered) > 1), r) for i, r in enumerate(numbered, 1) if r in readings)
     return "\n".join(f"Reading{i}: {r.meaning}. {r.where}" for i, r in lines)
 

@@ -1,4 +1,4 @@
-"""Figures of curves, remarks for their captions, and forces, drift and energy along motions, alike for all papers."""
+"""Draw curves, and forces, drift and energy along motions, and write remarks for captions, for all papers."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
 
 
 def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) -> Iterator[Block]:
-    """Yield tables of derivations, searches and numbers; `text` is the type of those texts that quote numbers."""
+    """Yield tables of derivations, searches and numbers; texts that quote numbers get the type `text`: Tex or Timed."""
     derived = ((Tex(d.statement), text(d.computed), d.holds) for d in of.derivations)
     sought = ((Tex(s.sought), Tex(s.covered), text(s.found), _truth(s.refutes, text)) for s in of.searches)
     if of.derivations:

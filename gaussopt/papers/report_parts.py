@@ -89,7 +89,7 @@ def by_formulation(name: str, references: Sequence[str], formulation: str, strid
         compare_on_states(entry, references, formulation, solver, min(widest, stride * SLOW.get(solver, 1)))
         for _, solver in pairs([formulation], solvers, typical_step(entry))
     ]
-    # Direct linear algebra first, since the others are compared with it.
+    # Direct linear algebra comes first, since the other solvers are compared with it.
     return ByFormulation(formulation, "", tuple(sorted(found, key=lambda r: (r.solver != "kkt", r.solver))))
 
 
@@ -126,7 +126,7 @@ class PaperResults:
         return None if outcome is None else outcome.value
 
     def trajectory(self, key: str) -> Trajectory | None:
-        """Return the motion of a case, or None if it has not even an initial state."""
+        """Return the motion of a case, or None if no state of it is recorded."""
         found: Trajectory | None = self.value(key)
         return found if found is not None and len(found.t) else None
 

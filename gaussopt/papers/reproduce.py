@@ -51,7 +51,7 @@ def reproduce(
         interrupt.pass_on()
         cases += [*atlas_section.cases(quick), *ledger.cases(quick)]
         compared = solver_comparison.results(quick, workers, share(0.0, COMPARED))
-        # This section is drawn together with the cases, so that later two processes share the drawing equally.
+        # The solvers' section is drawn with the cases, so that two processes share the remaining drawing equally.
         solvers = solvers_case(compared)
         outcomes = run_jobs([*cases, solvers], progress=share(COMPARED, DRAWING_BEGINS), executor=workers)
         page = document(outcomes, compared, quick, workers, outcomes.pop(solvers.key))

@@ -31,7 +31,7 @@ class ClaimTexts(Texts):
         self, name: str, holds: bool, /, parts: Mapping[str, bool] | None = None, ours: bool = True,
         statement: str = "", **values: Any,
     ) -> Reading:  # fmt: skip
-        """Make a reading from an entry; the keys of `parts` and `statement` name entries too."""
+        """Make a reading from an entry; `statement` and the keys of `parts` are names of further entries."""
         told = tuple(Circumstance(self(part, **values), truth) for part, truth in (parts or {}).items())
         return Reading(self(name, **values), holds, told, ours, statement and self(statement))
 

@@ -1,6 +1,6 @@
 """The common palette of all pictures: curves, maps and drawings of mechanisms.
 
-Colour-blind readers can distinguish these colours of Okabe and Ito. Those of pages are in `html/templates/report.css`.
+Colour-blind readers can distinguish these colours of Okabe and Ito. `html/templates/report.css` has the pages' colours.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def _equal_ratios(values: Vector) -> bool:
 
 
 def _edges(values: Vector) -> Vector:
-    """Return the bounds halfway between the values, and as far beyond the ends."""
+    """Return the bounds of the cells: halfway between values, and half a step beyond the first and the last value."""
     steps = 0.5 * np.diff(values) if len(values) > 1 else np.full(1, 0.5)
     return np.concatenate((values[:1] - steps[:1], values[:-1] + steps[: len(values) - 1], values[-1:] + steps[-1:]))
 

@@ -52,7 +52,7 @@ def inline(svg: str, name: str) -> str:
 
 
 def encoded(text: str) -> str:
-    """Return a part of a picture as it stands in a data URI, but for ampersands."""
+    """Encode a part of a picture for a data URI; ampersands are left for `data_uri` to escape."""
     return _UNSAFE.sub(lambda found: urllib.parse.quote(found[0]), text.replace('"', "'"))
 
 

@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """Outcome of a job: the value returned, or a sentence `failure` on why there is none, and the seconds it took.
+    """Outcome of a job: the value returned, or a sentence `failure` with the reason for its absence; and the duration.
 
     `kind` is "" if nothing failed; "error": the job raised; "crashed": its process died; "time_limit": it was ended
     at its limit; "not_tried": its shared time budget was used up before its start; "lost": it failed for an external

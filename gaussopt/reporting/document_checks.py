@@ -80,7 +80,7 @@ def _texts(page: Document) -> Iterator[object]:
 
 
 def _targets(page: Document) -> Iterator[str]:
-    """Yield the anchors that must exist; a figure or table named in a text may be missing because a case failed."""
+    """Yield the anchors that must exist; figures and tables that texts refer to may be missing, if a case failed."""
     yield from (f.anchor for f in page.findings if isinstance(f, parts.Finding))
     for text in _texts(page):
         if isinstance(text, Link):

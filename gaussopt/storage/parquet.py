@@ -1,7 +1,7 @@
 """Write tables as Parquet files without a library, so that the same table has the same bytes on every machine.
 
-One row group, a plain page for each column, no compression: enough for every reader. A column holds text, whole
-numbers, floats, booleans or lists of floats, and None where a value is absent.
+A file has one row group, a plain page for each column and no compression, which every reader supports. A column holds
+text, integers, floats, booleans or lists of floats, and None where a value is absent.
 Reference: Apache Parquet format, file metadata in Thrift's compact protocol.
 """
 
@@ -18,14 +18,14 @@ BOOLEAN, INT64, DOUBLE, BYTES = 0, 2, 5, 6
 """Physical types."""
 
 TYPES = {BOOLEAN: bool, INT64: int, BYTES: str, DOUBLE: float}
-"""The values of each; a truth value is a whole number for Python too, and comes first."""
+"""Python's type for each physical type; bool comes first, since a bool is also an int."""
 
 I32, I64, BINARY, LIST, STRUCT = 5, 6, 8, 9, 12
 """Types of fields in Thrift's compact protocol."""
 
 
 class _Number(int):
-    """A whole number of 64 bits; others have 32."""
+    """An integer that is written with 64 bits; a plain int has 32."""
 
 
 def _varint(n: int) -> bytes:
@@ -37,7 +37,7 @@ def _varint(n: int) -> bytes:
 
 
 def _field(value: Any) -> tuple[int, bytes]:
-    """Return the type and the bytes of a value; a mapping of field numbers is a structure."""
+    """Return the type and the bytes of a value; a mapping from field numbers to values becomes a structure."""
     if isinstance(value, Mapping):
         found, last = bytearray(), 0
         for number, entry in value.items():
@@ -56,7 +56,7 @@ def _field(value: Any) -> tuple[int, bytes]:
 
 
 def _levels(levels: Sequence[int]) -> bytes:
-    """Return levels of one or two bits, by runs of equal ones."""
+    """Encode Parquet's definition or repetition levels by run lengths, with one byte for each value."""
     found, i = bytearray(), 0
     while i < len(levels):
         end = i
@@ -87,7 +87,7 @@ def parquet(table: Mapping[str, Sequence[Any]]) -> bytes:
     content, chunks = bytearray(MAGIC), []
     for name, values in table.items():
         repeated: list[int] = []
-        if all(v is None or isinstance(v, list | np.ndarray) for v in values):  # without any value, a column of lists
+        if all(v is None or isinstance(v, list | np.ndarray) for v in values):  # so a column without values holds lists
             kind, path = DOUBLE, [name, "list", "element"]
             schema += [{3: 1, 4: name, 5: 1, 6: 3}, {3: 2, 4: "list", 5: 1}, {1: DOUBLE, 3: 0, 4: "element"}]
             defined: list[int] = []

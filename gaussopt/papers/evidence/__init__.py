@@ -1,1 +1,1 @@
-"""Evidence that shares no code with the formulations and solvers that it judges."""
+"""Evidence on the claims, by code that shares nothing with the formulations and solvers that it judges."""

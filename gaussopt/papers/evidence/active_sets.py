@@ -1,4 +1,4 @@
-"""Complementarity conditions solved by trying every active set, without code of the solvers that are judged.
+"""Solve complementarity conditions by trying every active set, without code of the solvers that are judged.
 
 All programs of paper 001, and the mechanics itself, have the form
 
@@ -90,7 +90,7 @@ def times(A: Matrix, x: Matrix) -> Matrix:
 
 def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rational, b: Sequence[Fraction | int]) \
         -> list[tuple[list[Fraction], list[Fraction], list[Fraction]]]:  # fmt: skip
-    """Find all solutions (x, y, w) with a regular active set, in exact rational arithmetic; P must be regular."""
+    """Find all solutions (x, y, w) determined by their active set, in exact rational arithmetic; P must be regular."""
     rows, bias = rational.exact(A), rational.exact(b)
     columns = rational.solve(rational.exact(P), np.column_stack((rational.exact(R), rational.exact(p))))
     assert columns is not None

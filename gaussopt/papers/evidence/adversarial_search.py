@@ -33,7 +33,7 @@ def minimise(
     bounds : lower and upper bound of each number
     generations : number of generations after the first population; the search never stops earlier
     seed : a seed, or a Generator, which continues from its state
-    population : number of points of a population divided by d
+    population : number of points of a population per unknown, so that it has d times as many points
     start : (d,), one point of the first population
 
     Source: R. Storn, K. Price, "Differential evolution", J. Global Optim. 11, 1997, in SciPy's implementation.
@@ -63,7 +63,7 @@ def maximise(gain: Callable[[Vector], float], bounds: Sequence[tuple[float, floa
 def largest_error(
     error: Callable[[Vector], float], size: int, generations: int, seed: int, population: int
 ) -> tuple[float, Least]:
-    """Maximise the logarithm of a relative error over `size` numbers in [-1, 1]; return the error, and the result."""
+    """Maximise a relative error over `size` numbers in [-1, 1]; return it, and the result, whose value is its log10."""
     found = maximise(
         lambda z: float(np.log10(error(z) + 1e-18)), [(-1.0, 1.0)] * size, generations, np.random.default_rng(seed),
         population,

@@ -1,4 +1,4 @@
-"""Contact problems w = A z + b from parameters: random ones, and all those with two or with three contacts."""
+"""Contact problems w = A z + b: random problems, and parametrisations of all problems with two or three contacts."""
 
 from __future__ import annotations
 

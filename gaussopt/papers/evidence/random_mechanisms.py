@@ -67,7 +67,7 @@ class Mechanism:
         return StepData.smooth(M, zero, self.force, joints.rows(turned_to), joints.gamma(turned_to, v), 0.0, zero, v)
 
     def point(self, body: int, on: Vector) -> tuple[Vector, Matrix, Vector]:
-        """Return a point's position, and K, (2, bodies), and bias of its acceleration K phi'' + bias."""
+        """Return a point's position, and K, (2, bodies), and bias, where K phi'' + bias is its acceleration."""
         place, K, bias = np.zeros(2), np.zeros((2, len(self.phi))), np.zeros(2)
         while body != GROUND:
             pin = self.tree[body]
@@ -79,7 +79,7 @@ class Mechanism:
         return place + on, K, bias
 
     def motion(self) -> tuple[Matrix, Vector]:
-        """Return K, (3 bodies, bodies), and bias, (3 bodies,), of the coordinates' accelerations K phi'' + bias."""
+        """Return K, (3 bodies, bodies), and bias, where K phi'' + bias are the accelerations of all coordinates."""
         bodies = len(self.phi)
         K, bias = np.zeros((3 * bodies, bodies)), np.zeros(3 * bodies)
         for i in range(bodies):

@@ -111,7 +111,7 @@ def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
 def misses(
     steps: Iterable[StepData], candidate: Callable[[StepData], Vector], true: Callable[[StepData], Vector] = minimiser
 ) -> list[float]:
-    """Return the error of a candidate's acceleration for each step, see `miss`."""
+    """Return, for each step, the error of the acceleration that the function `candidate` returns; see `miss`."""
     return [miss(s, candidate(s), true(s)) for s in steps]
 
 
@@ -132,7 +132,7 @@ def by_formulation(name: str) -> Callable[[StepData], Vector]:
 
 
 def _orthonormal(X: Matrix) -> Matrix:
-    """Make the columns of X, or of each matrix of a stack, orthonormal; the shift gives X = 0 full rank."""
+    """Make the columns of X, or of each matrix of a stack, orthonormal; a small shift makes even X = 0 full rank."""
     rows, columns = X.shape[-2:]
     return np.asarray(np.linalg.qr(X + 1e-3 * np.eye(rows, columns))[0])
 

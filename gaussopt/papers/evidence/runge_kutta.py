@@ -40,7 +40,7 @@ def evaluations(rates: Rates, state: Vector, end: float, rtol: float, method: An
 
     Parameters
     ----------
-    rates : see `Rates`; gets the instant of each motion, (S,)
+    rates : see `Rates`; its first argument holds the instant of each motion, (S,)
     state : the start, (n, S)
     end : last instant
     rtol : relative tolerance; the absolute one is a thousandth of it

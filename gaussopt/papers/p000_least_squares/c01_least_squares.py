@@ -155,7 +155,7 @@ def _nearest(s: StepData) -> Vector:
 
 
 def _error_map(s: StepData) -> tuple[Matrix, Matrix]:
-    """Return an orthonormal basis Y of range J^T, and E with which (16) has the error E Y^T J^+ (gamma - J a0)."""
+    """Return an orthonormal basis Y of range J^T, and E such that the error of (16) is E Y^T J^+ (gamma - J a0)."""
     Z = rs.kernel(s.J)
     Y = np.linalg.qr(s.J.T)[0]
     return Y, np.asarray(Z @ np.linalg.solve(Z.T @ s.M @ Z, Z.T @ s.M @ Y))
@@ -190,7 +190,7 @@ def _repairs(samples: Samples) -> Derivation:
 
 
 def _inverse_15(s: StepData) -> float:
-    """Measure the relative error of eq. (15), with J_M^- and P, as a least-squares inverse of M^(1/2) P."""
+    """Measure how far eq. (15), with J_M^- and P, is from a least-squares inverse of M^(1/2) P, as a relative error."""
     root, inverse = _roots(s.M)
     P = np.eye(s.n) - _weighted_inverse(s) @ s.J
     A, B = root @ P, P @ inverse
@@ -272,7 +272,7 @@ def _adversary_14(quick: bool) -> Attempt:
 
 
 def _along() -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
-    """Try (16) at the states of two motions, and tabulate the errors; the text quotes those with the printed torque."""
+    """Try (16) at the states of two motions, and tabulate its errors; the text quotes those of the printed torque."""
     rows: list[tuple[object, ...]] = []
     missed: list[Vector] = []
     for tau, name in ((-0.5, "crank-A-2s"), (0.0, "crank-B-20s")):

@@ -114,7 +114,7 @@ def cheaper_from(rivals: tuple[str, ...]) -> float:
 
 
 def _against_lu() -> tuple[Span, float]:
-    """Return the operations of eq. (14) over those of LU, and the ratio m / n from which eq. (14) takes fewer."""
+    """Divide the operations of eq. (14) by those of LU; also return the m / n from which eq. (14) takes fewer."""
     return Span.of(operation_ratio((plain.LU,), True)), cheaper_from((plain.LU,))
 
 
@@ -159,7 +159,7 @@ class Span:
 
 
 def _counts(quick: bool) -> Derivation:
-    """Compare the formulas with operations counted in textbook loops, and derive the consequences for eq. (14)."""
+    """Compare the formulas for operation counts with counts in textbook loops, and apply them to eq. (14)."""
     rng = np.random.default_rng(SEED)
     worst, off = 0.0, []
     sizes = (10, 20) if quick else (20, 40, 80)

@@ -75,7 +75,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _errors(candidate: Callable[[StepData], Vector], states: list[StepData]) -> Vector:
-    """Return relative errors in the mass norm."""
+    """Return the relative errors, in the mass norm, of a candidate's accelerations at the given states."""
     crank = Crank.of(PARAMETERS)
     return np.array(rs.misses(states, candidate, lambda s: crank.acceleration(*phase(s))))
 
@@ -112,7 +112,7 @@ def _spinning(crank: Crank, per_turn: int) -> tuple[bool, Vector, Attempt]:
 
 
 def _turns(crank: Crank, per_turn: int) -> tuple[Derivation, Derivation]:
-    """Check that a turn begun faster ends faster, and that its energy changes by the work of torque and damper."""
+    """Check that a turn with a faster start has a faster end, and that the energy changes by the work of the forces."""
     run = backwards(crank, 0.0, 1, per_turn, ENERGIES)
     whole = ~run.stops
     begin, end = ENERGIES[whole], run.kinetic[-1, whole]
@@ -165,7 +165,7 @@ def _thresholds(crank: Crank, quick: bool) -> tuple[Attempt, tuple[float, float]
     per_turn = 200 if quick else 400
     between, above = np.linspace(tau + 1e-3, upper - 1e-3, 33), np.linspace(upper + 1e-3, 2.0, 33)
     resting = int(backwards(crank.at(tau=between), 0.0, 1, per_turn).stops.sum())
-    # To turn forwards is to turn backwards in the mirror image, with the opposite torque and gravity.
+    # A forward turn is the mirror image of a backward turn with the opposite torque and gravity.
     lifted = int(backwards(crank.at(tau=-above, g=-crank.g), 0.0, 2, per_turn).stops.sum())
     search = text.attempt(
         "thresholds", tau < PARAMETERS["tau"] or damping < PARAMETERS["c"] or gravity < PARAMETERS["g"],

@@ -1,7 +1,7 @@
 """C4: the same treatment serves tree systems and closed loops.
 
-Gauss's principle and eq. (14) do: of the joints they use only J and gamma, which contain the rows of a joint whether or
-not it closes a loop. Eq. (16) with Moore-Penrose inverses also treats both alike, but gives the motion of neither.
+Gauss's principle and eq. (14) treat both alike: they use only J and gamma, which contain the rows of a joint whether or
+not it closes a loop. Eq. (16) with Moore-Penrose inverses treats both alike, too, but gives the motion of neither.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ treatment = equation_14
 
 
 def check(quick: bool) -> Judgement:
-    """Judge the principle on trees and on loops, where (14) computes its minimum; (16) is measured in addition."""
+    """Judge Gauss's principle on trees and on loops by (14), which computes its minimum; measure the errors of (16)."""
     opened, closed, rows, worst = _crank_slider(20 if quick else 4)
     tree, loop = (_random(quick, loops) for loops in (False, True))
     singular = _adversary(quick)

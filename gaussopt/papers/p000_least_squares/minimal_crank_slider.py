@@ -24,7 +24,7 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Crank:
-    """Masses in kg, inertias in kg m^2, lengths in m, spring, damper, torque and gravity in SI units."""
+    """Parameters of the mechanism: masses, inertias, lengths, spring, damper, torque and gravity, all in SI units."""
 
     m1: Values | float
     m2: Values | float

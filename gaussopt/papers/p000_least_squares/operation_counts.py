@@ -46,7 +46,7 @@ def multipliers(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vect
 
 
 def normal_equations(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Solve eq. (14) with Z in place of N: Z from QR of J^T, only the last n - m columns; Cholesky of Z^T M Z."""
+    """Solve eq. (14) with Z in place of N: the QR factorisation of J^T gives Z, (n, n - m); factorise Z^T M Z."""
     p, Z = _particular_and_kernel(J, gamma, len(f))
     MZ = M @ Z if M.ndim == 2 else M[:, None] * Z
     C, _ = lapack.dpotrf(Z.T @ MZ, lower=1)
@@ -54,7 +54,7 @@ def normal_equations(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) ->
 
 
 def two_qr(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Solve eq. (14) with Z in place of N: Z from QR of J^T, then least squares with M^(1/2) Z by QR."""
+    """Solve eq. (14) with Z in place of N: QR of J^T gives Z, and QR of M^(1/2) Z solves the least-squares problem."""
     p, Z = _particular_and_kernel(J, gamma, len(f))
     if M.ndim == 1:
         root = np.sqrt(M)
@@ -93,7 +93,7 @@ WITHOUT = {"eq. (14) by QR and Cholesky": normal_equations, "eq. (14) by QR twic
 
 
 def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:
-    """Return the leading terms of floating-point operations divided by n^3, for m = x n."""
+    """Return the leading terms of each method's number of operations, divided by n^3, for m = x n."""
     dense = 0.0 if diagonal else 1.0
     kernel = householder(1.0, x) + (1 - x) * (4 * x - 2 * x**2)
     reduced, product = 1 - x, (1 - x) ** 2

@@ -41,7 +41,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def section(outcomes: Mapping[str, JobOutcome]) -> tuple[Section, list[str]]:
-    """Return the section and its findings, the first of them `Important`; if the case failed, the section says so."""
+    """Return the section and its findings (the first finding is `Important`), or a section that reports a failure."""
     outcome = outcomes.get(KEY)
     if outcome is None or outcome.failure:
         why = "It was not run." if outcome is None else outcome.failure

@@ -70,7 +70,7 @@ def _active(A: Matrix, b: Vector, eta: bool) -> float:
 
 
 def _closed_eta(theta: float, mu: float) -> float:
-    """Return eta at C from the closed form of the operator; only the direction (1, 1) of the bias matters."""
+    """Return eta at C from the closed form of the operator, up to a factor: the bias is taken as (-1, -1)."""
     p = {**problem("two-bar").parameter_values, "mu": mu}
     return _active(delassus(theta, (1, 1), p), np.full(2, -1.0), True)
 
@@ -94,7 +94,7 @@ STATED_NO_WEIGHTS = {
 
 
 def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
-    """Find boundaries by root finding, each with its closed form and the stated value."""
+    """Find where answers and matrix classes of the two bars change, by root finding and in closed form; list both."""
     rows = []
     for mu, stated in STATED_QP_LIFTS.items():
         limit = float(np.degrees(np.arctan(2 / mu)))
@@ -265,7 +265,7 @@ FROZEN = (
 
 
 def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
-    """Iterate from zero with friction held at its last value; return errors in A_0's norm and the first iterate."""
+    """Iterate from zero, friction held at its last value; return all errors in A_0's norm, and the first iterate."""
     path = Iteration.run(stack.smooth, stack.delassus - stack.smooth, stack.bias, 60).path
     errors = norm(stack.smooth, path - sets.lcp(stack.delassus, stack.bias))[:, 0]
     return errors[: int(np.argmax(errors <= 1e-12 * errors[0])) + 1], path[1, 0]
@@ -283,7 +283,7 @@ def frozen_table() -> Table:
         part = np.ix_(active, active)
         radius = float(np.abs(np.linalg.eigvals(np.linalg.solve(A_0[part], C[part]))).max())
         ratios = errors[1:] / errors[:-1]
-        # Smaller errors are rounding errors, so that their ratios mean nothing.
+        # Errors below 1e-9 of the first error are rounding errors, and their ratios are meaningless.
         clear = ratios[errors[1:] > 1e-9 * errors[0]]
         wrong = float(np.abs(first - found["lam_lcp"][0]).max())
         rows.append((name, float(found["contraction"][0]), stated[0], float(clear[-1]), float(clear[-2:].max()),

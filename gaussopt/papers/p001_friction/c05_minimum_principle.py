@@ -165,7 +165,7 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt]:
         found = samples.compare(A, drawn.b, ell)
         found = Comparison(found.laws, forces, samples.relative(A, drawn.b, forces, found.laws), found.violation)
         tally += _counted(found)
-        # The source requires a positive definite matrix over all ideal forces, which is stricter than a definite A.
+        # The source requires that the matrix of (24) is positive definite, which is stricter than a definite A.
         inside = drawn.all_definite
         admitted[contacts > 1] += int(inside.sum())
         wrong[contacts > 1] += int((inside & ~found.equal & ~found.borderline).sum())

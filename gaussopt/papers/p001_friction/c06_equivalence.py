@@ -112,7 +112,7 @@ def _scalar() -> Derivation:
     for numerator in range(1, 7):
         for bias in range(-6, 7):
             A, b = [[Fraction(numerator, 3)]], [Fraction(bias, 2)]
-            # (36) is the same as the contact laws, because sym A = A.
+            # (36) is equivalent to the contact laws, because sym A = A.
             answers = (sets.lcp_exactly(A, b), sets.printed_exactly(A, b))
             tried, wrong = tried + 1, wrong + any(a != [[max(Fraction(0), -b[0] / A[0][0])]] for a in answers)
     return texts.derivation("scalar", wrong == 0, tried=tried, wrong=wrong)

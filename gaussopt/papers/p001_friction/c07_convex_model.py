@@ -153,7 +153,7 @@ def _necessary() -> Derivation:
 
 
 def _product(quick: bool) -> tuple[Derivation, Attempt]:
-    """Check the program whose minimum is zero, by active sets and by a solver that does not enumerate them."""
+    """Check min z^T (A z + b), whose minimum is zero, by enumeration of active sets and by a solver without it."""
     count, number, without = (60 if quick else 400), 0, 0
     apart, value, lowest, solver = 0.0, 0.0, np.inf, 0.0
     tried = 0
@@ -269,7 +269,7 @@ def _any_objective(quick: bool) -> Attempt:
     d = np.array([abs(outside[1, 0]), abs(outside[0, 1])])
     form = sets.symmetric(d[:, None] * outside)
     miss = float(np.abs(P - form / form[0, 0]).max())
-    # The error left by the optimiser on a problem with weights is the least that it can resolve.
+    # Where weights exist, the least error is 0, so that the error found, `control`, is the optimiser's accuracy.
     return texts.attempt(
         "any-objective", min(errors) > 10 * control, generations=generations, directions=DIRECTIONS, degrees=degrees,
         errors=errors, miss=miss, control=control,

@@ -1,4 +1,4 @@
-"""C8: non-ideal forces in Gauss's principle, known in advance or not, eq. (25) of paper 001."""
+"""C8: Gauss's principle with friction that is known in advance, or that depends on the contact forces; eq. (25)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Iteration:
 
     @property
     def count(self) -> np.ndarray:
-        """Iterations after which the forces no longer change, (B,); the length of the path if they still change."""
+        """Number of iterations after which the forces no longer change, (B,); steps + 1 if they change to the end."""
         change = np.abs(np.diff(self.path, axis=0)).max(axis=2)
         size = np.maximum(np.abs(self.path[1:]).max(axis=2), 1e-300)
         still = change <= CONVERGED * size
@@ -133,7 +133,7 @@ def _gauss(M: Matrix, a: Matrix, push: Matrix) -> Vector:
 
 
 def _varied(quick: bool) -> Attempt:
-    """Try (25) with friction that varies with the contact forces, on steps without joints: min 1/2 N^T A_0 N."""
+    """Try (25) with friction that varies with the contact forces, min 1/2 N^T A_0 N, on steps without joints."""
     rng, count = np.random.default_rng([SEED, 6]), 150 if quick else 1000
 
     def wrong(steps: Contacts) -> tuple[int, int]:
@@ -205,13 +205,13 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
     error = norm(A0, run.path - z)
     rows, worst, below = [], 0.0, 0
     for i, label in enumerate(labels):
-        # The last two iterations whose errors are far above rounding error.
+        # Use the last two iterations whose errors are far above rounding error.
         clear = np.flatnonzero(error[:, i] > 1e-9 * error[0, i])
         j = int(clear[-1])
         active = z[i] > 0
         S = np.linalg.solve(A0[i][np.ix_(active, active)], C[i][np.ix_(active, active)])
         radius = float(np.abs(np.linalg.eigvals(S)).max())
-        # The mean of two iterations, because eigenvalues of opposite sign make the ratio alternate.
+        # Take the mean of two iterations, because eigenvalues of opposite sign make the ratio alternate.
         rate = float(np.sqrt(error[j, i] / error[j - 2, i]))
         below += rate <= rho[i] * (1 + 1e-6)
         first, last = (float(np.abs(run.path[n, i] - z[i]).max()) for n in (1, -1))

@@ -84,7 +84,7 @@ class Contacts:
 
     @cached_property
     def _moved(self) -> tuple[Matrix, Matrix, Matrix]:
-        """Accelerations without contact forces, (B, n), by unit normal forces and by their friction, (B, n, k)."""
+        """Accelerations (B, n) without contact forces, and (B, n, k) by unit normal forces and by their friction."""
         n, k = self.M.shape[1], self.J_N.shape[1]
         right = np.concatenate((self.force, self.gamma), axis=1)[..., None]
         columns = (right, self._forces(self.J_N), self._forces(self.friction))
@@ -140,7 +140,7 @@ class Contacts:
 
     @cached_property
     def _all_ideal(self) -> tuple[Matrix, Matrix]:
-        """M^-1 (G + H f_F) and the matrix G^T M^-1 (G + H f_F) of (24), joints first, then contacts."""
+        """M^-1 (G + H f_F) and the matrix G^T M^-1 (G + H f_F) of (24); rows of joints precede those of contacts."""
         G = np.concatenate((self.J, self.J_N), axis=1).swapaxes(1, 2)
         H = np.concatenate((self.J, self.J_N + self.friction), axis=1).swapaxes(1, 2)
         moved: Matrix = np.asarray(np.linalg.solve(self.M, H), dtype=np.float64)
@@ -152,7 +152,7 @@ class Contacts:
         return problems.definite(self._all_ideal[1])
 
     def over_all_forces(self) -> tuple[Matrix, Callable[[Matrix], Vector]]:
-        """Return normal forces by the program (24) over all ideal forces, and the objective as a function of these.
+        """Return the normal forces by the program (24) over all ideal forces, and its objective as a function of them.
 
         The joint rows determine the joint forces, so that the objective is a function of the normal forces alone.
         """
@@ -255,7 +255,7 @@ def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = Non
 
 
 def opposite_slides(angles: Vector, rate: float) -> tuple[Contacts, Vector]:
-    """Return steps in which the bars rotate at +-`rate`, rad/s, so that the ends slide oppositely, and angles, rad."""
+    """Return steps in which the bars rotate at +-`rate`, rad/s, with ends sliding oppositely, and their angles, rad."""
     theta, omega = np.repeat(angles, 2), np.tile([-rate, rate], len(angles))
     l = problem("two-bar").parameter_values["l"]
     return on_floor(theta, omega, l / 2 * np.sin(theta) * omega), theta

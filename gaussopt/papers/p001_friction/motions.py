@@ -1,4 +1,4 @@
-"""Motions of the two bars and the rod of paper 001, event-driven or by the printed loop, and their evaluation."""
+"""Motions of the two bars and the rod of paper 001, by event-driven integration or by the source's own algorithm."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def span(label: str, y: Vector, unit: str) -> str:
 
 
 def beside(runs: Mapping[str, Trajectory], values: Mapping[str, Mapping[str, Vector]]) -> dict[str, Any]:
-    """Return arguments of `curves_figure`: curves of the first run, markers for the others, and a table of all.
+    """Return arguments of `curves_figure`: curves of the first run, markers of the other runs, and a table of all runs.
 
     `values` holds the curves by name, for each run.
     """

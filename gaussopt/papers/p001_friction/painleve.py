@@ -53,7 +53,7 @@ texts = Texts(__file__)
 
 @dataclass(frozen=True, slots=True)
 class RodState:
-    """A state of the rod: A and B, solutions by their signs, closed-form forces, and the status of each pair."""
+    """A state of the rod: A and B, the LCP's solutions by the signs of A and B, forces, and the status of each pair."""
 
     label: str
     degrees: float
@@ -69,7 +69,7 @@ class RodState:
 
 
 def states() -> list[RodState]:
-    """Solve the named states by all pairs."""
+    """Solve the named states by all pairs of formulation and solver."""
     return [_state(name, problem(PROBLEM, case=name), PAIRS) for name in STATES]
 
 
@@ -83,7 +83,7 @@ class Grid:
 
 
 def grid(step: float) -> Grid:
-    """Count statuses over angles every `step` degrees, four rates, four friction coefficients and both slips."""
+    """Count statuses over angles every `step` degrees, four rates, four friction coefficients and two slip signs."""
     counts: Counter[tuple[str, str, str]] = Counter()
     wrong = states = 0
     for mu, omega, degrees, slip in product(

@@ -130,7 +130,7 @@ def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) 
     statuses, reason = Counter[str](), ""
     for item in steps:
         try:
-            # A copy, because the contact operator that a step caches would shorten the times of later solvers.
+            # Solve a copy, because the contact operator that a step caches would shorten later solvers' times.
             answers.append((item, pair.solve(replace(item.step))))
             statuses[str(answers[-1][1].status)] += 1
         except NotAccepted as refusal:

@@ -45,7 +45,7 @@ def reconstruction(results: PaperResults, findings: list[str]) -> Section:
 
 
 def figures_3_to_5(runs: Mapping[str, Trajectory], only: str = "") -> tuple[Figure, ...]:
-    """Draw the figures of the source, by both programs; only those whose number begins with `only`."""
+    """Draw the figures of the source, by both programs; `only` is the beginning of the numbers of wanted figures."""
     places = {k: motions.ends(v) for k, v in runs.items()}
     shown: list[tuple[str, str, str, str, dict[str, dict[str, Vector]]]] = []
     for axis, letter, points, named in (

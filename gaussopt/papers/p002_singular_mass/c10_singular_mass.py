@@ -96,12 +96,12 @@ def _circumstances() -> dict[str, tuple[float, float]]:
     steps = {LINKAGE: start(), LOADED: loaded, OTHER: in_other_coordinates(loaded)}
     steps |= {_unit_label(u): _shared(u) for u in UNITS}
     found = {k: (float(as_printed(s)[0]), float(minimiser(s)[0])) for k, s in steps.items()}
-    # The printed sign reverses the force; the exact result is that of LINKAGE.
+    # The printed sign reverses the force; the exact acceleration is the same as for LINKAGE.
     return {REVERSED: (float(as_printed(start(variant="printed-sign"))[0]), found[LINKAGE][1]), **found}
 
 
 def _shared(unit: float) -> StepData:
-    """Return a step: unit mass with velocity v1 + v2, row v2 = 0, unit force along q2; q2 is in 1 / `unit` m."""
+    """Return a step of a unit mass with velocity v1 + v2, row v2 = 0 and unit force along q2; q2 is in 1/`unit` m."""
     S, zero = np.diag([1.0, 1.0 / unit]), np.zeros(2)
     force, J = S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S
     return StepData.smooth(S @ np.ones((2, 2)) @ S, zero, force, J, np.zeros(1), 0.0, zero, zero)

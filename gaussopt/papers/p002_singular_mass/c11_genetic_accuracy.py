@@ -43,7 +43,7 @@ text = ClaimTexts(__file__, step=STEP, percent=100 * SMALL_SHARE)
 class _Way:
     """A search in full coordinates with a penalty; `options` are all options but coordinates, penalty and seed.
 
-    `other` states whether the search is not the solver `deap` with its default operators.
+    `other` is False for the solver `deap` with its default operators, and True for any other search.
     """
 
     label: str

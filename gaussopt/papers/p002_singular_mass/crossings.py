@@ -92,7 +92,7 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _multiplier_figure(runs: dict[str, Trajectory], near: dict[str, Trajectory]) -> Figure | None:
-    """Draw the first multiplier over the distance from the singular position, for `near` and each row's finest run."""
+    """Draw the first multiplier over the distance from the singular position, for `near` runs and the finest runs."""
     shown = {f"printed row, {k} s": v for k, v in near.items()}
     for row in reversed(ROWS):
         keys = [k for k in runs if k.startswith(row)]

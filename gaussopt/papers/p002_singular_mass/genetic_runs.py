@@ -37,7 +37,7 @@ def search(step: StepData, solver: str = "deap", **options: Any) -> tuple[Vector
     program, data = formulation.apply(step)
     raw = SolverSequence(solver, options).solve(program)[0]
     a = np.full(step.n, np.inf) if raw.x is None else formulation.recover(data, raw.x, None)[0]
-    # The note begins with the number of evaluations.
+    # The solver's note begins with the number of evaluations.
     return a, int(raw.note.split(" ", 1)[0])
 
 

@@ -123,7 +123,7 @@ def noisy(row: str, amplitude: float, count: int, admissible: bool = False) -> N
         if not admissible:
             return np.asarray(amplitude * random.standard_normal((2, count)))
         e = amplitude * random.standard_normal((3, count))
-        # Projected onto the kernel of (l c1, -l c2, 0) and (1, 0, 1).
+        # Project the errors onto the kernel of the rows (l c1, -l c2, 0) and (1, 0, 1).
         c1, c2 = np.cos(state[:2])
         kernel = np.array([c2, c1, -c2])
         return np.asarray((kernel * ((kernel * e).sum(axis=0) / (kernel * kernel).sum(axis=0)))[:2])

@@ -174,7 +174,7 @@ def _by_14(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fract
 
 
 def _by_15(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fraction, turning: Fraction) -> Exact:
-    """Compute (x'', y'') by (15), lambda from the derivative of (12), x'' tan(phi) + x' phi' / cos(phi)^2 = y''."""
+    """Compute (x'', y'') by (15), lambda by the derivative of (12), x'' tan(phi) + x' phi' / cos(phi)^2 = y''."""
     c, s = blade
     tan, x, y = s / c, force * pull[0], force * pull[1]
     lam = (y - x * tan - m * speed * turning / c) / (tan * tan + 1)

@@ -73,7 +73,7 @@ def check(quick: bool) -> Judgement:
     same = texts.attempt("at-equal-error", min(equal) <= 1.0, count=len(drawn), least=min(equal), most=max(equal))
     timed, hand, package = _times(quick)
     parts = {"over-a-pole": not over.refutes, "no-pole": not away.refutes}
-    # The lower quartile, so that a single disturbed measurement decides nothing.
+    # The lower quartile decides, so that a single disturbed measurement has no influence.
     clock = {name: bool(np.quantile(x, 0.25) > NOISE) for name, x in (("by-hand", hand), ("by-the-package", package))}
     readings = (
         texts.reading("evaluations-printed-row", all(parts.values()), parts),
@@ -152,11 +152,11 @@ class Pair:
         return len(poles(self.body, self.end))
 
     def evaluations(self, rates: str) -> int:
-        """Return the number of evaluations of the rates of that name."""
+        """Return how often the rates of the given name are evaluated."""
         return int(self._solved(rates, 1.0).nfev)
 
     def run(self, rates: str, factor: float = 1.0) -> Integrated:
-        """Integrate by the rates of that name, with the tolerance times `factor`."""
+        """Integrate the rates of the given name, with the tolerance multiplied by `factor`."""
         found = self._solved(rates, factor)
         return Integrated(int(found.nfev), float(np.abs(found.y[[0, 2]] - self._true(found.t)[[0, 2]]).max()))
 
@@ -181,7 +181,7 @@ class Pair:
 
     @property
     def at_equal_error(self) -> float:
-        """`ratio` for the regular row, at the tolerance at which Routh's equations have the same error."""
+        """`ratio` for the regular row, at the tolerance at which Routh's error equals that of quasi-velocities."""
         runs = [self.runs["regular"] if f == 1.0 else self.run("regular", f) for f in FACTORS]
         errors, numbers = (np.log([getattr(r, name) for r in runs]) for name in ("error", "evaluations"))
         rising = np.argsort(errors)

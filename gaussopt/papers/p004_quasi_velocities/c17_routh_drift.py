@@ -126,7 +126,7 @@ def _left(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> Der
 
 
 def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tuple[Attempt, list[tuple[float, ...]]]:
-    """Return orders of convergence of the residual after a pole, with and without force: quantiles and number."""
+    """Return the search, and quantiles and number of the residual's orders after a pole, with and without force."""
     orders = []
     for coarse, fine in (forced, free):
         orders.append(np.log(np.abs(coarse.left / fine.left)) / np.log(coarse.step / fine.step))
@@ -147,9 +147,9 @@ def _less(generations: int) -> Attempt:
 
 
 def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]], float]:
-    """Return the search; least, median and largest order of the violation by row (the tan row: only far from poles).
+    """Search for orders of the violation that are too low, with the tan row only in motions that stay far from poles.
 
-    The last result is the share of motions with the regular row in which the violation grows.
+    Also return least, median and largest order by row, and the share of motions with growing violation (regular row).
     """
     body = BladeBody.of(numbers(np.random.default_rng(17), count))
     found, number = {}, {}
@@ -176,7 +176,7 @@ def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]],
 
 
 def _bodies(generations: int) -> Attempt:
-    """Minimise over bodies the order at which the violation with the regular row decreases."""
+    """Search bodies for the lowest order of convergence of the violation with the regular row."""
     largest: list[float] = []
 
     def cost(z: Vector) -> Vector:
@@ -210,7 +210,7 @@ def _singular(generations: int) -> tuple[Attempt, dict[str, bool]]:
 
 
 def _motion() -> Derivation:
-    """Compare runs of NH-A by the package and by hand-written rates, over one pole at a quarter of a step."""
+    """Compare runs of NH-A by the package with runs by hand-written rates; the pole lies at a quarter of a step."""
     dt = math.pi / 2 / 25.25
     steps, body = int(END / dt), BladeBody()
     hands = {

@@ -133,7 +133,7 @@ def convergence(method: str, counts: Sequence[int]) -> Convergence:
 
 
 def places(count: int) -> list[tuple[float, float, float, float]]:
-    """Return PLACES, their steps, and the tan row's residuals |omega3| after the pole, from a run and by the law."""
+    """Return each of PLACES with its step and the tan row's |omega3| after the pole, from a run and by `Pole.left`."""
     (pole,) = poles(CASES["NH-A"][0], ORDER_END)
     steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
     return [(f, dt, float(_to_end(TAN, dt).velocity_drift[-1]), float(abs(pole.left(dt)))) for f, dt in steps]

@@ -112,11 +112,11 @@ class Spread:
 
     @property
     def lawful(self) -> Vector:
-        """Drift with the random steps as predicted, m."""
+        """Drift that the law predicts for the random steps, m."""
         return self.law[len(SHOWN) :]
 
     def quantile(self, share: float) -> float:
-        """Return the drift below which this share of the random steps stays, m."""
+        """Return the quantile of the drift, m, over the random steps."""
         return float(np.quantile(self.random, share))
 
     @property

@@ -42,7 +42,7 @@ def lines(
     x: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], xlabel: str, ylabel: str, *,
     markers: Mapping[str, tuple[Vector, Vector]] | None = None, **frame: Any,
 ) -> str:  # fmt: skip
-    """Draw curves, over a common abscissa or each over its own, and points `markers`; `frame` sets a `Frame`."""
+    """Draw curves over `x`, one abscissa or one for each curve, and points `markers`; `frame` are fields of `Frame`."""
     how, marked = Frame(**frame), markers or {}
     figure, axes = _new(how.size, xlabel, ylabel)
     for (label, y), style in zip(curves.items(), forms(curves), strict=True):
@@ -76,7 +76,7 @@ def _logarithmic(axes: Any) -> None:
 
 
 def dots(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str) -> str:
-    """Draw a row of points for each name, one for each of `parts`, over a logarithmic axis; zeros are left out."""
+    """Draw a row for each name, with a point for each of `parts`, over a logarithmic axis; zeros are left out."""
     figure, axes = _new((6.4, 1.1 + 0.26 * len(names)), xlabel)
     rows = np.arange(len(names))
     for i, (label, values) in enumerate(parts.items()):
@@ -102,7 +102,7 @@ def profiles(
             markevery=(i % 7 * len(taus) // 60, max(1, len(taus) // 8)), **style,
         )  # fmt: skip
     axes.set_ylim(-0.02, 1.02)
-    # All curves are constant after the last step of the last curve.
+    # The abscissa ends soon after the last jump of any curve.
     ends = [taus[np.flatnonzero(y < y[-1])[-1] + 1] for y in curves.values() if len(y) and (y < y[-1]).any()]
     axes.set_xlim(1.0, max(1.1, 1.1 * max(ends, default=1.0)))
     _logarithmic(axes)

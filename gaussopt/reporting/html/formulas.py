@@ -164,7 +164,7 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
     if not _balanced(latex):
         return None
     try:
-        # The converter raises errors of many kinds, IndexError and its own among them, and does not escape text.
+        # The converter raises errors of many types, such as IndexError, and does not escape text.
         text = convert(latex, display="block" if displayed else "inline")
         root = ElementTree.fromstring(text.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1))
     except Exception:
@@ -188,7 +188,7 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
 
 def _script(element: ElementTree.Element) -> None:
     """Replace a script letter by the Unicode character for it, since Chromium ignores the attribute mathvariant."""
-    letter = element.text or "-"  # the converter itself does this for the other capital letters
+    letter = element.text or "-"  # the converter itself replaces the other capital letters
     if element.attrib.get("mathvariant") == "script" and letter in "ACDGJKNOPQSTUVWXYZ":
         element.text = chr(0x1D49C + ord(letter) - ord("A"))
         del element.attrib["mathvariant"]

@@ -244,7 +244,7 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
 
 
 def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
-    """Return a sentence that counts, by source, the steps at which `which` holds for any solver; none without steps."""
+    """Return a sentence that counts, by source, the steps at which `which` holds for any solver, or [] if none does."""
     there = which.groupby([table["name"], table["source"], table["step"]], sort=False).any()
     named = [
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"
@@ -254,7 +254,7 @@ def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
 
 
 def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
-    """Name the solvers that are never right on a source, with whatever exact formulation and kind of start."""
+    """Name the solvers that are never right on a source, for any exact formulation and any kind of start."""
     asked = (
         c for c in cases if not c.answers.refused and (not (c["open"] | c["insoluble"]).all() or c.answers.failure)
     )

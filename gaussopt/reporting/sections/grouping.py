@@ -26,8 +26,8 @@ FIRST = ("gauss", "lcp-qp", "lcp")
 class Group:
     """All records, refusals included, of a problem, a family, a folder of programs, or of all single programs.
 
-    `sweeps` are the variants of solvers that ran with more than SWEEP sets of options; `formulation` is the exact one
-    that most solvers accept, with which solvers are compared. A merged comparison has groups for each machine.
+    `sweeps` are the variants of solvers that ran with more than SWEEP sets of options. Solvers are compared with
+    `formulation`, the exact formulation that most solvers accept. A merged comparison has groups for each machine.
     """
 
     kind: str

@@ -207,7 +207,7 @@ def _medians(rows: Sequence[tuple[Any, ...]]) -> str:
 
 
 def _work(cases: Sequence[TimedAnswers]) -> list[float]:
-    """Return quantiles of work, µs: over the steps and repetitions of one source, or over the steps of several."""
+    """Return quantiles of work, µs, over the steps of all sources; for a single source also over the repetitions."""
     if len(cases) == 1 and cases[0].times is not None:
         return [1e6 * q for q in cases[0].times.parts["work"]]
     return [float(x) for x in 1e6 * quantiles(stacked(cases, "work")[stacked(cases, "ranked")])]

@@ -75,7 +75,7 @@ def _dial(
 
 
 def _fast(pairs: Sequence[Place]) -> list[str]:
-    """Return the fastest pairs along the dial, by the geometric mean over its values of time divided by least time."""
+    """Return the pairs with the least ratio of time to least time, in the geometric mean over the dial's values."""
     work = pd.Series({(p.others, p.value, p.label): p.work for p in pairs}).unstack()
     # A failure, or a value at which all fail, counts as a factor of 1000; this only decides which pairs are drawn.
     factors = work.div(work.min(axis=1), axis=0).clip(upper=1e3).fillna(1e3)
