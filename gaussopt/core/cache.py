@@ -118,7 +118,7 @@ def private_file(name: str, body: bytes) -> Path:
 
 @cache
 def _private(process: int) -> Path:
-    """Return the private folder of a process; a forked process creates another one and leaves its parent's alone."""
+    """Return the private folder of this process; a forked process creates another and keeps its parent's."""
     import shutil
     import tempfile
 

@@ -42,7 +42,7 @@ class Output:
 
         Its parts are `normal`, the sum of the normal forces, and `friction`, the sum of the sizes of the friction
         forces, in N. In a motion of a MuJoCo model the names are those of two geometries, such as "floor, foot". The
-        values are not known (NaN) if no such contact comes about.
+        values are NaN if the motion has no such contact.
         """
 
         def values(motion: RecordedMotion) -> list[Vector]:

@@ -134,9 +134,9 @@ class AbstractSystem(ABC):
         return self
 
     def in_steps(self, loop: str, formulation: str | None, solver: str | None) -> AbstractSystem:
-        """Return the same system for motions by a stepper's kind of loop; one that states its own steps where it can.
+        """Return the system that is used in motions by this kind of loop, such as "time-stepping".
 
-        `formulation` and `solver` are those that were asked for, None where they were not.
+        It may be a `SteppedSystem`. `formulation` and `solver` are None where the user has not chosen.
         """
         return self
 
