@@ -155,6 +155,6 @@ def half_residuals(model: SymbolicModel) -> Lines:
 
 
 def settles_at_once(model: SymbolicModel) -> bool:
-    """Tell whether the equations of the second half are linear in its final velocity, so that one solve is enough."""
+    """Return whether the equations of the second half are linear in its final velocity, so that one solve is enough."""
     matrices = [*_force(model), *(x for row in model.equations.J for x in row)]
     return not any(sp.sympify(e).free_symbols & set(model.v) for e in matrices)

@@ -106,7 +106,7 @@ def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
 
 
 def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
-    """Tell whether the certificate of a stage passes; if so, update the maxima in `worst`."""
+    """Return whether the certificate of a stage passes; if so, update the maxima in `worst`."""
     error, own = numbers[0], min(tolerance, math.sqrt(tolerance))
     if not accepts(
         tolerance, own, error, numbers[3], numbers[8], numbers[4], numbers[2], math.nan, numbers[7], numbers[5],
@@ -162,7 +162,7 @@ def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
 
 
 def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
-    """Tell whether the gap of contact i stays positive in a step of length h, by the test of `scanning.above`."""
+    """Return whether the gap of contact i stays positive in a step of length h, by the test of `scanning.above`."""
     y0, y1, r0, r1 = before[i, 0], after[i, 0], before[i, 1], after[i, 1]
     lowest = min(min(y0, y1), min(y0 + h / 3.0 * r0, y1 - h / 3.0 * r1))
     curvature = max(max(abs(before[i, 6]), abs(after[i, 6])), abs(r1 - r0) / h)
@@ -170,7 +170,7 @@ def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
 
 
 def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
-    """Tell whether a step of length h contains no event, provided that no angle changes by more than `TURN` in it.
+    """Return whether a step of length h contains no event, provided that no angle changes by more than `TURN` in it.
 
     No open gap may come near zero, no other watched value be negative beyond its noise, no slip have a minimum within.
     """

@@ -53,7 +53,7 @@ METHODS: Mapping[str, Method] = {
 
 
 def has_llvm() -> bool:
-    """Tell whether loops are compiled; `GAUSSOPT_COMPILE=0` switches this off, see `gaussopt.jit.kernel`."""
+    """Return whether loops are compiled; `GAUSSOPT_COMPILE=0` switches this off, see `gaussopt.jit.kernel`."""
     return COMPILED
 
 

@@ -75,7 +75,7 @@ class TimeStep(ABC):
 
     @abstractmethod
     def finish(self, r: Vector, *, project: bool) -> Reached:
-        """Return the end of the step for a solution r, (3 k,), of `problem`, projected onto the equalities if asked."""
+        """Return the end of the step for impulses r, (3 k,), projected onto the equality constraints if `project`."""
 
 
 class SteppedSystem(AbstractSystem):

@@ -53,7 +53,7 @@ class Reader:
         self._file, self._layout = file, FileLayout(file, size)
 
     def has(self, name: str) -> bool:
-        """Tell whether a dataset or group of this name exists."""
+        """Return whether a dataset or group of this name exists."""
         return name in self._file
 
     def array(self, name: str) -> Vector:

@@ -91,7 +91,7 @@ def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
 
 
 def may_be_small(rows: Matrix) -> bool:
-    """Tell whether one of the rows, (k, nv), is so short that the sizes of its terms must be checked."""
+    """Return whether one of the rows, (k, nv), is so short that the sizes of its terms must be checked."""
     return bool(np.einsum("ij,ij->i", rows, rows).min(initial=1.0) < SMALL**2)
 
 

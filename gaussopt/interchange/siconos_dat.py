@@ -95,7 +95,7 @@ class Words:
         return self._words[self._at] if self.left else ""
 
     def begin_matrix(self, rows: int, columns: int) -> bool:
-        """Tell whether a matrix of this shape seems to begin here."""
+        """Return whether a matrix of this shape seems to begin here."""
         head = self._words[self._at : self._at + 3]
         return len(head) == 3 and head[0] in ("0", "1", "2") and head[1:] == [str(rows), str(columns)]
 

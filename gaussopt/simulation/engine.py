@@ -140,7 +140,7 @@ def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | N
 
 
 def _many(settings: RunSettings, weight: int = 1) -> bool:
-    """Tell whether a run is worth compiling; the answer is the same on every machine."""
+    """Return whether a run is worth compiling; the answer is the same on every machine."""
     if settings.control.dt is None:
         return False
     # A step of a long linkage in NumPy takes as long as many steps of a small system.
@@ -164,7 +164,7 @@ class _Outlook:
 
 
 def _worth(settings: RunSettings, seconds: float, steps: float = 0.0) -> bool:
-    """Tell whether `steps` steps of an adaptive method over `seconds` of motion are worth compiling.
+    """Return whether `steps` steps of an adaptive method over `seconds` of motion are worth compiling.
 
     Each state recorded between two steps costs another step.
     """

@@ -186,7 +186,7 @@ class RunSettings:
 
     @property
     def with_contacts(self) -> bool:
-        """Tell whether the motion has contacts."""
+        """Return whether the motion has contacts."""
         return bool(self.system.contact_names) or isinstance(self.system, SteppedSystem)
 
     def check_stepper(self, state: str) -> None:

@@ -81,7 +81,7 @@ class PhaseMarcher:
 
     @staticmethod
     def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
-        """Tell whether the steps of a motion can be taken in segments."""
+        """Return whether the steps of a motion can be taken in segments."""
         system = motion.system
         return (
             COMPILED
