@@ -56,9 +56,9 @@ ADVANCES: tuple[type[Advance], ...] = (
 
 
 def choose_engine(settings: RunSettings, progress: Progress | None, long: bool = False) -> MotionLoop:
-    """Return the loop for checked settings, ready to integrate, with the requested engine or the one worth using.
+    """Return the loop for checked settings, ready to integrate, with the requested or the fastest engine.
 
-    If a loop of an adaptive method ends with `left` set, compiling is worth its time: call this again with `long`.
+    If the loop of an adaptive method ends with `left` set, compiling is worthwhile: call this again with `long`.
 
     Raises NotAccepted if compiled code is requested and cannot run this motion, or the stepper does not fit.
     """
@@ -131,7 +131,7 @@ def _stated(s: RunSettings) -> CertifiedAccelerations:
 
 
 def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | None]:
-    """Return why compiling is not worth it, or None; and an `_Outlook` if the rate of the first steps must decide."""
+    """Return why compiling is not worthwhile, or None; and an `_Outlook` if this depends on the rate of steps."""
     if s.named:
         return "the pair that was asked for is interpreted unless the engine 'compiled' is", None
     if s.with_contacts or not s.method.adaptive:
@@ -148,13 +148,13 @@ def _many(settings: RunSettings, weight: int = 1) -> bool:
 
 
 class _Outlook:
-    """Decides whether the rest of a motion by an adaptive method is worth compiling, by its rate of steps so far."""
+    """Decides from the rate of steps so far whether the rest of a motion by an adaptive method is worth compiling."""
 
     def __init__(self, settings: RunSettings) -> None:
         self._settings, self._count, self._last = settings, 0, (0, settings.first.t)
 
     def __call__(self, t: float) -> bool:
-        """Count a step that ended at t; decide after the step numbers in `LOOKS`, because steps may become shorter."""
+        """Count a step that ended at t; decide again after each step number in `LOOKS`, as steps may become shorter."""
         self._count += 1
         if self._count not in LOOKS:
             return False
@@ -166,7 +166,7 @@ class _Outlook:
 def _worth(settings: RunSettings, seconds: float, steps: float = 0.0) -> bool:
     """Return whether `steps` steps of an adaptive method over `seconds` of motion are worth compiling.
 
-    Each state recorded between two steps costs another step.
+    Each recorded state between the ends of steps takes a step of its own.
     """
     s = settings
     recorded = 0.0 if s.control.dt is None else seconds / s.control.dt
