@@ -41,7 +41,7 @@ def _misfit(
 def _repeated(
     writer: StepWriter, names: Iterable[str], results: dict[str, list[Entry]], checks: Iterable[str]
 ) -> tuple[Lines, Lines]:
-    """Split the code of an iteration that changes `names`: lines to run once, and lines to repeat, with the results."""
+    """Split the code of an iteration that changes `names` into lines that run once and lines that are repeated."""
     changing = set(names)
     stays: list[str] = []
     changes: list[str] = []

@@ -89,7 +89,7 @@ def space(n: int, m: int, m_h: int, stages: int, phase: ContactModes, sharp: flo
 
 
 def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
-    """Convert step data of the equations for `stage`: Q - h replaces Q and h, gaps are dropped, mu is appended."""
+    """Convert the output of the equations to the input of `stage`: Q - h replaces Q and h, mu replaces the gaps."""
     k = len(mu)
     square, rows = n * n, m * n + m
     for i in range(square):
@@ -172,7 +172,7 @@ def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
 def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
     """Return whether a step of length h contains no event, provided that no angle changes by more than `TURN` in it.
 
-    No open gap may come near zero, no other watched value be negative beyond its noise, no slip have a minimum within.
+    No open gap may come near zero, no other watched value may be below -noise, and no slip may have a minimum within.
     """
     for i in range(len(after)):
         if kinds[i] == APART:
@@ -188,7 +188,7 @@ def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
 
 
 def write_row(about: Equations, t: float, y: Vector, p: Vector, gaps: int, space: PhaseWorkspace, row: Vector) -> None:
-    """Write the row of a step, as `march` describes it, without its last entry, the proof; gaps begin at flat[gaps]."""
+    """Write the row of a step, see `march`, except for its last entry, the proof; gaps begin at flat[gaps]."""
     flat, n, k = space.flat, len(y) // 2, len(space.kinds)
     at = copy(space.out, row, copy(y, row, 0))
     row[at], row[at + 1] = space.numbers[0], space.numbers[5]

@@ -59,7 +59,7 @@ def has_llvm() -> bool:
 
 @cache
 def native(module: ModuleType, *names: str, given: tuple[ModuleType, ...] = (), contract: bool = True) -> Any:
-    """Return functions of a module as machine code; names that it only declares come from the modules `given`."""
+    """Return functions of a module as machine code; its undefined names are taken from the modules `given`."""
     return functions(module, names, contract, given=given)
 
 

@@ -118,7 +118,7 @@ def dense(name: str, A: Any) -> Matrix:
 
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return a file's problem; raises BadInput, whose text follows its name, also for planar contacts if `in_space`."""
+    """Return the problem in a file. `in_space` refuses planar contacts. Raises BadInput without the file's name."""
     with opened(content) as file:
         reader = Reader(file, len(content))
         if reader.has(ROLLING):

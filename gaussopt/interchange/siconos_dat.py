@@ -107,7 +107,7 @@ class Words:
 
 
 def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return a file's problem; raises BadInput, whose text follows its name, also for planar contacts if `in_space`."""
+    """Return the problem in a file. `in_space` refuses planar contacts. Raises BadInput without the file's name."""
     words = Words(text)
     dimension = check_dimension(words.number("the dimension"), in_space)
     k = words.integer("the number of contacts")

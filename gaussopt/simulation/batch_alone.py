@@ -54,7 +54,7 @@ class LoneMembers:
     certify: bool
 
     def run(self, left: Sequence[int], threads: int | None) -> Iterator[tuple[int, LoneMember]]:
-        """Yield results of the members `left` in any order; `threads` processes (None: all cores) share long work."""
+        """Yield results of members in any order; if it pays, divide the work among `threads` processes (all cores)."""
         processes = 1 if is_guarded() else threads or cores()
         for count, i in enumerate(left, 1):
             begin = perf_counter()

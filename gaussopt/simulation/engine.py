@@ -56,7 +56,7 @@ ADVANCES: tuple[type[Advance], ...] = (
 
 
 def choose_engine(settings: RunSettings, progress: Progress | None, long: bool = False) -> MotionLoop:
-    """Return the loop for checked settings, ready to integrate, with the requested or the fastest engine.
+    """Return the loop for checked settings, ready to integrate, by the requested or presumably fastest engine.
 
     If the loop of an adaptive method ends with `left` set, compiling is worthwhile: call this again with `long`.
 

@@ -168,7 +168,7 @@ class LinkageKernels:
         return done
 
     def answer(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Return acceleration, (n,), and multipliers, (m,), at a state; arbitrary numbers where a pivot vanishes."""
+        """Return acceleration, (n,), and multipliers, (m,), at a state; they are meaningless if a pivot vanishes."""
         y, store, work = self.row.placed(q, v), self._store, self._work
         n = len(y) // 2
         self._compiled["alone"](y[:n], y[n:], store, self._table, work)
