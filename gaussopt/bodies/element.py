@@ -79,7 +79,7 @@ class Element:
             ) from error
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Self:
-        """Return a copy of the element in which each end is on the body that `built` maps its body to."""
+        """Return a copy of the element with the body of each end replaced by the body that `built` assigns to it."""
         found = copy.copy(self)
         found.a, found.b = (replace(m, body=built.get(m.body, m.body)) for m in (self.a, self.b))
         return found
@@ -163,7 +163,7 @@ class Joint(Element):
             self.moves = None  # joint coordinates would eliminate the joint force, on which friction depends
 
     def walls(self) -> Mapping[str, tuple[Any, Any]]:
-        """Return gap, m, and slip, m/s, of each contact that stands for the row of the same name if there is friction.
+        """Return gap, m, and slip, m/s, of each contact that replaces the row of its name if the joint has friction.
 
         These contacts are two-sided: |lam_T| <= mu |lam_N|, and lam_T = -mu |lam_N| sign(slip) while the contact slips.
         """

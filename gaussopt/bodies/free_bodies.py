@@ -1,4 +1,4 @@
-"""Systems for models in space of free bodies with many contacts, evaluated like piles, by formulas for all contacts.
+"""Models of free bodies in space with many contacts, evaluated like piles, by array formulas for all contacts at once.
 
 SymPy would derive the gap and slip of every contact separately, and differentiate them by every coordinate.
 """
@@ -31,9 +31,9 @@ def free_bodies(
 ) -> PileSystem | None:
     """Return the system of free bodies with many contacts; None for all other models.
 
-    The axes of its bodies must be principal axes of inertia. Its contacts must be points or balls on planes, which come
-    first, or balls about the centres of two bodies, one contact for each pair. `values` are the parameter values, by
-    symbol.
+    The axes of all bodies must be principal axes of inertia. All elements must be contacts: points or balls on planes,
+    which come first, or balls about the centres of two bodies, one contact for each pair. `values` are the parameter
+    values, by symbol.
     """
     number = {body: i for i, body in enumerate(bodies)}
     pairs = [e for e in elements if type(e) is BallTouch]

@@ -121,7 +121,7 @@ class Pile:
         return Problem.of(system, q, v, t_end=t_end, dt=dt, **(known | more))
 
     def _equations(self) -> PileEquations:
-        """Return the equations, with contacts of corners and balls with walls, touching faces of boxes, and balls."""
+        """Return the equations; contacts join corners and balls to walls, touching boxes, and balls to each other."""
         names: list[str] = []
         faces: list[tuple[Any, ...]] = []
 

@@ -21,13 +21,13 @@ TOUCH = 1e-9
 """Distance, m, up to which boxes count as touching at the start."""
 
 NEARLY = 1e-9
-"""Distance, m, up to which it is looked at whether the normal or a tangent of two balls is undefined."""
+"""Distance, m, up to which the normal or a tangent of two balls is examined for being undefined."""
 
 TINY = 1e-300
-"""Length that a vector of length zero is divided by."""
+"""Divisor for a vector of length zero."""
 
 FEW = 100
-"""Number of pairs up to which looking at all of them takes less time than searching neighbours."""
+"""Number of pairs up to which testing all of them takes less time than a search for neighbours."""
 
 Blocks = NDArray[np.float64]
 
@@ -191,7 +191,7 @@ class PileEquations:
         return faces, np.sort(self._order[place[self._codes[place] == code]])
 
     def frames(self, r: Matrix, A: Blocks, near: tuple[NDArray[np.intp], NDArray[np.intp]]) -> tuple[NDArray[Any], ...]:
-        """Return of these contacts gaps, rows (n, t1, t2), arms from the centres of a and b, and numbers of a and b."""
+        """Return gaps, rows (n, t1, t2), arms from both centres, and body numbers (a, b), of the contacts `near`."""
         i, j = near
         a, b, R = self.a[i], self.b[i], self.R[i, None]
         F = self.F[i] @ A[a].transpose(0, 2, 1)
@@ -237,7 +237,7 @@ class PileEquations:
         return np.asarray(np.einsum("kri,ki->kr", turned, v) + np.einsum("kri,ki->kr", F, change))
 
     def _to_balls(self, r: Matrix, A: Blocks, j: Any = slice(None)) -> tuple[NDArray[Any], ...]:
-        """Return, in the frame of a: a mask of the entries of r_b - r_a outside box a; nearest point, n, distance.
+        """Return, in the frame of a, a mask of the entries of r_b - r_a outside box a, nearest point, n and distance.
 
         A ball a counts as a box of size zero. If several entries are outside the box, the nearest point is on an edge
         or corner; if none is, it is on the nearest face, and the distance is negative.
@@ -293,7 +293,7 @@ def frames(n: Matrix, across: Matrix | None = None) -> Blocks:
 def touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
     """Return the corners of the rectangles in which faces of two boxes, with half edges a and b, touch.
 
-    A corner is a point and the normal of the face of a, and the point in the frame of b; d is from centre a to b.
+    For each corner: the point and face normal in the frame of a, the point in the frame of b; d is from centre a to b.
     """
     low, high = np.maximum(-a, d - b), np.minimum(a, d + b)
     found = []

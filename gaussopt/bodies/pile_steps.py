@@ -32,7 +32,7 @@ NOISE = 1e-14
 """Gap, relative to 1 + the largest coordinate, that is a rounding error of the orientation of a body."""
 
 ALIKE = 1e-5
-"""Such a change at which the iteration ends where the changes do not fall by half any more."""
+"""Change of the force, relative to its size, at which its iteration ends if the changes no longer halve."""
 
 SIDES = np.array([-1.0, 1.0]).reshape(1, 2, 1, 1)
 """Signs of the velocities of a and b."""

@@ -78,7 +78,7 @@ class Writer:
 
 
 class Pivot(NamedTuple):
-    """A pivot. Earlier pivots of its sign have reduced its diagonal entry by `lost`; the others add if `gained`."""
+    """A pivot. Earlier pivots of its sign have reduced its diagonal entry by `lost`; `gained`: others raised it."""
 
     name: str
     positive: bool

@@ -152,7 +152,7 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
 
 
 def _negative_direction(M: Matrix, u: Vector) -> tuple[str, list[int]]:
-    """Return the reason why M is indefinite, for u, (n,), with u^T M u < 0, and the coordinates with entries in u."""
+    """Return in words why M is indefinite, given u, (n,), with u^T M u < 0, and the coordinates that move in u."""
     i = int(np.argmin(np.diag(M)))
     if M[i, i] < 0:
         give = "give masses and moments of inertia that are not negative."
@@ -186,7 +186,7 @@ def require(what: str, data: Mapping[str, Any], *keys: str) -> None:
 
 
 def with_axis(value: Any, flat: int) -> Any:
-    """Return an array that has `flat` axes with an axis of length 1 inserted after the first; others unchanged."""
+    """Insert an axis of length 1 after the first axis of an array with `flat` axes; return other arrays unchanged."""
     try:
         raw = real_array(value)
     except (TypeError, ValueError, OverflowError):

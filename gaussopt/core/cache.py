@@ -118,7 +118,7 @@ def private_file(name: str, body: bytes) -> Path:
 
 @cache
 def _private(process: int) -> Path:
-    """Return the private folder of this process; a forked process creates another and keeps its parent's."""
+    """Return this process's private folder; a forked process creates another, and its parent's folder remains."""
     import shutil
     import tempfile
 

@@ -92,7 +92,7 @@ class AbstractSystem(ABC):
         """Return the step data of a state q, v, (n,) each; raises BadInput where the equations are undefined."""
 
     def smooth_part(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Return step data whose contacts are not used; a system may override it to leave the contacts out."""
+        """Return step data for callers that ignore contacts; a system may override it to leave the contacts out."""
         return self.evaluate(t, q, v)
 
     @property

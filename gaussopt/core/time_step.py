@@ -1,6 +1,6 @@
 """Interface of systems that formulate the contact problem of a time step themselves, as models of physics engines do.
 
-Their number of contacts may change, and their velocities u, (p,), need not be the rates v, (n,), of coordinates.
+Their number of contacts may change, and their velocities u, (p,), need not be the rates v, (n,), of q.
 """
 
 from __future__ import annotations

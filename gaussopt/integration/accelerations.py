@@ -197,7 +197,7 @@ class CertifiedAccelerations:
         self._tally(c.error_bound, c.relative_error, c.constraint_residual, c.force_residual, c.rounding_floor)
 
     def _tally(self, *values: float) -> None:
-        """Count an evaluation, and keep the larger of each entry of `worst` and the entry of `values` in its place."""
+        """Count an evaluation; raise each entry of `worst` to the entry of `values` in its place, if that is larger."""
         self.evaluations += 1
         worst = self.worst
         # A comparison with NaN is false, so that a NaN does not replace the worst value.
@@ -258,7 +258,7 @@ class CertifiedAccelerations:
         watch.note(t, found.independence, found.closeness)
 
     def _look(self, states: Sequence[tuple[float, Vector, Vector]]) -> float:
-        """Monitor the independence of the rows at some states; return the last one's distance from singularity."""
+        """Monitor the independence of the rows at `states`; return the distance of the last from a singularity."""
         found = math.inf
         for state in states:
             with suppress(BadInput):  # the equations may be undefined within a step

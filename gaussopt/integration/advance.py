@@ -165,7 +165,7 @@ class Advance(ABC):
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Return the reason why a motion that it `suits` cannot run by this advance; None if it can.
+        """Return the reason why this advance cannot run a motion that it `suits`; None if it can.
 
         The reason completes the sentence "It cannot run this motion: ...".
         """

@@ -46,7 +46,7 @@ class Events(tuple[dict[str, Any], ...]):
         return "\n".join(self.lines()) or "no events"
 
     def lines(self, where: str = "") -> list[str]:
-        """Return a line for each event, or for the first and last of many; `where` ends the line on those left out."""
+        """Return a line for each event or, if many, the first and last; `where` ends the line that counts the rest."""
         lines = [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in self]
         left_out = len(lines) - FIRST_EVENTS - LAST_EVENTS
         if left_out <= 1:

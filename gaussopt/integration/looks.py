@@ -117,7 +117,7 @@ class Steps(Looks):
 
 
 class Differences(Looks):
-    """Compares a motion with a reference motion at all instants that both have.
+    """Compares a motion with a reference motion at all instants that both contain.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ def dense(name: str, A: Any) -> Matrix:
 
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return the problem in a file. `in_space` refuses planar contacts. Raises BadInput without the file's name."""
+    """Return the problem in a file; `in_space` refuses planar contacts. The caller adds the file's name to BadInput."""
     with opened(content) as file:
         reader = Reader(file, len(content))
         if reader.has(ROLLING):

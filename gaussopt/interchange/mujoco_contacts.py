@@ -35,7 +35,7 @@ class NearContacts(NamedTuple):
     Friction coefficients `mu`, (k,), are in m for spinning and rolling.
 
     Row rows[i] of MuJoCo's Jacobian becomes contact row places[i]; gap at[i] is that of its contact counted[i].
-    `opens`, (k,), is False for friction without a normal. If `together`, all rows are of limits, then contacts.
+    `opens`, (k,), is False for friction without a normal. If `together`, all rows belong to limits, then contacts.
     """
 
     names: tuple[str, ...]
@@ -73,7 +73,7 @@ class NearContacts(NamedTuple):
 
 
 def look_ahead(model: Any, place: Callable[[], None]) -> float:
-    """Make MuJoCo find contacts and limits up to the largest distance that its memory allows; return it, m or rad.
+    """Make MuJoCo find contacts and limits up to some distance, m or rad; return the largest that its memory allows.
 
     `place` sets the start, and raises BadInput if the memory is too small. Raise BadInput if no distance fits.
     """

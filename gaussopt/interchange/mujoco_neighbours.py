@@ -174,9 +174,9 @@ def _partners(
 ) -> Iterator[tuple[int, int]]:
     """Yield index pairs of the same contact of two geometries, or limit of a joint or tendon, in `here` and `there`.
 
-    A contact is searched for where either body moves its point; if the number of contacts stays and they move together
-    about as the bodies do, where this common motion leads. It is matched with the nearest contact in range that has no
-    other match; if the number changes, all other contacts must be twice as far away.
+    A contact is sought where the motion of either body carries its point or, if the number of contacts is unchanged and
+    all shift about as the bodies move, where this common shift leads. It is matched with the nearest contact in range
+    that has no other match; if the number changes, all other contacts must be twice as far away.
     """
     places, others = [c.place for c in here if c.place is not None], [c.place for c in there if c.place is not None]
     if not places:

@@ -56,8 +56,8 @@ class MujocoOutputs:
     def sensors(self, *names: str) -> Output:
         """Return the values of the given sensors, or of all; the parts are called `name`, or `name.1`, `name.2`, ...
 
-        Raises UnknownName if no sensor has a name, and BadInput for sensors of forces or accelerations, which MuJoCo
-        would take from its own soft contacts, or of past values.
+        Raises UnknownName if no sensor has a given name, and BadInput for sensors of forces or accelerations, which
+        MuJoCo would take from its own soft contacts, or of past values.
         """
         mj, model, data = self.mj, self.model, self.data
         all_names = [mj.mj_id2name(model, mj.mjtObj.mjOBJ_SENSOR, i) or f"sensor{i}" for i in range(model.nsensor)]

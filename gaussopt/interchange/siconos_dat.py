@@ -107,7 +107,7 @@ class Words:
 
 
 def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return the problem in a file. `in_space` refuses planar contacts. Raises BadInput without the file's name."""
+    """Return the problem in a file; `in_space` refuses planar contacts. The caller adds the file's name to BadInput."""
     words = Words(text)
     dimension = check_dimension(words.number("the dimension"), in_space)
     k = words.integer("the number of contacts")

@@ -54,7 +54,7 @@ class LoneMembers:
     certify: bool
 
     def run(self, left: Sequence[int], threads: int | None) -> Iterator[tuple[int, LoneMember]]:
-        """Yield results of members in any order; if it pays, divide the work among `threads` processes (all cores)."""
+        """Yield results of members in any order, by `threads` processes (None: all cores) if that saves time."""
         processes = 1 if is_guarded() else threads or cores()
         for count, i in enumerate(left, 1):
             begin = perf_counter()

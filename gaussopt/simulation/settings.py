@@ -309,7 +309,7 @@ def _check_residuals(system: AbstractSystem, m: int, t: float, q: Vector, v: Vec
 def _consistent(
     system: AbstractSystem, t: float, q: Vector, v: Vector, stabiliser: Stabilisation
 ) -> tuple[Vector, Vector]:
-    """Return the initial state, projected if the user chose projection; otherwise, check that it is on constraints."""
+    """Return the initial state, projected if the user chose projection; otherwise check that constraints hold."""
     if isinstance(stabiliser, Projection):
         return stabiliser.correct(system, t, q, v)
     phi = system.position_residual(t, q)

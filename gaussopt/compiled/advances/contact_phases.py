@@ -248,6 +248,6 @@ class CompiledPhases(EventPhases):
         super().prepare(first, math.inf)
         if PhaseMarcher.fit(motion, self.method, self.control):
             begin = perf_counter()
-            with suppress(NotCompiled):  # then the kernel of the stages remains
+            with suppress(NotCompiled):  # without the loop, single stages are still compiled
                 self.fast_forward = PhaseMarcher(motion, self.method, self.control, self.recorder)
             motion.timing["compile"] = perf_counter() - begin

@@ -152,7 +152,7 @@ class EventPhases(Advance):
         self._fresh = False
 
     def take(self) -> End | None:
-        """Take many steps without events, or a single step; an event ends this step, and the modes are changed."""
+        """Take many steps without events, or one step; if an event occurs in it, end it there and change the modes."""
         if self._fresh:
             self._begin_phase()
         if self._skip():

@@ -122,7 +122,7 @@ class InterpretedSteps(Advance):
     # -- between the ends of a step ----------------------------------------------------------------------------
 
     def _within(self, t: float, crossings: list[Crossing]) -> End | None:
-        """Record the events and due instants within the step that ends at t; return status and message of an end."""
+        """Record the events and due instants of the step to t; return status and message if they end the motion."""
         self._look_between(crossings[-1].t if crossings and crossings[-1].terminal else t)
         for crossing in crossings:
             self._record_grid(crossing.t)

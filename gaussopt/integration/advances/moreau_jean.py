@@ -53,7 +53,7 @@ LIFTED = 3
 
 
 class MoreauJeanSteps(Advance):
-    """Advances a motion by velocity-level steps with Newton's impact law; an event is located only up to a step."""
+    """Advances a motion by velocity-level steps with Newton's impact law; events are located to within a step."""
 
     motion: ContactAccelerations
 

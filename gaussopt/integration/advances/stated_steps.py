@@ -226,7 +226,7 @@ class StatedSteps(MoreauJeanSteps):
 
     @staticmethod
     def _unique(of: _Taken, pushes: NDArray[np.float64]) -> bool:
-        """Return whether the block of W of the pushing contacts is regular, so that the motion determines forces."""
+        """Return whether W of the pushing contacts is regular, so that the motion determines their forces."""
         rows = np.repeat(pushes[:, 0] > 0, ROWS) & (of.problem.W.diagonal() > 0)
         rows[::ROWS] &= of.opens  # excludes prescribed normal impulses
         W = of.problem.W[rows][:, rows]

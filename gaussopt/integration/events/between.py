@@ -167,7 +167,7 @@ class StepInterior:
     ) -> tuple[float, float] | None:  # fmt: skip
         """Return the first interval in which watched function j falls through zero; None if there is none.
 
-        `function` on the interpolant is searched with `small` = (depth, noise); `at`, a step of the method, confirms.
+        It is sought on the interpolant `function` and confirmed by a step `at`. `small` is (depth, noise).
         """
         depth, noise = small
         fallen, above = end.value < -noise, 0.0

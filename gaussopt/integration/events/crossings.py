@@ -51,7 +51,7 @@ class Crossings:
         watches, live : the watched functions, and which of them may fall through zero right from the beginning
         before, after : samples at the ends of the step
         integration : Integration that took the step
-        steps : number of earlier steps; it varies the instant at which the gaps are checked in addition
+        steps : number of earlier steps; it selects a further instant of the step at which the gaps are checked
 
         Returns
         -------

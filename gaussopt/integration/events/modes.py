@@ -104,7 +104,7 @@ class ContactModes:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> ContactModes:
-        """Make the modes from plain data, such as JSON holds."""
+        """Make the modes from plain data, as read from JSON."""
         sigma, wall = (np.array(data[x], dtype=np.float64) for x in ("sigma", "wall"))
         return cls(tuple(data["closed"]), frozenset(data["sticking"]), sigma.reshape(len(wall), -1), wall)
 
