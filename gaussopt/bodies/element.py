@@ -118,11 +118,11 @@ class Element:
         return {}
 
     def shapes(self) -> Sequence[Shape]:
-        """Return the shapes of its picture in the plane, whose positions are expressions of the coordinates."""
+        """Return the shapes of the picture in the plane; their positions are expressions of the coordinates."""
         return ()
 
     def in_space(self) -> Sequence[tuple[str, Solid] | Line | FaceContact | BallContact]:
-        """Return its picture in space: pairs of a body's name and a solid, lines, and contacts with directions."""
+        """Return the picture in space: pairs of a body's name and a solid, lines, and contacts with directions."""
         return ()
 
 

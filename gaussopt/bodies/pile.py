@@ -344,7 +344,7 @@ class SteppedPile(PileSystem, SteppedSystem):
     """A pile that formulates its Moreau-Jean steps itself; its step data therefore leave out the contacts."""
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Return step data without contacts; raises what a pile raises."""
+        """Return step data without contacts; raises BadInput as for any pile."""
         return self.smooth_part(*self._checked(t, q, v))
 
     def time_step(self, t: float, q: Vector, v: Vector) -> PileStep:

@@ -127,7 +127,7 @@ class PileStep(TimeStep):
         return np.asarray(np.einsum("bij,bj->bi", A, self._of.I * own))
 
     def _with_force(self) -> ConeComplementarity:
-        """Return the problem with the present torques."""
+        """Return the contact problem with gravity and the present estimate of the gyroscopic torques."""
         of, n = self._of, self._of.N
         self._du, self._dw = np.zeros((n + 1, 3)), np.zeros((n + 1, 3))
         self._du[:n] = self._dt * of.gravity

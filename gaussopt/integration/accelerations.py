@@ -1,4 +1,4 @@
-"""Accelerations along a motion: evaluate, formulate, solve and certify steps, and count what this costs."""
+"""Accelerations along a motion: evaluate, formulate, solve and certify steps, and count their cost."""
 
 from __future__ import annotations
 

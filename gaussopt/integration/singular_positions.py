@@ -89,7 +89,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore")
     def distance(self, independence: float, closeness: Vector | None) -> float:
-        """Return the smaller of the sine and the least ratio of a row's distance to its largest distance so far."""
+        """Return the smaller of `independence` and the least ratio of a row's distance to its largest so far."""
         if closeness is None or not len(closeness):
             return math.inf
         known = self._farthest if len(self._farthest) == len(closeness) else closeness
@@ -207,7 +207,7 @@ class SingularWatch:
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def near(t: Vector, angles: Vector, closeness: Matrix) -> NDArray[np.bool_]:
-    """Mark those of N states of a motion that are close to a singular position, (N,)."""
+    """Return which of N states of a motion are close to a singular position, (N,)."""
     order = t.argsort(kind="stable")
     usual = usual_closeness(t[order], closeness[order])
     return np.asarray(np.fmin(angles**-0.5, beside_usual(closeness, usual)) < NEAR)

@@ -26,7 +26,7 @@ SMALL = 1e-6
 
 @contextmanager
 def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
-    """Raise BadInput if MuJoCo's memory is too small for all contacts or rows, so that it leaves some of them out."""
+    """Raise BadInput if MuJoCo's memory is too small for all contacts or rows, some of which it would leave out."""
     kinds = mj.mjtWarning.mjWARN_CONTACTFULL, mj.mjtWarning.mjWARN_CNSTRFULL
     before = [data.warning[int(kind)].number for kind in kinds]
     full = False
@@ -96,7 +96,7 @@ def may_be_small(rows: Matrix) -> bool:
 
 
 def independent(E: Matrix) -> Matrix:
-    """Return orthonormal weights, (m, rank), that combine the m rows E.T into independent rows."""
+    """Return orthonormal weights, (m, rank), that combine the m rows of E^T into independent rows."""
     values, vectors = np.linalg.eigh(E.T @ E)
     weights: Matrix = vectors[:, values > DEPENDENT * values[-1]]
     return weights

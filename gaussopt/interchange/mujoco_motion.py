@@ -104,7 +104,7 @@ class MujocoSystem(MujocoOutputs, SteppedSystem):
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
-        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # islands would not contain the rows that `place` adds
+        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # MuJoCo's islands would lack the rows that `place` adds
         off, at_end = mj.mjtDisableBit.mjDSBL_EULERDAMP, implicit(mj, model)
         undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | (0 if at_end else off))
         self.all_at_end = at_end and depends_on_velocity(mj, own)

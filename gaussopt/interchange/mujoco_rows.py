@@ -199,7 +199,7 @@ def geometry_name(mj: Any, model: Any, number: int) -> str:
 
 
 def dry_name(mj: Any, model: Any, data: Any, row: int) -> str:
-    """Return the name of the dry friction to which a row belongs, by its joint or tendon."""
+    """Return a name for the dry friction of a row, made from the name of its joint or tendon."""
     number = int(data.efc_id[row])
     if data.efc_type[row] == mj.mjtConstraint.mjCNSTR_FRICTION_TENDON:
         name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_TENDON, number) or f"tendon {number}"

@@ -152,7 +152,7 @@ def _worst(off: Vector, bound: Vector) -> int | None:
 
 
 def _motion(*parts: Vector) -> float:
-    """Return the largest of 1, the entries of the velocity, and the square roots of those of the acceleration."""
+    """Return the largest of 1, |v_i| and sqrt |a_i| over the entries of velocity and acceleration."""
     v, *a = (float(np.abs(x).max(initial=0.0)) for x in parts)
     return max(1.0, v, *map(math.sqrt, a))
 

@@ -161,7 +161,7 @@ class Continuation:
             )
 
     def check(self, entry: Problem | AbstractSystem) -> None:
-        """Raise BadInput if a problem differs from that of the motion in name, variant, parameters or coordinates."""
+        """Raise BadInput if the problem's name, variant, parameters or coordinates are not those of the motion."""
         meta, name, variant = self.motion.meta, entry.name, ""
         if isinstance(entry, Problem):
             name, variant, parameters = entry.name or entry.system.name, entry.variant, entry.parameter_values

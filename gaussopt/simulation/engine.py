@@ -104,7 +104,7 @@ def _without_contacts(s: RunSettings) -> CertifiedAccelerations:
 
 
 def _state(settings: RunSettings, solver: StepSolver) -> str:
-    """Return the variable to integrate together with q: the requested one, or that of the formulation."""
+    """Return the variable to integrate together with q: the user's choice, by default the formulation's."""
     system, state = settings.system, settings.state
     if state is None:
         natural = solver.formulation.state

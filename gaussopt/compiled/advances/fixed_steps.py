@@ -169,7 +169,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return reached
 
     def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
-        """Take steps by generated code, which replace the state y; return their number."""
+        """Take steps by generated code, which overwrites the state y; return the number of steps taken."""
         assert self.control.dt is not None
         done: int = self._march.march(
             self.origin, self.control.dt, self.control.t_end, first, count, self._each, y, self._p, self.limit,

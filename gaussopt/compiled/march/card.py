@@ -72,7 +72,7 @@ def march_fixed(
     every: int, steps: int, limit: float, sharp: float, rtol: float, atol: float, times: Vector, states: Vector,
     instants: int,
 ) -> None:  # fmt: skip
-    """Take steps of constant length by the loop over one motion."""
+    """Take steps of constant length by the loop over steps of a single motion."""
     i = cuda.grid(1)
     if i < members:
         own = cuda.local.array(LENGTH, float64)

@@ -386,7 +386,7 @@ class EventPhases(Advance):
         )
 
     def _friction_direction(self, i: int, after: Sample) -> Vector:
-        """Return the direction of friction at contact i after the trial step or, if it is zero there, at the event.
+        """Return the direction of friction at contact i after the trial step or, without friction there, at the event.
 
         The result is zero if there is no friction force at either state.
         """

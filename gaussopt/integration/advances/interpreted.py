@@ -61,7 +61,7 @@ class InterpretedSteps(Advance):
         self._integration = self.method.start(self.motion, self.t, self.q, u, control)
 
     def memory(self) -> dict[str, Any]:
-        """Return u, the count of steps or recording instants, and the memory of motion and watched functions."""
+        """Return u, the number of steps or recording instants so far, and the `memory` of motion and events."""
         watched = {} if self._watched is None else self._watched.memory()
         return {"u": self._u, "count": self._count, "motion": self.motion.memory(), "watched": watched}
 

@@ -71,7 +71,7 @@ class MoreauJeanSteps(Advance):
         self._surface = ContactSurface(self.system, self.motion.whole, held) if held else self.system
 
     def begin(self) -> None:
-        """Refuse a start deep inside an obstacle, and move it onto two-sided contacts; the first step records it."""
+        """Refuse a start deep inside an obstacle; move the start onto two-sided contacts. The first step records it."""
         self._refuse_other_laws()
         start = self.motion.whole(self.t, self.q, self.v)
         refuse_start(self.system, start, PENETRATED)

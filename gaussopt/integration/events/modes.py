@@ -119,7 +119,7 @@ class ContactModes:
             return part
         slip = -self.sigma[index]
         if part.v_T.shape[1] > 1:
-            # Where the slip vanishes within a trial step, the old direction replaces that of rounding errors.
+            # Where the slip vanishes within a trial step, its direction is rounding noise: keep the old direction.
             moving = (np.einsum("kd,kd->k", slip, part.v_T) > 0) & (part.speed > RESTING)
             slip = np.where(moving[:, None], part.v_T, slip)
         wall = self.wall[index]
