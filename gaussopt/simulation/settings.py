@@ -349,7 +349,7 @@ def _nearest(system: AbstractSystem, t: float, q: Vector, v: Vector) -> str:
 
 
 def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, step: StepData) -> tuple[str, str]:
-    """Return formulation and solver: those given, others chosen by the first step."""
+    """Return formulation and solver; whichever the user did not give is chosen by the first step."""
     if isinstance(system, SteppedSystem):
         if formulation not in (None, "coulomb-soccp"):
             raise NotAccepted(f"{system.name!r} states its own time steps, as problems of coulomb-soccp.")

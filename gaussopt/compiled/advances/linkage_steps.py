@@ -246,6 +246,6 @@ class LinkageSteps(GeneratedFixedSteps):
             self._write(t, q, v, motion.counted(step, answer))
 
     def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return the acceleration by the kernel, which checks residuals of every step; it is not certified."""
+        """Return the acceleration by the kernel, without a certificate; only the residuals of steps are checked."""
         a = self._kernels.answer(q, v)[0]
         return a if np.isfinite(a).all() else super().acceleration(t, q, v)
