@@ -52,7 +52,7 @@ class RigidBody(ABC):
     spin, own_spin : angular velocity in space, (3, 1), in the frame of the ground and in the body's frame, rad/s
     R : (dim, dim), rotation matrix from the frame of the body to the frame of the ground
     guess, guess_rate : expressions of parameters for q and v, from which the assembly starts
-    made : elements with an end on the body, whether or not they were added to a model
+    made : elements that were created with an end on the body, whether or not they were added to a model
     points : positions of named points in the frame of the body, m
     shape : width and height of a block, or radius of a disk, for its picture, m; if None, bars join its points
     """
@@ -99,7 +99,7 @@ class RigidBody(ABC):
     def check(self, symbols: Mapping[str, Any], values: Mapping[str, float]) -> None:
         """Raise BadInput if a mass or moment of inertia is negative, or a value is no number, for these parameters.
 
-        A negative moment of inertia I may leave the mass matrix positive, such as the entry I + m r^2 of a pendulum.
+        The mass matrix would not show a negative moment of inertia I: its entry for a pendulum is I + m r^2.
         """
         known = {symbols[name]: values[name] for name in symbols}
         guess, rate = self.guesses

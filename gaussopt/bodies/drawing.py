@@ -54,7 +54,7 @@ def _body(body: RigidBody, used: list[Any]) -> Iterator[Any]:
 
 
 def _numbers(shape: Any) -> Iterator[Any]:
-    """Yield the numbers in a shape in order."""
+    """Yield the numbers in a shape, one by one."""
     for entry in fields(shape):
         value = getattr(shape, entry.name)
         if isinstance(value, tuple):

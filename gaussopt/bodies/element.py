@@ -79,7 +79,7 @@ class Element:
             ) from error
 
     def between(self, built: Mapping[RigidBody, RigidBody]) -> Self:
-        """Return a copy of the element in which `built` replaces the bodies of its ends."""
+        """Return a copy of the element with the body of each end replaced by the body that `built` assigns to it."""
         found = copy.copy(self)
         found.a, found.b = (replace(m, body=built.get(m.body, m.body)) for m in (self.a, self.b))
         return found
@@ -90,7 +90,7 @@ class Element:
         return self.a.body, self.b.body
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return expressions by which the element divides, each with the error message for the case that it is zero."""
+        """Return the expressions by which the element divides, each with the error message if its value is zero."""
         return ()
 
     def holonomic(self) -> Mapping[str, Any]:
@@ -114,15 +114,15 @@ class Element:
         return ()
 
     def measured(self) -> Mapping[str, tuple[Any, str]]:
-        """Return what a motion can record of a spring: expressions with their units, by name."""
+        """Return the quantities of a spring that a motion can record: expressions with units, by name."""
         return {}
 
     def shapes(self) -> Sequence[Shape]:
-        """Return the shapes of its picture in the plane, whose positions are expressions of the coordinates."""
+        """Return the shapes of the picture in the plane; their positions are expressions of the coordinates."""
         return ()
 
     def in_space(self) -> Sequence[tuple[str, Solid] | Line | FaceContact | BallContact]:
-        """Return its picture in space: pairs of a body's name and a solid, lines, and contacts with directions."""
+        """Return the picture in space: pairs of a body's name and a solid, lines, and contacts with directions."""
         return ()
 
 
@@ -163,9 +163,9 @@ class Joint(Element):
             self.moves = None  # joint coordinates would eliminate the joint force, on which friction depends
 
     def walls(self) -> Mapping[str, tuple[Any, Any]]:
-        """Return by name the gap, m, and slip, m/s, of each contact with friction, which replaces the row of that name.
+        """Return gap, m, and slip, m/s, of each contact that replaces the row of its name if the joint has friction.
 
-        The contacts are two-sided: |lam_T| <= mu |lam_N|, and lam_T = -mu |lam_N| sign(slip) while the contact slips.
+        These contacts are two-sided: |lam_T| <= mu |lam_N|, and lam_T = -mu |lam_N| sign(slip) while the contact slips.
         """
         return {}
 
@@ -188,7 +188,7 @@ class Joint(Element):
         return [x.dot(y) for x, y in list(axes)[: self.aligned]]
 
     def displacement(self) -> Any:
-        """Return the remaining freedom as a length or angle; raises BadInput unless there is exactly one."""
+        """Return the length or angle that the joint leaves free; raises BadInput unless there is exactly one."""
         raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
 
     def free(self) -> tuple[Any, str]:
@@ -196,7 +196,7 @@ class Joint(Element):
         return self.displacement(), "m"
 
     def driven(self, motion: Any) -> Any:
-        """Return a row that is zero at the displacement `motion`, where its derivative by the displacement is 1."""
+        """Return a row that is zero, with derivative 1 by `displacement`, where the displacement equals `motion`."""
         return self.displacement() - motion
 
 
@@ -237,7 +237,7 @@ def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def coinciding(name: str, distance: Any) -> tuple[Any, str]:
-    """Return the `distance` of an element's ends, by which it divides, and the error message for distance zero."""
+    """Return `distance`, by which an element divides, and the error message in case its ends coincide."""
     return distance, (
         f"The two ends of {name!r} coincide at the start, so that it acts in no direction; guess other places of its "
         "bodies, or take other points of them."
@@ -262,7 +262,7 @@ def less_turns(key: str, row: Any, known: Mapping[Any, Any]) -> Any:
 
 
 def tilt(dim: int, x: Any) -> Any:
-    """Return the matrix of a rotation by x about the first axis, or in the plane about the normal."""
+    """Return the matrix of a rotation by x: in space about the first axis, in the plane about its normal."""
     c, s = sp.cos(x), sp.sin(x)
     return sp.Matrix([[c, -s], [s, c]]) if dim == 2 else sp.Matrix([[1, 0, 0], [0, c, -s], [0, s, c]])
 
@@ -278,7 +278,7 @@ def spot(marker: Marker) -> tuple[str, tuple[Any, ...]]:
 
 
 def plane(marker: Marker) -> list[tuple[str, Solid]]:
-    """Return, for the picture, the plane normal to a point's axis; nothing if the point's body has coordinates."""
+    """Return the plane normal to a point's axis, as a solid of the picture; none if the point's body can move."""
     body, place = spot(marker)
     return [] if marker.body.q else [(body, Plane(place, tuple(marker.A[:, 0])))]
 

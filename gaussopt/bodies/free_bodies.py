@@ -1,6 +1,6 @@
-"""Models in space of free bodies with many contacts, as piles: the law of a contact is written once, for all of them.
+"""Models of free bodies in space with many contacts, evaluated like piles, by array formulas for all contacts at once.
 
-SymPy would derive gap, slip and their derivatives of each contact anew, for each coordinate of the model.
+SymPy would derive the gap and slip of every contact separately, and differentiate them by every coordinate.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ FEW = 100
 def free_bodies(
     bodies: Sequence[RigidBody], elements: Sequence[Element], gravity: Any, values: Mapping[Any, float], name: str
 ) -> PileSystem | None:
-    """Return free bodies with many contacts as a pile, None for models that are something else.
+    """Return the system of free bodies with many contacts; None for all other models.
 
-    Its bodies have principal axes of inertia along their own, its contacts are balls about the centres of two bodies,
-    one contact for a pair, and points or balls on planes, which come first. `values` are those of the parameters, by
-    symbol.
+    The axes of all bodies must be principal axes of inertia. All elements must be contacts: points or balls on planes,
+    which come first, or balls about the centres of two bodies, one contact for each pair. `values` are the parameter
+    values, by symbol.
     """
     number = {body: i for i, body in enumerate(bodies)}
     pairs = [e for e in elements if type(e) is BallTouch]
@@ -73,16 +73,16 @@ def free_bodies(
         numbers([b.quaternion_mass for b in bodies], -1), np.zeros((len(bodies), 3)), numbers(gravity, 3), contacts,
     )  # fmt: skip
     if used - set(values) or not (equations.m.all() and equations.I.all()):
-        return None  # the derivation says which symbol is unknown, and does without a mass
+        return None  # the derivation names unknown symbols, and accepts zero masses
     system = PileSystem(equations, [str(q) for b in bodies for q in b.new_q], name, [f"{b.name}.unit" for b in bodies])
     system.unused = tuple(str(x) for x in values if x not in used)
-    system.stepper = AbstractSystem.stepper  # as other models, whatever the number of contacts
+    system.stepper = AbstractSystem.stepper  # the default stepper, as for models with few contacts
     system.values, system.anew = dict(values), partial(free_bodies, bodies, elements, gravity, name=name)
     return system
 
 
 def looked_at(system: AbstractSystem, elements: list[Element], q: Vector) -> list[Element]:
-    """Return the elements that may be undefined at a start: of a pile, which has many, those that nearly are."""
+    """Return the elements to check for division by zero at a start; of a pile, only those with small divisors."""
     if not isinstance(system, PileSystem):
         return elements
     known = system.equations.undefined(q)

@@ -208,7 +208,7 @@ class Model(Observed):
         """Return the equations of motion, with names of coordinates, rows and contacts; raises BadInput.
 
         For more than `MANY` bodies in the plane, rows of equal form are derived once; see `gaussopt.bodies.tables`. If
-        `closed`, gaps of two-sided contacts become rows without friction, so that a start can be assembled.
+        `closed`, gaps of two-sided contacts become equality rows without friction, so that a start can be assembled.
         """
         self._check({p.name: p.value for p in self.parameters.values()})
         bodies, elements, tree = self.built()
@@ -273,7 +273,7 @@ class Model(Observed):
         try:
             q, v = assemble(system.with_parameters(**values), q, v, [str(x) for x in held])
         except BadInput:
-            self._refuse_undefined(built, q, values)  # its message names the element that divides by zero
+            self._refuse_undefined(built, q, values)  # raises an error that names the element that divides by zero
             raise
         self._refuse_undefined(built, q, values)
         self._refuse_turned_over(built, q, values)
@@ -302,7 +302,7 @@ class Model(Observed):
                 raise BadInput(why)
 
     def _refuse_turned_over(self, built: Built, q: Vector, values: Mapping[str, float]) -> None:
-        """Raise BadInput if axes that a joint makes parallel point in opposite directions, which its rows allow."""
+        """Raise BadInput if axes that a joint should align have opposite directions, which its rows do not exclude."""
         bodies, elements, tree = built
         sides = [(e.name, x) for e in elements if isinstance(e, Joint) and e.name not in tree for x in e.sides()]
         for name, cosine in self._numbers(sides, bodies, q, values):

@@ -1,4 +1,4 @@
-"""What a motion of a model can tell besides its coordinates: points, springs, joints and contacts."""
+"""Quantities that a motion of a model can record besides its coordinates: of points, springs, joints and contacts."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class Observed:
         })  # fmt: skip
 
     def force(self, name: str) -> Output:
-        """Return what an element exerts: of a spring its length, m, and the force, N, with which it pulls its ends.
+        """Return the forces of an element: for a spring its length, m, and the force, N, with which it pulls its ends.
 
-        Of a torsion spring it is angle, rad, and torque, N m; of a joint the multipliers of its rows, as
-        `motion.reaction` has them; of a contact normal and friction as in `Output.contact`.
+        For a torsion spring these are its angle, rad, and torque, N m; for a joint the multipliers of its rows, as in
+        `motion.reaction`; for a contact its normal and friction forces, as in `Output.contact`.
 
-        Raises UnknownName for the name of no element, BadInput for an element that has none of these.
+        Raises UnknownName if no element has this name, BadInput if the element has none of these quantities.
         """
         element = self._element(name)
         if parts := element.measured():
@@ -75,7 +75,7 @@ class Observed:
         The angle of a hinge in space is found from the axes of its bodies and is continuous in time, if it changes by
         less than half a turn between recorded instants.
 
-        Raises UnknownName for the name of no element, BadInput for one that does not leave one of them free.
+        Raises UnknownName if no element has this name, BadInput if it does not leave exactly one of them free.
         """
         joint = self._element(name)
         if not isinstance(joint, Joint):

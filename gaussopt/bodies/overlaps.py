@@ -1,4 +1,4 @@
-"""Find the balls and boxes that overlap, and the depths of their overlaps."""
+"""Find the balls and boxes that overlap in a motion, and the depths of their overlaps."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Blocks = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Shapes:
-    """Balls and boxes of a motion, N of them, between which there may be no contact.
+    """The N balls and boxes of a motion, to be searched for pairs that overlap although no contact keeps them apart.
 
     Attributes
     ----------
-    of : number of the body of each, (N,)
-    names : of the bodies
+    of : for each ball or box, the number of its body, (N,)
+    names : names of the bodies
     places : numbers of x, y, z, e0, e1, e2, e3 of each body among the coordinates, (B, 7)
-    at, turn : centre, m, (N, 3), and quaternion, (N, 4), of each in the frame of its body
+    at, turn : centres, m, (N, 3), and quaternions, (N, 4), in the frames of the bodies
     half, radius : half edges of boxes, m, (N, 3), and radii of balls, m, (N,); zero for the others
-    without : pairs of bodies that are not looked at, (i, j) with i < j
+    without : pairs of bodies that are not tested, (i, j) with i < j
     """
 
     of: NDArray[np.intp]
@@ -45,7 +45,7 @@ class Shapes:
     without: Collection[tuple[int, int]]
 
     def inside(self, q: Matrix) -> Mapping[tuple[int, int], float]:
-        """Return pairs of bodies that are inside each other in a motion, (F, n), and not at its start, and how deep."""
+        """Return the bodies that overlap in a motion, (F, n), but not at its start, as {(i, j): depth in m}."""
         q = q[np.isfinite(q).all(axis=1)]
         x = q[:, self.places][:, self.of]
         E, G = (spin_rows(x[:, :, 3:].reshape(-1, 4), sign).reshape(*x.shape[:2], 3, 4) for sign in (1.0, -1.0))
@@ -64,7 +64,7 @@ class Shapes:
         return found
 
     def sentence(self, q: Matrix) -> str | None:
-        """Return a warning on the pair that is deepest, or None."""
+        """Return a warning on the pair with the deepest overlap; None if there is none."""
         found = self.inside(q)
         if not found:
             return None
@@ -87,8 +87,8 @@ def deepest(at: Blocks, e: Blocks, half: Matrix, radius: Vector | None = None) -
 
     Notes
     -----
-    A pair is looked at where its bounding spheres may meet. The depth is the shortest way that takes two bodies apart:
-    for two boxes along one of the fifteen axes of the separating axis theorem.
+    Only pairs whose bounding spheres may meet are tested. The depth is the shortest displacement that separates two
+    bodies; for two boxes it is along one of the fifteen axes of the separating axis theorem.
     """
     radius = np.zeros(len(half)) if radius is None else radius
     reach = 2.0 * float((radius + np.linalg.norm(half, axis=1)).max(initial=0.0))
@@ -97,11 +97,11 @@ def deepest(at: Blocks, e: Blocks, half: Matrix, radius: Vector | None = None) -
     near = [np.sort(cKDTree(x).query_pairs(reach, output_type="ndarray"), axis=1) for x in at]
     pairs = np.concatenate([np.zeros((0, 2), dtype=np.intp), *near])
     frame, (i, j) = np.repeat(np.arange(len(at)), [len(x) for x in near]), pairs.T
-    a, b = np.where(radius[i] > 0, j, i), np.where(radius[i] > 0, i, j)  # a ball and a box: the ball is b
+    a, b = np.where(radius[i] > 0, j, i), np.where(radius[i] > 0, i, j)  # of a ball and a box, the ball is b
     e = e / np.linalg.norm(e, axis=2)[:, :, None]
     A, B = (spin_rows(x, 1.0) @ spin_rows(x).transpose(0, 2, 1) for x in (e[frame, a], e[frame, b]))
     d = np.einsum("pji,pj->pi", A, at[frame, b] - at[frame, a])
-    out = np.abs(d) - half[a]  # inside a box its nearest face decides, which a ball does not have
+    out = np.abs(d) - half[a]  # distances from the faces of box a; not used if a is a ball
     apart = np.linalg.norm(np.maximum(out, 0.0), axis=1) + np.minimum(out.max(axis=1, initial=-np.inf), 0.0)
     depth = radius[a] + radius[b] - np.where(radius[a] > 0, np.linalg.norm(d, axis=1), apart)
     boxes = (radius[a] == 0) & (radius[b] == 0)

@@ -129,7 +129,7 @@ def _filled(part: Any, number: Callable[[Any], float]) -> Any:
 
 
 def _solids(body: RigidBody, elements: Sequence[Element], number: Callable[[Any], float]) -> Iterator[Solid]:
-    """Yield a body's shape; without one, unless an element draws the body, a box or a point and links to its joints."""
+    """Yield a body's shape; if it has none and no element draws it, yield a box or a point, and links to its joints."""
     if body.shape:
         yield from body.shape
         return

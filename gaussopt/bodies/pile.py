@@ -121,7 +121,7 @@ class Pile:
         return Problem.of(system, q, v, t_end=t_end, dt=dt, **(known | more))
 
     def _equations(self) -> PileEquations:
-        """Return the equations: corners and balls on walls, faces of boxes that touch, balls on balls and on boxes."""
+        """Return the equations; contacts join corners and balls to walls, touching boxes, and balls to each other."""
         names: list[str] = []
         faces: list[tuple[Any, ...]] = []
 
@@ -319,7 +319,7 @@ class PileSystem(AbstractSystem):
         return self.equations.equality(q, v)[0] @ v
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy:
-        """Return the kinetic and potential energy, and zero power: apart from weight, only contacts exert forces."""
+        """Return the kinetic and potential energy; the power is zero, as no forces but weight and contacts act."""
         return Energy(float(0.5 * v @ self.equations.mass(q) @ v), float(-self.equations.weight @ q), 0.0)
 
     def bending(self) -> Sequence[int]:
@@ -331,7 +331,7 @@ class PileSystem(AbstractSystem):
         return self.equations.overlap(q) or super().may_miss(q, v, dt)
 
     def in_steps(self, loop: str, formulation: str | None, solver: str | None) -> AbstractSystem:
-        """Return the pile with its own steps, in which only contacts near each other take part."""
+        """Return the pile as a `SteppedPile`, if the loop and the user's choices permit this; otherwise this system."""
         plain = (formulation is None and solver is None) or formulation == "coulomb-soccp"
         if loop != "time-stepping" or not plain:
             return self
@@ -341,10 +341,10 @@ class PileSystem(AbstractSystem):
 
 
 class SteppedPile(PileSystem, SteppedSystem):
-    """A pile in Moreau-Jean steps; its step data leave its many contacts out."""
+    """A pile that formulates its Moreau-Jean steps itself; its step data therefore leave out the contacts."""
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Return step data without contacts; raises what a pile raises."""
+        """Return step data without contacts; raises BadInput as for any pile."""
         return self.smooth_part(*self._checked(t, q, v))
 
     def time_step(self, t: float, q: Vector, v: Vector) -> PileStep:

@@ -21,13 +21,13 @@ TOUCH = 1e-9
 """Distance, m, up to which boxes count as touching at the start."""
 
 NEARLY = 1e-9
-"""Distance, m, up to which it is looked at whether the normal or a tangent of two balls is undefined."""
+"""Distance, m, up to which the normal or a tangent of two balls is examined for being undefined."""
 
 TINY = 1e-300
-"""Length that a vector of length zero is divided by."""
+"""Divisor for a vector of length zero."""
 
 FEW = 100
-"""Number of pairs up to which looking at all of them takes less time than searching neighbours."""
+"""Number of pairs up to which testing all of them takes less time than a search for neighbours."""
 
 Blocks = NDArray[np.float64]
 
@@ -37,10 +37,10 @@ class PileContacts(NamedTuple):
 
     Attributes
     ----------
-    faces : (a, s_a, F, b, s_b, R) of each: the face of a through s_a with normal and tangents F, (3, 3), in the frame
-        of a, and the ball about s_b of b
-    pairs, radii : bodies a and b, (k, 2), and the radii about their centres, (k, 2); instead of a ball, a may be a box
-    across : directions, (k, 3), to which the first tangents of pairs are normal, or None for those of the least turn
+    faces : (a, s_a, F, b, s_b, R): a face of body a, through s_a, with normal and tangents F, (3, 3), in the frame of
+        a; a ball of radius R about the point s_b of body b
+    pairs, radii : numbers of bodies a and b, (k, 2), and radii of the balls, (k, 2); a may be a box, with radius 0
+    across : directions, (k, 3), to which the first tangents of pairs are normal; None: the axes least parallel to n
     mu, e_N, e_T : coefficients of all contacts
     """
 
@@ -83,9 +83,9 @@ class PileEquations:
         self.gravity, self.heaviest = gravity, float(np.abs(self.weight).max(initial=0.0))
         self.boxed = bool(half.any())
         self.isotropic, self.outer = bool((np.ptp(I, axis=1) == 0.0).all()), np.append(self.extent, 0.0)
-        with np.errstate(divide="ignore"):  # steps are not asked for where a mass is zero
+        with np.errstate(divide="ignore"):  # a time step needs positive masses
             self.root = np.vstack((np.hstack((np.tile(m, (3, 1)).T, I)) ** -0.5, np.zeros(6)))
-        # Normal rows depend on the positions of bodies in contact with other bodies, and on the quaternions of boxes.
+        # Normal rows depend on the centres of bodies in contact with other bodies, and on the quaternions of boxes.
         faces = {i for a, b in zip(self.a.tolist(), self.b.tolist(), strict=True) if a != self.N for i in (a, b)}
         moved = set(self.pairs.ravel().tolist()) | faces
         points = np.linalg.norm(self.s_b, axis=1) > 0
@@ -163,7 +163,7 @@ class PileEquations:
         J, each = np.zeros((k, 3, self.N + 1, SEVEN)), np.arange(k)
         for side, sign in ((0, -1.0), (1, 1.0)):
             i = bodies[:, side]
-            J[each, :, i, :3] = sign * frame  # the two bodies differ, so the second pass keeps the first one's entries
+            J[each, :, i, :3] = sign * frame  # a and b differ: the second pass overwrites nothing
             J[each, :, i, 3:] = 2.0 * sign * cross(arms[:, side, None], frame) @ E[i]
         rows = J[:, :, : self.N].reshape(3 * k, -1)
         speed, each_rows = (rows @ v).reshape(k, 3), rows.reshape(k, 3, -1)
@@ -177,7 +177,7 @@ class PileEquations:
         return np.concatenate(((n * offset).sum(axis=1) - self.R, self._to_balls(r, A)[-1] - self.radii.sum(axis=1)))
 
     def near(self, r: Matrix, reach: float = np.inf) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the faces, which are few, and the pairs whose surfaces may be nearer than `reach`, m, by number."""
+        """Return the numbers of all faces, and of the pairs whose surfaces may be nearer than `reach`, m."""
         faces, k = np.arange(len(self.R)), len(self.pairs)
         if reach == np.inf:
             return faces, np.arange(k)
@@ -191,7 +191,7 @@ class PileEquations:
         return faces, np.sort(self._order[place[self._codes[place] == code]])
 
     def frames(self, r: Matrix, A: Blocks, near: tuple[NDArray[np.intp], NDArray[np.intp]]) -> tuple[NDArray[Any], ...]:
-        """Return gaps, rows (n, t1, t2), arms from the centres of a and b, and indices of a and b of these contacts."""
+        """Return gaps, rows (n, t1, t2), arms from both centres, and body numbers (a, b), of the contacts `near`."""
         i, j = near
         a, b, R = self.a[i], self.b[i], self.R[i, None]
         F = self.F[i] @ A[a].transpose(0, 2, 1)
@@ -202,7 +202,7 @@ class PileEquations:
         if not len(j):
             return face
         pairs, (R_a, R_b) = self.pairs[j], self.radii[j].T[:, :, None]
-        if not self.boxed:  # balls on balls need no frame of a body
+        if not self.boxed:  # without boxes, no frame is needed
             n, at = r[pairs[:, 1]] - r[pairs[:, 0]], np.zeros(3)
             distance = np.sqrt((n * n).sum(axis=1))
             n = n / np.maximum(distance, TINY)[:, None]
@@ -225,7 +225,7 @@ class PileEquations:
         return r, u, A, w, E
 
     def _turns_of_faces(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix, E: Blocks) -> Matrix:
-        """Return the biases of all three rows of points on faces."""
+        """Return the biases of the rows n, t1, t2 of points and balls on faces, (k, 3)."""
         a, b, R = self.a, self.b, self.R[:, None]
         F = self.F @ A[a].transpose(0, 2, 1)
         s_b, n = np.einsum("kij,kj->ki", A[b], self.s_b), F[:, 0]
@@ -237,10 +237,10 @@ class PileEquations:
         return np.asarray(np.einsum("kri,ki->kr", turned, v) + np.einsum("kri,ki->kr", F, change))
 
     def _to_balls(self, r: Matrix, A: Blocks, j: Any = slice(None)) -> tuple[NDArray[Any], ...]:
-        """Return, in a's frame: which entries of r_b - r_a exceed box a, nearest point, n, distance.
+        """Return, in the frame of a, a mask of the entries of r_b - r_a outside box a, nearest point, n and distance.
 
-        A ball a counts as a box of size zero. If several entries exceed the box, the nearest point is on an edge or
-        corner; if none does, the nearest point is on the nearest face, and the distance is negative.
+        A ball a counts as a box of size zero. If several entries are outside the box, the nearest point is on an edge
+        or corner; if none is, it is on the nearest face, and the distance is negative.
         """
         a, b = self.pairs[j].T
         half, x = self.half[a], np.einsum("kji,kj->ki", A[a], r[b] - r[a])
@@ -258,7 +258,7 @@ class PileEquations:
         return out, at, n, distance
 
     def _turns_of_balls(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix, E: Blocks) -> Matrix:
-        """Return the biases for balls; zeta_T, unused during slip, omits t' . v, which is 0 in stick."""
+        """Return the biases of pairs, (k, 3); zeta_T, used only in stick, omits t' . v, which is then 0."""
         out, at, own, distance = self._to_balls(r, A)
         (a, b), (R_a, R_b) = self.pairs.T, self.radii.T[:, :, None]
         d, turn = r[b] - r[a], A[a]
@@ -278,22 +278,22 @@ class PileEquations:
 
 
 def cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the vector product along the last axis, many times faster than `numpy.cross` for few vectors."""
+    """Return the vector product along the last axis; for few vectors it is many times faster than `numpy.cross`."""
     x, y = (1, 2, 0), (2, 0, 1)
     return np.asarray(a.take(x, -1) * b.take(y, -1) - a.take(y, -1) * b.take(x, -1))
 
 
 def frames(n: Matrix, across: Matrix | None = None) -> Blocks:
-    """Return rows n, t1, t2, orthonormal and right-handed, of every normal, (k, 3, 3); t1 is normal to `across`."""
+    """Return orthonormal, right-handed rows n, t1, t2 for every normal n, (k, 3, 3); t1 is normal to `across`."""
     first = cross(np.eye(3)[np.abs(n).argmin(axis=1)] if across is None else across, n)
     first /= np.maximum(np.sqrt((first * first).sum(axis=1)), TINY)[:, None]  # zero where two centres coincide
     return np.concatenate((n, first, cross(n, first)), axis=1).reshape(-1, 3, 3)
 
 
 def touching(a: Vector, b: Vector, d: Vector) -> list[tuple[Vector, Vector, Vector]]:
-    """Return the corners at which faces of two boxes touch; half edges a and b, d from the centre of a to that of b.
+    """Return the corners of the rectangles in which faces of two boxes, with half edges a and b, touch.
 
-    Each corner is given by a point and the normal of the face of a, in the frame of a, and its point in the frame of b.
+    For each corner: the point and face normal in the frame of a, the point in the frame of b; d is from centre a to b.
     """
     low, high = np.maximum(-a, d - b), np.minimum(a, d + b)
     found = []

@@ -4,7 +4,7 @@ With u and omega in the frame of the ground and G = H M^-1/2, H the rows of the 
 
     W = G G^T,   M (w' - w) = h f + H^T r,   f = [m g; -omega x I omega + (I_begin - I) omega'] half-way,
 
-with Newton's restitution, so that a step takes time in proportion to the bodies and to the contacts near each other.
+with Newton's restitution. The time for a step is proportional to the numbers of bodies and of contacts near closure.
 For bodies with equal principal inertias, as balls and cubes, f is constant; for others it is iterated. Compare
 `gaussopt.integration.advances.moreau_jean`.
 """
@@ -32,7 +32,7 @@ NOISE = 1e-14
 """Gap, relative to 1 + the largest coordinate, that is a rounding error of the orientation of a body."""
 
 ALIKE = 1e-5
-"""Such a change at which the iteration ends where the changes do not fall by half any more."""
+"""Change of the force, relative to its size, at which its iteration ends if the changes no longer halve."""
 
 SIDES = np.array([-1.0, 1.0]).reshape(1, 2, 1, 1)
 """Signs of the velocities of a and b."""
@@ -104,7 +104,7 @@ class PileStep(TimeStep):
         F, arms, self._bodies, self._rates = F[active], arms[active], bodies[active], rates[active]
         self._F, self._arms, k, contacts = F, arms, len(active), of.of
         self._e = np.stack((contacts.e_N, contacts.e_T, contacts.e_T), axis=1)[self._numbers]
-        # The parts of G of both bodies, its angular velocities along their principal axes.
+        # The blocks of G for both bodies; angular velocities are taken along the principal axes.
         F, root = F[:, None] * SIDES, of.root[self._bodies][:, :, None]
         parts = np.concatenate((F, cross(arms[:, :, None], F) @ self._A[self._bodies]), axis=3) * root
         if ROWS * k <= SMALL:
@@ -122,12 +122,12 @@ class PileStep(TimeStep):
         return self._with_force()
 
     def _momentum(self, A: Blocks, w: Matrix) -> Matrix:
-        """Return I w of bodies turned by A, (N, 3)."""
+        """Return I w of the bodies at rotations A, (N, 3)."""
         own = np.einsum("bij,bi->bj", A, w[: self._of.N])
         return np.asarray(np.einsum("bij,bj->bi", A, self._of.I * own))
 
     def _with_force(self) -> ConeComplementarity:
-        """Return the problem with the present torques."""
+        """Return the contact problem with gravity and the present estimate of the gyroscopic torques."""
         of, n = self._of, self._of.N
         self._du, self._dw = np.zeros((n + 1, 3)), np.zeros((n + 1, 3))
         self._du[:n] = self._dt * of.gravity
@@ -140,16 +140,16 @@ class PileStep(TimeStep):
         return self._problem
 
     def fed(self, r: Vector) -> float:
-        """Return r . (u_T + (1 - e) u_before) / 2, in which u is that of the problem."""
+        """Return r . (u + (1 - e) u_before) / 2, with u = W r + q of the problem."""
         return float(0.5 * r @ (self._problem.u(r) + ((1.0 - self._e) * self._rates).ravel()))
 
     def _change(self, r: Vector) -> tuple[Matrix, Matrix]:
-        """Return the changes of u and omega by forces and impulses r, (N + 1, 3) each."""
+        """Return the changes of u and omega in the step, by the forces and the impulses r, (N + 1, 3) each."""
         pushed = (self._G.T @ r).reshape(-1, 6) * self._of.root
         return self._du + pushed[:, :3], self._dw + (self._A @ pushed[:, 3:, None])[:, :, 0]
 
     def again(self, r: Vector) -> ConeComplementarity | None:
-        """Return the problem with the torques half-way to the end that r leads to; None where they stay."""
+        """Return the problem with the torques half-way to the end that r leads to; None if these have converged."""
         if self._of.isotropic:
             return None
         n = self._of.N
@@ -158,7 +158,7 @@ class PileStep(TimeStep):
         A, w, rate = spin_rows(e, 1.0) @ spin_rows(e).transpose(0, 2, 1), self._w[:n] + 0.5 * dw, dw / self._dt
         force = -cross(w, self._momentum(A, w)) + self._momentum(self._A[:n], rate) - self._momentum(A, rate)
         change = float(np.abs(force - self._force).max() / (1.0 + np.abs(force).max() + self._of.heaviest))
-        # Impulses are solved to a tolerance, below which the force changes from solve to solve.
+        # Impulses are solved to a tolerance, so that the force always changes a little from solve to solve.
         settled = change <= SETTLED or (change <= ALIKE and change > 0.5 * self._change_before)
         self._force, self._change_before = force, change
         return None if settled else self._with_force()
@@ -173,7 +173,7 @@ class PileStep(TimeStep):
 
 
 def _relative(F: Blocks, arms: Blocks, bodies: NDArray[np.intp], u: Matrix, w: Matrix | None) -> Matrix:
-    """Return the velocities of b relative to a along the rows of F, (k, 3); without `w` nothing turns."""
+    """Return the velocities of b relative to a along the rows of F, (k, 3); if `w` is None, bodies do not rotate."""
     v = u[bodies] if w is None else u[bodies] + cross(w[bodies], arms)
     return np.asarray((F @ (v[:, 1] - v[:, 0])[:, :, None])[:, :, 0])
 

@@ -71,10 +71,10 @@ def slips(
 def shapes(
     bodies: Mapping[str, RigidBody], elements: Mapping[str, Element], coordinates: Sequence[str]
 ) -> Callable[[Matrix], str | None] | None:  # fmt: skip
-    """Return the warning on balls and boxes of bodies with contacts in space; None of fewer than two such bodies.
+    """Return a function of the motion that warns of overlaps; None without two balls or boxes with contacts in space.
 
-    They are the shapes that the bodies are given and the balls of their contacts, as far as these are numbers. Bodies
-    with an element between them are not looked at: it keeps them together or apart.
+    It tests the shapes given for the bodies and the balls of their contacts, if their sizes are numbers. Bodies with an
+    element between them are not tested: the element keeps them together or apart.
     """
     touching = {b.name for e in elements.values() if isinstance(e, Touch | BallTouch) for b in e.bodies}
     place = {x: i for i, x in enumerate(coordinates)}

@@ -29,7 +29,7 @@ from gaussopt.symbolic.reading import finite_parameter
 
 @dataclass(eq=False)
 class Form:
-    """Expressions of the same form: functions of time, coordinates, velocities and placeholders, by name.
+    """A form that N expressions (members) share: functions of time, coordinates, velocities and placeholders.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Form:
 
 
 def formed(expressions: Iterable[tuple[int, Any]], q: Sequence[Any], v: Sequence[Any], kind: str) -> list[Form]:
-    """Return the different forms of numbered expressions, with their members; `kind` is row, potential or force."""
+    """Return the different forms of the expressions, with their members; `kind` is row, potential or force."""
     place = {x: i for i, x in enumerate(q)} | {x: i for i, x in enumerate(v)}
     forms: dict[Any, Form] = {}
     for number, expression in expressions:

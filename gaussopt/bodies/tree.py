@@ -67,7 +67,7 @@ class TreeBody(RigidBody):
         self._place(own, replace(near, body=base), far, joint, 1 if forward else -1)
 
     def _place(self, own: PlaneBody | SpaceBody, near: Marker, far: Marker, joint: Joint, sign: int) -> None:
-        """Apply the freedoms of the joint in turn to place the body relative to a body that is already placed."""
+        """Apply the freedoms of the joint, one by one, to place the body relative to a body that is already placed."""
         base, moves, q = near.body, joint.moves or (), list[Any]()
         turns = moves.count(TURN)
         F, o, turned = base.R * near.A, near.r, base.angle + _direction(near)
@@ -250,7 +250,7 @@ def _refuse_open(label: str, rest: float, holds: Sequence[Any]) -> None:
 def _reached(
     joints: Sequence[Joint], built: Mapping[RigidBody, RigidBody], waiting: Sequence[RigidBody]
 ) -> Iterator[tuple[Joint, bool, RigidBody, PlaneBody | SpaceBody]]:
-    """Yield each joint that joins a placed and an unplaced body, whether a is the placed body, and both bodies."""
+    """Yield each joint between a placed and an unplaced body, whether a is the placed body, and both bodies."""
     for joint in joints:
         for forward, (base, body) in ((True, joint.bodies), (False, joint.bodies[::-1])):
             if (base in built or not base.q) and body in waiting and isinstance(body, PlaneBody | SpaceBody):
@@ -297,7 +297,7 @@ def _guessed(joint: Joint) -> Iterator[tuple[Any, Any]]:
         elif move is TURN and a.body.dim == 2:
             yield known(angle(a, b)), known(rate(angle(a, b), joint.bodies))
         elif move is TURN:
-            between = len(moves) > i + 1  # another axis follows, at a right angle to this one
+            between = len(moves) > i + 1  # another freedom follows, with an axis at a right angle
             x = sp.atan2(C[2, 0], C[1, 0]) if between else sp.atan2(C[2, 1], C[1, 1])
             yield x, spin[0]
             C, spin = tilt(3, x).T * C, tilt(3, x).T * spin

@@ -112,7 +112,7 @@ class _Certificate:
         ]
 
     def _sizes(self, lam: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
-        """Return, for each entry of M a + h - Q - J^T lam and of J a - gamma, the sum of its terms' absolute values."""
+        """Return the sum of the terms' absolute values for each entry of M a + h - Q - J^T lam and J a - gamma."""
 
         def absolute(x: Sequence[Entry], y: Sequence[Entry]) -> list[Entry]:
             return [f"abs({a}*{b})" if a and b else None for a, b in zip(x, y, strict=True)]

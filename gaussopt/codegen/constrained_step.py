@@ -41,7 +41,7 @@ def _misfit(
 def _repeated(
     writer: StepWriter, names: Iterable[str], results: dict[str, list[Entry]], checks: Iterable[str]
 ) -> tuple[Lines, Lines]:
-    """Split the code of an iteration that changes `names`: lines to run once, and lines to repeat, with the results."""
+    """Split the code of an iteration that changes `names` into lines that run once and lines that are repeated."""
     changing = set(names)
     stays: list[str] = []
     changes: list[str] = []
@@ -155,6 +155,6 @@ def half_residuals(model: SymbolicModel) -> Lines:
 
 
 def settles_at_once(model: SymbolicModel) -> bool:
-    """Tell whether the equations of the second half are linear in its final velocity, so that one solve is enough."""
+    """Return whether the equations of the second half are linear in its final velocity, so that one solve is enough."""
     matrices = [*_force(model), *(x for row in model.equations.J for x in row)]
     return not any(sp.sympify(e).free_symbols & set(model.v) for e in matrices)

@@ -52,8 +52,8 @@ def _elimination(M: bytes, J: bytes, fixed: bytes, fixed_rows: bytes, n: int) ->
 class LoopJob:
     """A stepping method applied to a model.
 
-    `projected` tells whether every step ends with a projection onto the constraints; `most` is the largest number of
-    generated lines of a step that is worth compiling.
+    `projected` says whether every step ends with a projection onto the constraints; `most` is the largest number of
+    generated lines of a step that may be compiled.
     """
 
     model: SymbolicModel
@@ -68,7 +68,7 @@ class LoopJob:
         return self.method.name
 
     def acceleration(self) -> tuple[source.Lines, source.Lines, source.Lines | None]:
-        """Return lines of accelerations, their check, and a projection or None; raises NotCompiled if too long."""
+        """Return the lines of accelerations, of their check, and of the projection, if any; raises NotCompiled."""
         step, check = source.acceleration(self.model, self.orders.step, True)
         return within_limit(step, self.most), check, self.correction()
 

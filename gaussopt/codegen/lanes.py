@@ -75,7 +75,7 @@ class LaneFunctions(StraightFunctions):
         return "\n".join(["def constants(memory, l):", *indented(lines or ["pass"])])
 
     def stage(self, first: bool) -> str:
-        """Write the code of a stage: slope k, total += share k, state = before + reach k; only the first is checked."""
+        """Write a stage: slope k, total += share k, state = before + reach k; only the first stage checks residuals."""
         body, good = [*self.step.body], [self.step.regular]
         if first:
             body += self.check.body

@@ -34,7 +34,7 @@ class StructurallySingular(Exception):
 
 
 class Writer:
-    """Collects assignments to new names, which begin with `letter`; products and sums drop structural zeros."""
+    """Writes assignments to new names, which begin with `letter`; products and sums drop structural zeros."""
 
     def __init__(self, letter: str = "w") -> None:
         self.lines: list[str] = []
@@ -78,7 +78,7 @@ class Writer:
 
 
 class Pivot(NamedTuple):
-    """A pivot: earlier pivots of its sign subtract `lost` from its diagonal entry; if `gained`, others add to it."""
+    """A pivot. Earlier pivots of its sign have reduced its diagonal entry by `lost`; `gained`: others raised it."""
 
     name: str
     positive: bool
@@ -88,7 +88,7 @@ class Pivot(NamedTuple):
 
 
 class Factors(ABC):
-    """The code of a factorisation, fill-in included, of a matrix whose entries are names; the constructor writes it.
+    """The code of a factorisation of a matrix whose entries are names, with fill-in; the constructor writes the code.
 
     The first `positive` indices have positive pivots. Raises StructurallySingular if a pivot is always zero.
     """

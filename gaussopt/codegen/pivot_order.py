@@ -65,7 +65,7 @@ def _with_rows(
 
 
 def _rows_on_massless_directions(M: Matrix, J: Matrix) -> tuple[tuple[int, float], ...]:
-    """Return rows, with weights, whose weighted outer products, added to M, make its rank as high as possible.
+    """Return rows and weights; their weighted outer products, added to M, make its rank as high as possible.
 
     Rows with few entries are preferred. Weights, of the size of M, are powers of two: they add no rounding errors.
     """

@@ -1,4 +1,4 @@
-"""Functions for `gaussopt.compiled.march.recording`: those of the model's generated module, and its accelerations."""
+"""Functions for `gaussopt.compiled.march.recording`: those of a model's generated module, and its accelerations."""
 
 from __future__ import annotations
 

@@ -97,5 +97,5 @@ def rattle(job: LoopJob) -> Written:
 
 
 def _placed(array: str, names: list[str]) -> dict[str, str]:
-    """Return, for each name, the source of the entry of `array` that holds its value."""
+    """Map each name to the source of the entry of `array` that holds its value."""
     return {name: f"{array}[{i}]" for i, name in enumerate(names)}

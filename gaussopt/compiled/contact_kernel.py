@@ -89,7 +89,7 @@ def space(n: int, m: int, m_h: int, stages: int, phase: ContactModes, sharp: flo
 
 
 def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
-    """Convert step data of the equations for `stage`: Q - h replaces Q and h, gaps are dropped, mu is appended."""
+    """Convert the output of the equations to the input of `stage`: Q - h replaces Q and h, mu replaces the gaps."""
     k = len(mu)
     square, rows = n * n, m * n + m
     for i in range(square):
@@ -106,7 +106,7 @@ def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
 
 
 def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
-    """Tell whether the certificate of a stage passes; if so, update the maxima in `worst`."""
+    """Return whether the certificate of a stage passes; if so, update the maxima in `worst`."""
     error, own = numbers[0], min(tolerance, math.sqrt(tolerance))
     if not accepts(
         tolerance, own, error, numbers[3], numbers[8], numbers[4], numbers[2], math.nan, numbers[7], numbers[5],
@@ -162,7 +162,7 @@ def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
 
 
 def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
-    """Tell whether the gap of contact i stays positive in a step of length h, by the test of `scanning.above`."""
+    """Return whether the gap of contact i stays positive in a step of length h, by the test of `scanning.above`."""
     y0, y1, r0, r1 = before[i, 0], after[i, 0], before[i, 1], after[i, 1]
     lowest = min(min(y0, y1), min(y0 + h / 3.0 * r0, y1 - h / 3.0 * r1))
     curvature = max(max(abs(before[i, 6]), abs(after[i, 6])), abs(r1 - r0) / h)
@@ -170,9 +170,9 @@ def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
 
 
 def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
-    """Tell whether a step of length h contains no event, provided that no angle changes by more than `TURN` in it.
+    """Return whether a step of length h contains no event, provided that no angle changes by more than `TURN` in it.
 
-    No open gap may come near zero, no other watched value be negative beyond its noise, no slip have a minimum within.
+    No open gap may come near zero, no other watched value may be below -noise, and no slip may have a minimum within.
     """
     for i in range(len(after)):
         if kinds[i] == APART:
@@ -188,7 +188,7 @@ def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
 
 
 def write_row(about: Equations, t: float, y: Vector, p: Vector, gaps: int, space: PhaseWorkspace, row: Vector) -> None:
-    """Write the row of a step, as `march` describes it, without its last entry, the proof; gaps begin at flat[gaps]."""
+    """Write the row of a step, see `march`, except for its last entry, the proof; gaps begin at flat[gaps]."""
     flat, n, k = space.flat, len(y) // 2, len(space.kinds)
     at = copy(space.out, row, copy(y, row, 0))
     row[at], row[at + 1] = space.numbers[0], space.numbers[5]

@@ -56,18 +56,18 @@ def march(job: LoopJob) -> modules.Compiled:
 
 @cache
 def _kernel(kernel: Callable[..., None], modules_given: tuple[ModuleType, ...], **places: int) -> Callable[..., None]:
-    """Return a kernel that uses the definitions of generated modules; it is compiled at its first call."""
+    """Return a kernel with the names of generated modules as its globals; it is compiled at its first call."""
     from numba import float64
 
     cuda = driver()
     given = {name: x for module in modules_given for name, x in vars(module).items() if not name.startswith("__")}
-    # NumPy's floor does not exist on a GPU; math.floor can replace it, although it returns integers.
+    # NumPy's floor does not exist on a GPU; math.floor, which returns integers, replaces it.
     given |= {**places, "settled": settled, "floor": math.floor, "cuda": cuda, "float64": float64}
     return cuda.jit(_scoped(kernel, given, {}))  # type: ignore[no-any-return]
 
 
 def _scoped(function: Any, given: Mapping[str, Any], known: dict[Any, Any]) -> FunctionType:
-    """Return a copy of a function whose global names come first from `given`, with its callees compiled for the GPU."""
+    """Return a copy of a function with globals from `given`, and with the functions it calls compiled for the GPU."""
     from numba import cuda
 
     scope = {**plain(function).__globals__, **given}

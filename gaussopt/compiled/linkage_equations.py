@@ -138,7 +138,7 @@ def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> b
         s00 = m + im[k + 1] + i * ey[k] * ey[k] + j * fy[k + 1] * fy[k + 1]
         s01 = -i * ex[k] * ey[k] - j * fx[k + 1] * fy[k + 1]
         s11 = m + im[k + 1] + i * ex[k] * ex[k] + j * fx[k + 1] * fx[k + 1]
-        # B adj(P), with the previous pivot P, comes first: it does not wait for 1 / det P, which takes longest.
+        # B adj(P), with the previous pivot block P, comes first, as it need not wait for the slow division 1 / det P.
         b00, b01 = -m - i * ey[k] * fy[k], i * ey[k] * fx[k]
         b10, b11 = i * ex[k] * fy[k], -m - i * ex[k] * fx[k]
         c00, c01 = b00 * p11 - b01 * p01, b01 * p00 - b00 * p01

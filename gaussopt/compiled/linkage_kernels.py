@@ -32,7 +32,7 @@ from gaussopt.compiled.linkage_equations import (
 from gaussopt.compiled.march.common import MOST_CORRECTIONS
 from gaussopt.core.endings import last_step, settled
 
-# Values of `stage`: compute an acceleration only to return it; a step of semi-implicit Euler; stages 0 to 3 of RK4.
+# Values of `stage`: acceleration without a step; step of semi-implicit Euler; stage 0 of RK4, then 1, 2, 3.
 ALONE, SEMI_IMPLICIT, RK4 = -2, -1, 0
 
 TILE = 1024
@@ -80,7 +80,7 @@ def check(
         moment = fx[k] * ly[k] - fy[k] * lx[k] + ey[k] * lx[k + 1] - ex[k] * ly[k + 1]
         d = inertia[k] * turn[k] - moment
         f = m[k] * fall[k]
-        left += dx * dx + dy * dy + d * d if m[k] > 0.0 else 0.0  # at the ground any force is balanced
+        left += dx * dx + dy * dy + d * d if m[k] > 0.0 else 0.0  # the ground, with mass zero, has no residual
         weight += f * f
         farthest = max(farthest, abs(phi[k]))
     sums[0] += missed
@@ -93,7 +93,7 @@ def check(
 def update(
     stage: int, h: float, a: Array, q0: Array, v0: Array, q: Array, v: Array, store: Table, low: int, high: int
 ) -> None:
-    """Write coordinates low, ..., high - 1 of the next stage, or after the step; a[0] belongs to coordinate low."""
+    """Write coordinates low, ..., high - 1 for the next stage or the end of the step; a[0] is for coordinate low."""
     q0, v0, q, v = q0[low:high], v0[low:high], q[low:high], v[low:high]
     turn, total = store[1, low:high], store[2, low:high]
     half, sixth = 0.5 * h, h / 6.0
@@ -147,7 +147,7 @@ def evaluate(
         substitute(work, 0, pins)
         spread(a[:count], a[count : 2 * count], a[2 * count :], table, work, 1.0, 0, count)
         refined(at_v, a, store[5, : 3 * count], table, work, carry)
-    # Unless all accelerations are needed later, only those of one tile are in memory at a time.
+    # Unless all accelerations are needed later, the arrays hold those of one tile at a time.
     span = count if whole else min(TILE + 2, count + 1)
     ax, ay, turn = store[0, :span], store[0, span : 2 * span], store[0, 2 * span :]
     high = count
@@ -189,12 +189,12 @@ def begun(
 
 
 def alone(q: Array, v: Array, store: Table, table: Table, work: Table) -> None:
-    """Write accelerations to store[0] and multipliers to `work`; they are arbitrary numbers where a pivot vanishes."""
+    """Write accelerations to store[0] and multipliers to `work`; they are meaningless if a pivot vanishes."""
     begun(ALONE, False, 0.0, q, v, q, v, store, table, work, zeros(6), zeros(6))
 
 
 def sound(sums: Array, worst: Array, limit: float) -> bool:
-    """Tell whether relative squared residuals are within `limit` and angles within `LARGEST`; if so update `worst`."""
+    """Check relative squared residuals against `limit`, and angles against `LARGEST`; if they pass, update `worst`."""
     rows, forces = sums[0] / (1.0 + sums[1]), sums[2] / (1.0 + sums[3])
     if not ((rows <= limit) & (forces <= limit) & (sums[4] <= LARGEST)):
         return False

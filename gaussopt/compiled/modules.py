@@ -53,13 +53,13 @@ METHODS: Mapping[str, Method] = {
 
 
 def has_llvm() -> bool:
-    """Tell whether loops are compiled; `GAUSSOPT_COMPILE=0` switches this off, see `gaussopt.jit.kernel`."""
+    """Return whether loops are compiled; `GAUSSOPT_COMPILE=0` switches this off, see `gaussopt.jit.kernel`."""
     return COMPILED
 
 
 @cache
 def native(module: ModuleType, *names: str, given: tuple[ModuleType, ...] = (), contract: bool = True) -> Any:
-    """Return functions of a module as machine code; names that it only declares come from the modules `given`."""
+    """Return functions of a module as machine code; its undefined names are taken from the modules `given`."""
     return functions(module, names, contract, given=given)
 
 

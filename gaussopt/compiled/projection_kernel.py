@@ -87,8 +87,8 @@ def correction(
 ) -> bool:
     """Write to `of.motion` the smallest correction of positions, or of velocities if `velocity`, in the mass metric.
 
-    Returns False if M is not positive definite. Redundant rows are left out; the caller finds out by `missed` whether
-    the correction satisfies them, too.
+    Returns False if M is not positive definite. Redundant rows are left out; the caller checks by `missed` whether the
+    correction satisfies them, too.
     """
     gaps, c = n * n + 2 * n + m * n + m, len(closed)
     at_J, normals, tangents = n * n + 2 * n, gaps + 2 * k, gaps + 2 * k + k * n + k
@@ -113,7 +113,7 @@ def correction(
         for j in range(rows):
             K[n + r, n + j] = 0.0
     done = factorise(K, of.L, of.first, n)
-    while n <= done < n + rows:  # a row that depends on those before it: its multiplier is zero
+    while n <= done < n + rows:  # a row that depends on earlier rows gets a zero multiplier
         for j in range(done):
             K[done, j] = 0.0
         K[done, done], of.force[0, done] = -1.0, 0.0

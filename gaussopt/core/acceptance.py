@@ -19,10 +19,10 @@ def accepts(
     rounding_floor: float, constraint_residual: float, residual_share: float, natural_scale: float, norm_a: float,
     norm_gamma: float,
 ) -> bool:  # fmt: skip
-    """Return whether error bound, residuals of forces, laws and constraints, and rounding floor are small enough.
+    """Return whether the error bound, the residuals and the rounding floor of an answer are all small enough.
 
-    The rule uses comparisons only, so that the same source serves for numbers, for arrays and for compiled kernels; a
-    NaN never passes.
+    The rule uses comparisons only, so that the same source serves for numbers, for arrays and for compiled kernels. An
+    answer with a NaN never passes.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ def accepts(
         where all quantities are far below 1 in that unit, errors must be small relative to the scale of the step.
     error_bound, force_residual, law_residual, rounding_floor : in the unit of ||a||_M, see `Certificate`
     constraint_residual : in the unit of ||gamma||
-    residual_share : largest residual of a constraint row relative to the terms of that row, so that no units are mixed,
-        as they are in a norm over all rows; NaN if unknown
-    natural_scale, norm_a, norm_gamma : sizes, see `Certificate`
+    residual_share : the largest of the residuals of the constraint rows, each relative to the terms of its row, so that
+        rows of different units are not mixed as in `constraint_residual`; NaN if unknown
+    natural_scale, norm_a, norm_gamma : scales to which the errors are compared, see `Certificate`
     """
     scale, size = tolerance * (1.0 + norm_a), own_tolerance * (natural_scale + norm_a)
     finite = (error_bound < math.inf) & (law_residual < math.inf) & (norm_a < math.inf) & (norm_gamma < math.inf)
@@ -51,10 +51,10 @@ class Measures(NamedTuple):
     Attributes
     ----------
     possible : False if the program is known to have no answer
-    residual : the largest residual, each relative to the terms of its equation
+    residual : the largest of the residuals, each taken relative to the terms of its equation
     error : the relative error; 0 where it is unknown, so that the residual alone decides
     floor : the residual that rounding alone may cause
-    rough : the largest of those residuals that need only be below the square root of the tolerance
+    rough : the largest residual of those conditions for which the square root of the tolerance is small enough
     """
 
     possible: bool
@@ -65,7 +65,7 @@ class Measures(NamedTuple):
 
 
 class ProgramCertificate:
-    """Base of the certificates of programs, which pass by the same rule as steps, applied to dimensionless numbers."""
+    """Base of the certificates of programs; they are judged by the rule for steps, with dimensionless numbers."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class ProgramCertificate:
         raise NotImplementedError
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Return whether the answer is right within the relative tolerance, and rounding small enough to decide it."""
+        """Return whether the answer is right within the relative tolerance, and rounding is too small to matter."""
         m = self.measures
         accepted = accepts(
             tolerance, own_tolerance=tolerance, error_bound=min(m.error, LARGEST), force_residual=0.0,

@@ -39,7 +39,7 @@ def is_sparse(A: Any) -> bool:
 
 
 def given_sparse(value: Any) -> bool:
-    """Return whether a matrix is given sparse: as SciPy's, or as a mapping of row and column numbers and values."""
+    """Return whether a matrix is given as a sparse matrix of SciPy, or as a mapping with row and column numbers."""
     return is_sparse(value) or (isinstance(value, Mapping) and "row" in value)
 
 
@@ -90,7 +90,7 @@ def as_coordinates(name: str, value: ArrayLike, coordinates: Sequence[str] | Non
 
 
 def as_state(t: Any, q: ArrayLike, v: ArrayLike, alike: bool = True) -> tuple[float, Vector, Vector]:
-    """Return time t, s, and vectors q and v, of equal length (n,) if `alike`; raises BadInput, naming the wrong one."""
+    """Return t, s, and the vectors q and v after checking them, also for equal length if `alike`; raises BadInput."""
     try:
         time, state, rate = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
         if state.ndim == rate.ndim == 1 and (rate.shape == state.shape or not alike) and math.isfinite(time):
@@ -152,7 +152,7 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
 
 
 def _negative_direction(M: Matrix, u: Vector) -> tuple[str, list[int]]:
-    """Say why M is indefinite, from a direction u, (n,), of negative energy; also return the coordinates that move."""
+    """Return in words why M is indefinite, given u, (n,), with u^T M u < 0, and the coordinates that move in u."""
     i = int(np.argmin(np.diag(M)))
     if M[i, i] < 0:
         give = "give masses and moments of inertia that are not negative."
@@ -186,7 +186,7 @@ def require(what: str, data: Mapping[str, Any], *keys: str) -> None:
 
 
 def with_axis(value: Any, flat: int) -> Any:
-    """Insert the tangent axis d = 1 after the first axis of an array with `flat` axes; return others unchanged."""
+    """Insert an axis of length 1 after the first axis of an array with `flat` axes; return other arrays unchanged."""
     try:
         raw = real_array(value)
     except (TypeError, ValueError, OverflowError):

@@ -118,7 +118,7 @@ def private_file(name: str, body: bytes) -> Path:
 
 @cache
 def _private(process: int) -> Path:
-    """Return the private folder of a process; a forked process creates another one and leaves its parent's alone."""
+    """Return this process's private folder; a forked process creates another, and its parent's folder remains."""
     import shutil
     import tempfile
 

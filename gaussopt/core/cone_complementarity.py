@@ -89,7 +89,7 @@ class ConeComplementarity(Program):
 
     @cached_property
     def asymmetry(self) -> float:
-        """Largest entry of W - W^T relative to the largest of W; for a `DelassusProduct`, of A - A^T relative to A."""
+        """Largest entry of W - W^T relative to that of W; for a `DelassusProduct`, the same with A in place of W."""
         W: Any = self.W.A if isinstance(self.W, DelassusProduct) else self.W
         size = largest_entry(W)
         return largest_entry(W - W.T) / size if size else 0.0
@@ -298,14 +298,14 @@ def friction_coefficients(value: Any) -> Vector:
 
 
 def largest_entry(A: Any) -> float:
-    """Return the largest absolute value of an entry; for a `DelassusProduct` that of its diagonal."""
+    """Return the largest absolute value of an entry; for a `DelassusProduct`, only diagonal entries are compared."""
     if isinstance(A, DelassusProduct):
         return float(np.abs(A.diagonal()).max(initial=0.0))
     return float(np.abs(A if isinstance(A, np.ndarray) else A.data).max(initial=0.0))
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> Any:
-    """Return a checked array whose first axis counts the rows of contacts, or, without contacts, any empty value."""
+    """Return `value` as a checked array of this shape; where the shape is empty, accept any empty value."""
     if 0 in shape and np.size(value) == 0:
         return np.zeros(shape)
     if isinstance(value, list | np.ndarray) and len(value) != shape[0]:

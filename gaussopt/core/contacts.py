@@ -35,7 +35,7 @@ class Contact:
     ----------
     name : str
     position : expressions (x, y) or (x, y, z), optional
-        The material contact point: its last entry, the height, is the gap; the slip is the rates of the other entries.
+        The material contact point: its last entry, the height, is the gap; the rates of the others are the slip.
     gap : expression in the coordinates and time, optional, m, positive where the contact is open
     slip : expressions linear in the velocities, optional
         Tangential velocity of the contact point relative to the ground, d entries, m/s.
@@ -70,7 +70,7 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class ContactData:
-    """The contact arrays that the user's function `contacts(t, q, v)` returns, in this class or in a mapping.
+    """The contact arrays that the user's function `contacts(t, q, v)` returns, either as this class or as a mapping.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class About(NamedTuple):
-    """Description of an object for display: a title, up to two more lines, and the rows and heads of a table."""
+    """Description of an object for display: a title, up to two more lines, and a table with its column headings."""
 
     title: str
     more: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ def settled(size: float, goal: float, best: float) -> bool:
 
     Newton's method at least halves a residual that can still fall, so a residual that does not halve is rounding noise,
     and further iterations are useless. A residual of exactly half still counts as progress. The rule avoids `or` and
-    `and`, because it is called by kernels that advance several motions side by side, which must not branch.
+    `and`, because kernels that advance several motions at the same time call it, and must not branch.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ class BadInput(GaussoptError, ValueError):
 
 
 class NegativeMass(BadInput):
-    """A mass matrix gives negative kinetic energy to a motion of the coordinates numbered in `coordinates`, from 0."""
+    """A mass matrix gives negative kinetic energy to a motion of the coordinates with the indices `coordinates`."""
 
     def __init__(self, sentence: str, coordinates: Sequence[int]) -> None:
         self.coordinates = coordinates

@@ -37,7 +37,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 def read_regular(path: str | os.PathLike[str]) -> bytes:
     """Return the contents of a regular file.
 
-    Raises BadInput as `read_bytes` does, and if the path is that of a folder, device, pipe or symbolic link.
+    Raises BadInput as `read_bytes` does, and if the path leads to a folder, device, pipe or symbolic link.
     """
     # O_NONBLOCK: opening a pipe without a writer does not block.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -180,7 +180,7 @@ def _synchronise(path: Path) -> None:
 def check_target(path: Path) -> None:
     """Check, before the contents of a file are computed, that it can be written at a path.
 
-    Raises BadInput if the folder is missing or read-only, or if the path is that of anything but a regular file.
+    Raises BadInput if the folder is missing or read-only, or if the path leads to anything but a regular file.
     """
     if path.exists() and not path.is_file():
         raise BadInput(f"Cannot write {path}: it is not a regular file.")

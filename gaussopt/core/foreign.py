@@ -1,8 +1,8 @@
-"""Calls of code from outside the package: its arguments, its return values and its exceptions.
+"""Calls of code from outside the package, with protection from its side effects, malformed values and exceptions.
 
 A foreign solver, formulation or function may write into its arguments, return the same memory every time, or return a
-value of the wrong type. So it is given copies, its return value is read once and copied, and its exceptions become
-messages. It can never change the numbers that a certificate reads.
+value of the wrong type. So such code is given copies, its return value is read once and copied, and its exceptions
+become messages. It can never change the numbers that a certificate reads.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Changed(Exception):
 def call_with_copies(function: Callable[..., Any], t: float, q: Vector, v: Vector | None) -> Any:
     """Call a function of (t, q) or (t, q, v) with copies of a state; raises Changed if the copies have changed.
 
-    A function may change the copies for a while, as for a difference quotient, if it restores them.
+    The function may change the copies, as for a difference quotient, if it restores them before it returns.
     """
     mine = q.copy()
     if v is None:

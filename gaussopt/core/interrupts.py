@@ -15,7 +15,7 @@ class _Handler:
         self._before: Any = None
 
     def __enter__(self) -> Self:
-        """Replace Python's default handler of Ctrl-C, or that of an enclosing context where nesting is allowed."""
+        """Install this handler if the present handler is Python's default, or an enclosing context allows nesting."""
         if threading.current_thread() is threading.main_thread():
             before = signal.getsignal(signal.SIGINT)
             if before is signal.default_int_handler or self._may_be_in(getattr(before, "__self__", None)):
@@ -37,9 +37,9 @@ class _Handler:
 class Interrupts(_Handler):
     """Ctrl-C raises KeyboardInterrupt while `listening`, and is ignored otherwise.
 
-    A KeyboardInterrupt may be raised between any two instructions; while a result is assembled, it would lose all of
-    the result. Within this context only the first Ctrl-C while `listening` raises KeyboardInterrupt. It sets
-    `listening` to False, so that the code that then assembles the result is not interrupted again.
+    A KeyboardInterrupt may be raised between any two instructions; if it came while a result is assembled, the whole
+    result would be lost. So within this context the first Ctrl-C raises KeyboardInterrupt and sets `listening` to
+    False, and the code that then assembles the result is not interrupted again.
     """
 
     listening = True

@@ -40,9 +40,9 @@ def machine_failure(what: str, error: BaseException) -> MachineFailure:
 
 
 def pass_on(what: str, error: BaseException) -> None:
-    """Raise an error again if foreign code did not cause it; `what` states what could not be done.
+    """Raise an error again if the user or the machine caused it; `what`, for the message, states what failed.
 
-    Such errors are KeyboardInterrupt (but no subclass, which the foreign code defines) and failures of the machine.
+    These errors are KeyboardInterrupt itself, not its subclasses, which foreign code defines, and machine failures.
     """
     if type(error) is KeyboardInterrupt:
         raise error

@@ -1,4 +1,4 @@
-"""Quantities of a motion that are computed from what it recorded, whatever engine computed it."""
+"""Quantities that are computed from the record of a motion, whatever engine computed the motion."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Output:
         """Return the forces of the contact `name` and of its further points, `name, 2` and so on, added up.
 
         Its parts are `normal`, the sum of the normal forces, and `friction`, the sum of the sizes of the friction
-        forces, in N. In a motion of a MuJoCo model the names are those of two geometries, such as "floor, foot". The
-        values are not known (NaN) if no such contact comes about.
+        forces, in N. In a MuJoCo model, contacts are named after two geometries, such as "floor, foot". The
+        values are NaN if the motion has no such contact.
         """
 
         def values(motion: RecordedMotion) -> list[Vector]:

@@ -1,6 +1,6 @@
 """The base class of all kinds of programs, with the properties that solvers and guards need of any program.
 
-The properties that certificates, files and the command line need of a kind are in its module in `gaussopt.kinds`.
+For each kind, a module in `gaussopt.kinds` has the properties that certificates, files and the command line need.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Program:
 
     @property
     def minimises(self) -> bool:
-        """Whether there is an objective, which may be unbounded; a program without objective can only be infeasible."""
+        """Whether the program has an objective; if it has none, it may be infeasible, but it cannot be unbounded."""
         return False
 
     @property

@@ -111,7 +111,7 @@ class QP(Program):
 
     @property
     def equalities_only(self) -> bool:
-        """Whether every row is an equality; the Gauss QP passes the same array as l and u, so nothing is compared."""
+        """Whether every row is an equality; known without a comparison if l and u are one array, as in the Gauss QP."""
         return self.l is self.u or bool(self.equality.all())
 
     @property

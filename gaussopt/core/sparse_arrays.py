@@ -151,7 +151,7 @@ def is_diagonal(pattern: Pattern) -> bool:
 
 
 class DiagonalBlocks(NamedTuple):
-    """The c diagonal blocks of size b: coordinates, (c, b), numbers of their entries, and positions in `dense`."""
+    """The c diagonal blocks of size b: coordinates, (c, b), and places of the entries in the matrix and in `dense`."""
 
     members: Indices
     entries: Indices

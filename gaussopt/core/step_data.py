@@ -30,7 +30,7 @@ class StepCertifier(Protocol):
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int
     ) -> tuple[Sequence[float], Vector, Vector] | None:
-        """Return residuals, multipliers and row closeness for a flat step and a candidate; None if a pivot is tiny."""
+        """Return residuals, multipliers and closeness of rows, see `Certificate`; None if a pivot is too small."""
 
 
 CONTACT_ARRAYS = ("J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu", "g_N", "gdot_N", "e_N", "e_T", "least_N")

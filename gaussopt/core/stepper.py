@@ -104,7 +104,7 @@ class Control:
     instants: tuple[float, ...] = ()
 
     def grid_index(self, t: float) -> int:
-        """Return the least k with origin + k dt > t, or, if there are `instants`, the number of the first after t."""
+        """Return the least k with origin + k dt > t, or the number, from 1, of the first of the `instants` after t."""
         if self.instants:
             return bisect_right(self.instants, t) + 1
         if self.dt is None or self.origin is None:
@@ -149,13 +149,13 @@ class Integration(ABC):
         """Continue from a corrected state at the same instant, as after a projection."""
 
     def before_failure(self) -> tuple[float, int] | None:
-        """Return the instant that a failed `advance` reached and the number of its steps; None if it made no step."""
+        """Return the instant that a failed `advance` reached, and how many steps it made; None if it made no step."""
         return None
 
     def within(self) -> Callable[[float], Vector] | None:
-        """Return the latest step as a function of time, (q, u) in one array of 2 n entries.
+        """Return a function of time that gives the state within the latest step, (q, u) in one array of 2 n entries.
 
-        Return None if the quintic through positions, velocities and accelerations at the ends is as accurate.
+        Return None if the quintic with the positions, velocities and accelerations of both ends is as accurate.
         """
         return None
 

@@ -92,7 +92,7 @@ class AbstractSystem(ABC):
         """Return the step data of a state q, v, (n,) each; raises BadInput where the equations are undefined."""
 
     def smooth_part(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Return step data whose contacts are not used; a system may override it to leave the contacts out."""
+        """Return step data for callers that ignore contacts; a system may override it to leave the contacts out."""
         return self.evaluate(t, q, v)
 
     @property
@@ -134,9 +134,9 @@ class AbstractSystem(ABC):
         return self
 
     def in_steps(self, loop: str, formulation: str | None, solver: str | None) -> AbstractSystem:
-        """Return the same system for motions by a stepper's kind of loop; one that states its own steps where it can.
+        """Return the system that is used in motions by this kind of loop, such as "time-stepping".
 
-        `formulation` and `solver` are those that were asked for, None where they were not.
+        It may be a `SteppedSystem`. `formulation` and `solver` are None where the user has not chosen.
         """
         return self
 

@@ -1,6 +1,6 @@
-"""Systems that formulate the contact problem of a time step themselves, as models of other physics engines do.
+"""Interface of systems that formulate the contact problem of a time step themselves, as models of physics engines do.
 
-Their contacts appear and vanish, and their velocities u, (p,), need not be the rates v of their coordinates, (n,).
+Their number of contacts may change, and their velocities u, (p,), need not be the rates v, (n,), of q.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Found(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """The end of a step: coordinates and rates, (n,), and the impulses, (m,), and residual of the equality rows."""
+    """The end of a step: q and v, (n,), the impulses of the equality rows, (m,), and the residual of these rows."""
 
     q: Vector
     v: Vector
@@ -35,7 +35,7 @@ class Reached(NamedTuple):
 
 
 class TimeStep(ABC):
-    """A state from which a step can be taken."""
+    """A state from which a step is taken, with the contacts near it."""
 
     @property
     @abstractmethod
@@ -66,16 +66,16 @@ class TimeStep(ABC):
         """Return the contact problem, in impulses, for a step of length dt, s; it may have no contacts."""
 
     def again(self, r: Vector) -> ConeComplementarity | None:
-        """Return the problem with the forces of the end that impulses r lead to; None where they are as before."""
+        """Return the problem with its forces updated after impulses r; None if the forces no longer change."""
         return None
 
     def fed(self, r: Vector) -> float:
-        """Return the energy, J, that impulses r of `problem` add, as they can with restitution and friction."""
+        """Return the energy, J, that the impulses r add, which may be positive with both restitution and friction."""
         return 0.0
 
     @abstractmethod
     def finish(self, r: Vector, *, project: bool) -> Reached:
-        """Return the end of the step for a solution r, (3 k,), of `problem`, projected onto the equalities if asked."""
+        """Return the end of the step for impulses r, (3 k,), projected onto the equality constraints if `project`."""
 
 
 class SteppedSystem(AbstractSystem):

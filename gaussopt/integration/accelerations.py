@@ -1,4 +1,4 @@
-"""Accelerations along a motion: evaluate, formulate, solve and certify steps, and count what this costs."""
+"""Accelerations along a motion: evaluate, formulate, solve and certify steps, and count their cost."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CertifiedAccelerations:
 
     @property
     def stand_ins(self) -> list[str]:
-        """Substitutes used where formulation and solver do not apply, as texts such as "stick-slip by lemke"."""
+        """Substitutes used where the user's formulation and solver do not apply, such as "stick-slip by lemke"."""
         return []
 
     @property
@@ -197,16 +197,16 @@ class CertifiedAccelerations:
         self._tally(c.error_bound, c.relative_error, c.constraint_residual, c.force_residual, c.rounding_floor)
 
     def _tally(self, *values: float) -> None:
-        """Count an evaluation, and update the worst values by `values`, which are in the order of `worst`."""
+        """Count an evaluation; raise each entry of `worst` to the entry of `values` in its place, if that is larger."""
         self.evaluations += 1
         worst = self.worst
-        # A comparison with NaN is false, so that the worst value stays.
+        # A comparison with NaN is false, so that a NaN does not replace the worst value.
         for name, value in zip(worst, values, strict=True):
             if value > worst[name]:
                 worst[name] = value
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Tell whether the forces of the answer at a state are unique; add non-unique forces to `open_forces`."""
+        """Return whether the forces of the answer at a state are unique; add non-unique forces to `open_forces`."""
         if not answer.forces_unique and not self.open_forces:
             step = self.step(t, q, v)
             rows = range(0) if step.sparse else open_forces(step)[0]
@@ -240,7 +240,7 @@ class CertifiedAccelerations:
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
-        """Monitor the independence of the rows after and within an accepted step; `short` leaves out the rows' rate."""
+        """Monitor the independence of the rows after and within an accepted step, without their rates if `short`."""
         if self.singular.idle or self.state != "velocity":
             return
         if self._shape is None or not self._shape[0] or self._shape[1]:
@@ -258,7 +258,7 @@ class CertifiedAccelerations:
         watch.note(t, found.independence, found.closeness)
 
     def _look(self, states: Sequence[tuple[float, Vector, Vector]]) -> float:
-        """Monitor the independence at states within a step; return the last distance from a singular position."""
+        """Monitor the independence of the rows at `states`; return the distance of the last from a singularity."""
         found = math.inf
         for state in states:
             with suppress(BadInput):  # the equations may be undefined within a step
@@ -289,7 +289,7 @@ class CertifiedAccelerations:
         return v
 
     def memory(self) -> dict[str, Any]:
-        """Return the data besides the state on which later answers depend; warm starts of solvers are left out."""
+        """Return the data, besides the state, that later answers depend on, except the warm starts of solvers."""
         return {}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:

@@ -68,7 +68,7 @@ class MotionEvent:
 
 @dataclass(frozen=True, slots=True)
 class ContactRules:
-    """Rules of a motion with contacts; the user defines `events` and `integrals`.
+    """Rules of a motion: the impact law of its contacts, and the `events` and `integrals` that the user defines.
 
     If `close` is true, a contact whose impacts accumulate is closed, with e_N = 0; otherwise the motion ends.
     """
@@ -83,14 +83,14 @@ class Advance(ABC):
     """Base class of the algorithms that advance a motion; an instance holds the state that the motion has reached.
 
     In each pass of the loop an advance takes one step, or as many at once as it can. It records the states that are
-    due, notes the events that occur, and updates `t`, `q` and `v`. The loop does not depend on methods, contacts or
+    due, stores the events that occur, and updates `t`, `q` and `v`. The loop does not depend on methods, contacts or
     machine code; an advance does not report progress and does not decide where a motion ends.
 
     Parameters
     ----------
     motion : CertifiedAccelerations, computes and certifies accelerations
     method : Stepper
-    control : Control, end and step of the motion, or tolerances
+    control : Control, with the end of the motion, and the step length or tolerances
     recorder : receives every state that is due
     every : steps between two recorded states; start, end and events are recorded in any case
     rules : ContactRules; their defaults if not given, as for a motion without contacts
@@ -102,7 +102,7 @@ class Advance(ABC):
     origin : the instant from which steps are counted, s
     steps : steps of the method taken so far; for an adaptive method its accepted steps, recorded or not
     events : list of MotionEvent
-    sums : integrals at the recorded instants, if any are requested
+    sums : values of the user's integrals at the recorded instants
     looks : Looks or None, receives the positions at the ends of steps, and at requested instants within steps
     why_interpreted : str or None, why a motion that is worth compiling is not compiled
 
@@ -161,11 +161,11 @@ class Advance(ABC):
     @classmethod
     @abstractmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Tell whether the advance is meant for motions of this system by this method."""
+        """Return whether the advance is meant for motions of this system by this method."""
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Return the reason why a motion that it `suits` cannot run by this advance; None if it can.
+        """Return the reason why this advance cannot run a motion that it `suits`; None if it can.
 
         The reason completes the sentence "It cannot run this motion: ...".
         """
@@ -213,7 +213,7 @@ class Advance(ABC):
         return self.motion.acceleration(t, q, v)
 
     def about(self) -> dict[str, Any]:
-        """Return entries for `Trajectory.meta`: engine, number of steps, and why the motion was not compiled, if so."""
+        """Return entries for `Trajectory.meta`: engine, number of steps, and any reason why nothing was compiled."""
         slow = {} if self.why_interpreted is None else {"why_interpreted": self.why_interpreted}
         return {"engine": self.engine, "steps": self.steps, **slow}
 

@@ -38,7 +38,7 @@ MOST_POINTS = 4000
 
 
 class Events(tuple[dict[str, Any], ...]):
-    """The events of a motion, as dictionaries in the order of time; printed, each takes one line."""
+    """The events of a motion in the order of time, each a dictionary that is printed on one line."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class Events(tuple[dict[str, Any], ...]):
         return "\n".join(self.lines()) or "no events"
 
     def lines(self, where: str = "") -> list[str]:
-        """Return a line for each event; for many, lines for the first and the last, and `where` the others are told."""
+        """Return a line for each event or, if many, the first and last; `where` ends the line that counts the rest."""
         lines = [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in self]
         left_out = len(lines) - FIRST_EVENTS - LAST_EVENTS
         if left_out <= 1:

@@ -19,7 +19,7 @@ SAME = 1e-13
 
 
 class Looks:
-    """Collects the positions at the steps of a motion, one by one or many at once, and passes blocks of them to `take`.
+    """Collects the positions after the steps of a motion, and passes them to `take` in blocks.
 
     Attributes
     ----------
@@ -33,14 +33,14 @@ class Looks:
         self._q: list[Vector] = []
 
     def at(self, t: float, q: Vector) -> None:
-        """Collect the instant and the positions, (n,), after a step."""
+        """Add the instant and the positions, (n,), after a step."""
         self._t.append(t)
         self._q.append(q)
         if len(self._t) * len(q) >= BLOCK:
             self.flush()
 
     def rows(self, t: Vector, q: Matrix) -> None:
-        """Collect instants, (r,), and positions, (r, n), after r steps."""
+        """Pass on the instants, (r,), and positions, (r, n), after r steps."""
         self.flush()
         if len(t):
             self.take(t, q)
@@ -65,7 +65,7 @@ class Steps(Looks):
 
     Parameters
     ----------
-    most : largest number of floats to store; a motion with more is not stored at all
+    most : largest number of floats to store; a longer motion is not stored at all
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Steps(Looks):
 
 
 class Differences(Looks):
-    """Compares a motion with a reference motion at all instants at which both have positions.
+    """Compares a motion with a reference motion at all instants that both contain.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The loop over time of every motion: it takes steps, passes on positions, keeps restart marks, reports progress."""
+"""The time loop of every motion: it takes steps, passes on positions, keeps restart data and reports progress."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class MotionLoop:
 
     Attributes
     ----------
-    kept : mark from which a continuation starts: at the end for an adaptive method; with constant steps before the last
-        step, which may have been shortened to reach the end
+    kept : restart data: at the end of the motion for an adaptive method; for constant steps at the state before the
+        last step, which may have been shortened to reach the end
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class MotionLoop:
         a.begin()
 
     def resume(self, mark: Mark) -> End:
-        """Continue to the end from a mark of a loop with the same settings, as that loop would have continued.
+        """Continue from the restart data of a loop with the same settings, exactly as that loop would have done.
 
         Raises what `integrate` raises.
         """

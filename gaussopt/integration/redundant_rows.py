@@ -98,7 +98,7 @@ def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
 
 
 def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
-    """Return U, s, V^T of the scaled rows for nonzero singular values, and the scales of coordinates and rows."""
+    """Return U, s, V^T of the scaled rows, for nonzero singular values, and the scales of coordinates and rows."""
     d, row = equilibrate(step.M, step.J)
     U, s, Vt = np.linalg.svd(step.J * d * row[:, None], full_matrices=False)
     counts = ~rounded(U, s, rounding(step.n, step.m), row_noise(step, d, row))
@@ -106,7 +106,7 @@ def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
 
 
 def redundant(step: StepData) -> bool:
-    """Tell whether rows of a dense step are redundant, or may be."""
+    """Return whether rows of a dense step are, or may be, redundant."""
     if step.sparse or not step.m:
         return False
     d, row = equilibrate(step.M, step.J)

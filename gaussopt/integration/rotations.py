@@ -143,12 +143,12 @@ class Rotations:
         )  # fmt: skip
 
     def _mass(self, q: Vector, M: Matrix) -> Matrix:
-        """Return T^T M T, made symmetric to the last bit."""
+        """Return T^T M T, made exactly symmetric."""
         found = self._times(q, self._times(q, M).T)
         return 0.5 * (found + found.T)
 
     def _times(self, q: Vector, X: Matrix, *, sizes: bool = False) -> NDArray[np.float64]:
-        """Return X T, (..., p), for rows X, (..., n); if `sizes`, with the absolute values of the entries of T."""
+        """Return X T, (..., p), for rows X, (..., n); `sizes` replaces the entries of T by absolute values."""
         E = 0.5 * spin_rows(q[self._e], 1.0)
         found = X[..., self._kept]
         found[..., self._omega] = np.einsum("bij,...bj->...bi", np.abs(E) if sizes else E, X[..., self._e])

@@ -71,7 +71,7 @@ ABRUPT = 1.0
 
 
 class SingularWatch:
-    """Collects, while a motion is computed, the distances of rows from the span of the preceding rows.
+    """Collects the distance of each row of J from the span of the preceding rows, while a motion is computed.
 
     As in certificates, reciprocal squares are stored: of the smallest sine at each state, (N,), and of all distances,
     (N, m). If `stop` is true, the motion ends at a nearly singular state. If `idle` is true, no warning is needed, and
@@ -89,7 +89,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore")
     def distance(self, independence: float, closeness: Vector | None) -> float:
-        """Return the sine or, if smaller, the smallest ratio of a row's distance to its largest value so far."""
+        """Return the smaller of `independence` and the least ratio of a row's distance to its largest so far."""
         if closeness is None or not len(closeness):
             return math.inf
         known = self._farthest if len(self._farthest) == len(closeness) else closeness
@@ -98,7 +98,7 @@ class SingularWatch:
         return min(independence, float(beside_usual(closeness[None, :], counted)[0]))
 
     def note(self, t: float, independence: float, closeness: Vector | None) -> None:
-        """Store the independence at a state, unless the rows are unknown or the latest entry has the same instant."""
+        """Store the independence of rows at a state, unless it is unknown or was just stored for this instant."""
         if closeness is None or not len(closeness) or (self._rows and self._rows[-1][0] == t):
             return
         self._rows.append((t, independence**-2 if independence > 0.0 else math.inf, closeness))
@@ -106,7 +106,7 @@ class SingularWatch:
             self._end(np.array([t]), np.array([self._rows[-1][1]]), closeness[None, :])
 
     def extend(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
-        """Store the independence at several recorded states."""
+        """Store the independence of the rows at several recorded states."""
         if closeness.shape[1]:
             self._pack()
             self._blocks.append((times, angles, closeness))
@@ -115,7 +115,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _end(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
-        """Raise NotAccepted at the first of these states that is nearly singular compared with the first state."""
+        """Raise NotAccepted if one of these states is nearly singular, relative to the first state of the motion."""
         if self._first is None:
             self._first = np.where(closeness[0] < REDUNDANT**-2 * closeness[0].min(), closeness[0], np.inf)
         distances = np.fmin(angles**-0.5, beside_usual(closeness, self._first))
@@ -136,9 +136,9 @@ class SingularWatch:
     ) -> list[tuple[float, Vector, Vector]]:
         """Return states (t, q, v) within the step from the previous state to `step`; [] if no state can be singular.
 
-        The states lie on the Hermite cubic between the ends. None can be singular if the rows change too little, since
-        singular values change by no more than the rows. `earlier` evaluates a state shortly before `step`, for the rate
-        of the rows: after a whole turn of a mechanism, the rows have the same values as before the step.
+        The states lie on the Hermite cubic between the ends. No state can be singular if the rows change too little,
+        since singular values change by no more than they do. `earlier` evaluates a state shortly before `step`, for the
+        rate of the rows: after a whole turn of a mechanism, the rows have the same values as before the step.
         """
         assert step.q is not None
         assert step.v is not None
@@ -146,7 +146,7 @@ class SingularWatch:
         least = min(independence, least)
         t, q, v, before = step.t, step.q, step.v, self._before
         if before is None or not t > before[0]:
-            again = before is not None and t == before[0]  # the state was corrected; the rate remains
+            again = before is not None and t == before[0]  # the state was corrected; the old rate is kept
             self._before = t, q, v, least, rows, before[-1] if before is not None and again else 0.0
             return []
         t0, q0, v0, s0, rows0, speed0 = before
@@ -178,7 +178,7 @@ class SingularWatch:
 
     def _in_proportion(self, step: StepData) -> tuple[Matrix, float]:
         """Return the rows divided by their largest lengths so far, and the smallest quotient of nonzero rows."""
-        # With a scale by mass alone, a coordinate whose mass is a rounding error would turn the rows at every step.
+        # If only masses scaled the rows, a mass that is a rounding error would change their directions at every step.
         scaled = step.J * coordinate_scale(step.M, step.J)
         lengths = np.linalg.norm(scaled, axis=1)
         known = self._longest if len(self._longest) == len(lengths) else np.zeros(len(lengths))
@@ -207,7 +207,7 @@ class SingularWatch:
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def near(t: Vector, angles: Vector, closeness: Matrix) -> NDArray[np.bool_]:
-    """Mark those of N states of a motion that are close to a singular position, (N,)."""
+    """Return which of N states of a motion are close to a singular position, (N,)."""
     order = t.argsort(kind="stable")
     usual = usual_closeness(t[order], closeness[order])
     return np.asarray(np.fmin(angles**-0.5, beside_usual(closeness, usual)) < NEAR)
@@ -228,9 +228,9 @@ def usual_closeness(t: Vector, closeness: Matrix) -> Vector:
 
 
 def beside_usual(closeness: Matrix, usual: Vector) -> Vector:
-    """Return, for each of N states, the smallest ratio of a row's distance to the usual distance of the row, (N,).
+    """Return the smallest ratio of a row's distance to its usual distance, for each of N states, (N,).
 
-    The ratio also detects a row that vanishes, which has no angle. Rows that are always redundant do not count.
+    Unlike the sine, the ratio detects a row that vanishes. Rows that are always redundant do not count.
     """
     counted = np.isfinite(usual)
     return np.asarray(np.fmin.reduce((usual[counted] / closeness[:, counted]) ** 0.5, axis=1, initial=np.inf))
@@ -256,7 +256,7 @@ def singular_sentence(t: Vector, independence: Vector) -> str | None:
 
 
 def _others(found: list[tuple[float, float]], worst: float) -> str:
-    """List in words the instants of other passages near singular positions, from pairs (independence, instant)."""
+    """Return a sentence on other passages near singular positions, from pairs (independence, instant)."""
     instants: list[float] = []
     usual = float(np.median(np.diff(sorted(t for _, t in found)))) if len(found) > 1 else 0.0
     for s, t in sorted(found):

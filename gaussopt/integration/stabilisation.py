@@ -29,13 +29,13 @@ LOST = 1e6
 
 
 class Settling:
-    """Stopping criterion of an iteration; the tolerance is relative to 1 + the largest unknown, see `core.endings`."""
+    """Stopping criterion of an iteration; its tolerance is relative to 1 + the largest unknown, see `core.endings`."""
 
     def __init__(self, tolerance: float) -> None:
         self._tolerance, self._best, self.lost = tolerance, math.inf, False
 
     def ended(self, size: float, reach: float) -> bool:
-        """Tell whether a residual is small enough; `reach` is the largest unknown. Set `lost` if it diverges."""
+        """Return whether a residual is small enough; `reach` is the largest unknown. Set `lost` on divergence."""
         goal = self._tolerance * (1.0 + reach)
         ended = settled(size, goal, self._best)
         self.lost = not (ended or size <= LOST * self._best)
@@ -167,7 +167,7 @@ def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
 
 
 def _least_agreed(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> Vector:
-    """Return the smallest x with J x = r; rows that are redundant where the constraints hold count as redundant."""
+    """Return the smallest x with J x = r; rows count as redundant if they are so where the constraints hold."""
     x, least = _least_motion(step.M, J, r)
     found = agreeing(system, step, J, r, without_rounding=True) if least < DOUBTFUL else None
     return x if found is None else least_motion(step.M, *found)

@@ -105,7 +105,7 @@ class Trajectory(ShownMotion):
         Whether the acceleration determines lam, lam_N and lam_T. If it does not, as for two sticking contacts of one
         body, only the resultant of the forces has a meaning; the message names these forces.
     integrals, outputs : dict of (N,)
-        Integrals from the start of the motion to each recorded instant, and requested outputs there, by name.
+        Integrals from the start of the motion to each recorded instant, and outputs at these instants, by name.
     events : tuple of dict, printed with one line for each event
         Events of the motion: {"t", "kind", ...}.
     error_estimate : (n,)
@@ -174,7 +174,7 @@ class Trajectory(ShownMotion):
 
     @property
     def _known(self) -> dict[str, tuple[str, ...]]:
-        """Names of the arrays that the motion has, with their dimensions."""
+        """Names of the arrays that the motion has, with the names of their axes."""
         known = COLUMNS | (CONTACT_COLUMNS if self.contacts else {})
         return {k: x for k, x in known.items() if k != "forces_unique" or len(self.forces_unique) == len(self.t)}
 

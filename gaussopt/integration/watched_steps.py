@@ -30,7 +30,7 @@ Dense = Callable[[], Callable[[float], Vector] | None]
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """An instant within a step at which events occur: state, numbers of the events, whether they end the motion."""
+    """An instant within a step with events: its state, their numbers, and whether one of them ends the motion."""
 
     t: float
     q: Vector

@@ -15,7 +15,7 @@ NAMES = ("G", "g", "mus", "lam0")
 
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity:
-    """Return the problem of a file, always in space; raises BadInput, whose text follows the file name."""
+    """Return the problem in a file, which is always spatial. The caller adds the file's name to BadInput."""
     arrays = arrays_of(content, NAMES)
     G, g, mus = (arrays[name] for name in NAMES[:3])
     if G is None or g is None or mus is None:

@@ -53,7 +53,7 @@ class Reader:
         self._file, self._layout = file, FileLayout(file, size)
 
     def has(self, name: str) -> bool:
-        """Tell whether a dataset or group of this name exists."""
+        """Return whether a dataset or group of this name exists."""
         return name in self._file
 
     def array(self, name: str) -> Vector:
@@ -118,7 +118,7 @@ def dense(name: str, A: Any) -> Matrix:
 
 
 def read(content: bytes, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return a file's problem; raises BadInput, whose text follows its name, also for planar contacts if `in_space`."""
+    """Return the problem in a file; `in_space` refuses planar contacts. The caller adds the file's name to BadInput."""
     with opened(content) as file:
         reader = Reader(file, len(content))
         if reader.has(ROLLING):

@@ -28,14 +28,14 @@ only one of its redundant contacts carry it, and another contact in the next ste
 
 
 class NearContacts(NamedTuple):
-    """Nearby contacts and limits, and friction without a normal: in joints and tendons, in spinning and in rolling.
+    """Nearby contacts and limits, and friction without normal rows: of joints and tendons, in spinning and in rolling.
 
-    Such friction is a contact that has tangents only. The normal impulse that bounds it is given: for spinning and
-    rolling, the impulse of the contact with the index in `parents`, (k,); for a joint or tendon, which is its own
-    parent, dt times `losses`, (k,), N or N m. Friction coefficients `mu`, (k,), are in m for spinning and rolling.
+    Such friction is a contact that has tangents only. The normal impulse that bounds it is that of the contact with the
+    index in `parents`, (k,), for spinning and rolling, and dt times `losses`, (k,), N or N m, for a joint or tendon.
+    Friction coefficients `mu`, (k,), are in m for spinning and rolling.
 
-    Row rows[i] of MuJoCo's Jacobian becomes contact row places[i]; the gap of its contact counted[i] becomes gap at[i].
-    `opens`, (k,), is False for friction without a normal. If `together`, limits come before contacts of three rows.
+    Row rows[i] of MuJoCo's Jacobian becomes contact row places[i]; gap at[i] is that of its contact counted[i].
+    `opens`, (k,), is False for friction without a normal. If `together`, all rows belong to limits, then contacts.
     """
 
     names: tuple[str, ...]
@@ -50,7 +50,7 @@ class NearContacts(NamedTuple):
     together: bool
 
     def bounded(self, W: Matrix, q: Vector, dt: float) -> tuple[Matrix, Vector]:
-        """Return W and q, where rows set the normal impulse of friction without a normal to the given bound.
+        """Return W and q with rows that set the normal impulse of friction without a normal to its bound.
 
         Such a row of u = W r + q is c (r_N - r_N of the parent), or c (r_N - dt loss), with c > 0; Signorini's law
         makes it zero. This is the rolling resistance of V. Acary, F. Bourrier, "Coulomb friction with rolling
@@ -62,7 +62,7 @@ class NearContacts(NamedTuple):
         W, q = W.copy(), q.copy()
         own = np.flatnonzero(~self.opens)
         normal, parent = ROWS * own, ROWS * self.parents[own]
-        for tangents in (normal + 1, normal + 2):  # a positive diagonal makes the impulse of a missing tangent zero
+        for tangents in (normal + 1, normal + 2):  # with a positive diagonal entry a missing tangent gets zero impulse
             missing = tangents[W[tangents, tangents] == 0.0]
             W[missing, missing] = W.trace() / len(W)
         tied = parent != normal
@@ -73,7 +73,7 @@ class NearContacts(NamedTuple):
 
 
 def look_ahead(model: Any, place: Callable[[], None]) -> float:
-    """Make MuJoCo find contacts and limits up to the largest distance that its memory allows; return it, m or rad.
+    """Make MuJoCo find contacts and limits up to some distance, m or rad; return the largest that its memory allows.
 
     `place` sets the start, and raises BadInput if the memory is too small. Raise BadInput if no distance fits.
     """
@@ -137,7 +137,7 @@ class ContactFinder:
         return pattern, R, gaps
 
     def _limits(self, at: slice) -> tuple[tuple[int, int, int], ...]:
-        """For each limit, return minus its type, its index, and whether it is a lower limit."""
+        """Return, for each limit, the negative of its type, its index, and whether it is a lower limit."""
         data = self.data
         J = data.efc_J.reshape(-1, self.model.nv)[at]
         leading = np.take_along_axis(J, np.abs(J).argmax(axis=1)[:, None], 1).ravel()
@@ -145,7 +145,7 @@ class ContactFinder:
         return tuple(zip(kinds, numbers, (leading > 0).tolist(), strict=True))
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:
-        """Return the description of the present contacts, which is valid as long as the same geometries are near."""
+        """Return the description of the contacts, which stays valid while the same geometries are near each other."""
         data, contact = self.data, self.data.contact
         geom, dim, friction = contact.geom, contact.dim, contact.friction
         counted, at = np.flatnonzero(contact.exclude <= IN_GAP), []

@@ -24,12 +24,12 @@ MOST_HALVINGS = 60
 
 
 def implicit(mj: Any, model: Any) -> bool:
-    """Tell whether the integrator of the model evaluates damping at the end of a step."""
+    """Return whether the integrator of the model evaluates damping at the end of a step."""
     return model.opt.integrator in (int(mj.mjtIntegrator.mjINT_IMPLICIT), int(mj.mjtIntegrator.mjINT_IMPLICITFAST))
 
 
 def depends_on_velocity(mj: Any, model: Any) -> bool:
-    """Tell whether forces other than the linear damping of joints may depend on velocities."""
+    """Return whether forces other than the linear damping of joints may depend on velocities."""
     servos = model.nu and (
         (model.actuator_biastype != mj.mjtBias.mjBIAS_NONE).any()
         or (model.actuator_gaintype != mj.mjtGain.mjGAIN_FIXED).any()

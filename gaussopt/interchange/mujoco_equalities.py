@@ -26,7 +26,7 @@ SMALL = 1e-6
 
 @contextmanager
 def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
-    """Raise BadInput if MuJoCo's memory is too small for all contacts or rows, so that it leaves some of them out."""
+    """Raise BadInput if MuJoCo's memory is too small for all contacts or rows, some of which it would leave out."""
     kinds = mj.mjtWarning.mjWARN_CONTACTFULL, mj.mjtWarning.mjWARN_CNSTRFULL
     before = [data.warning[int(kind)].number for kind in kinds]
     full = False
@@ -67,7 +67,7 @@ def turning(mj: Any, model: Any) -> Vector:
 
 
 def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
-    """Return, per unit of each velocity, (..., nv), the sizes of the terms of a relative velocity of two points.
+    """Return the sizes of the terms of a relative velocity of two points, per unit of each velocity, (..., nv).
 
     MuJoCo computes such velocities from twists at the centres of mass of trees, that is from positions up to `reach`,
     (...), m, from the origin. Even a small difference contains the rounding errors of these terms.
@@ -77,7 +77,7 @@ def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
 
 
 def distances(data: Any) -> Vector:
-    """Return the distances of bodies, or of their centres of mass if farther, from the origin, m, (bodies,)."""
+    """Return the distance of each body, or of its centre of mass if that is larger, from the origin, m, (bodies,)."""
     found: Vector = np.sqrt(np.maximum(*(np.einsum("ij,ij->i", x, x) for x in (data.xpos, data.xipos))))
     return found
 
@@ -91,12 +91,12 @@ def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
 
 
 def may_be_small(rows: Matrix) -> bool:
-    """Tell whether one of the rows, (k, nv), is so short that the sizes of its terms must be checked."""
+    """Return whether one of the rows, (k, nv), is so short that the sizes of its terms must be checked."""
     return bool(np.einsum("ij,ij->i", rows, rows).min(initial=1.0) < SMALL**2)
 
 
 def independent(E: Matrix) -> Matrix:
-    """Return orthonormal weights, (m, rank), that combine the m rows E.T into independent rows."""
+    """Return orthonormal weights, (m, rank), that combine the m rows of E^T into independent rows."""
     values, vectors = np.linalg.eigh(E.T @ E)
     weights: Matrix = vectors[:, values > DEPENDENT * values[-1]]
     return weights
@@ -127,7 +127,7 @@ class Equalities:
         self._trees = np.cumsum([0, *map(len, trees)])[:-1]
 
     def _of_bodies(self, i: int) -> NDArray[np.intp]:
-        """Store the term sizes of a connection or weld, at the origin and per metre; return the bodies of its trees."""
+        """Store the sizes of the terms of a connect or weld, at the origin and per metre; return its trees' bodies."""
         mj, model, at = self._mj, self._model, slice(self._starts[i], self._starts[i] + 3)
         ends = np.array([model.eq_obj1id[i], model.eq_obj2id[i]])
         anchor = np.linalg.norm(model.eq_data[i, :6].reshape(2, 3), axis=1).max()
@@ -138,7 +138,7 @@ class Equalities:
         return np.append(np.flatnonzero(np.isin(model.body_rootid, model.body_rootid[ends])), 0)
 
     def rows(self, data: Any) -> tuple[Matrix, Vector]:
-        """Return rows, (m, nv), and residuals, (m,), of a model with dense storage; mere rounding errors become zero.
+        """Return rows, (m, nv), without rounding errors, and residuals, (m,); the model must use dense storage.
 
         Both may be views of `data` and change with it.
         """

@@ -92,17 +92,17 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
     of_rows = {"J": wider(J), "gamma": -J_dot_v, "J_terms": wider(sizes), "gamma_terms": terms}
     given: dict[str, Any] = {name: x[acting] for name, x in of_rows.items()} if acting.any() else {}
     if len(rows):
-        own = np.pad(friction.bias, ((0, 0), (1, 0)))  # coordinates of bounds have constant rows
+        own = np.pad(friction.bias, ((0, 0), (1, 0)))  # the added coordinates have constant rows
         given |= touching(rows, np.vstack((bias[:, :PLAIN], own)), _sliding(closed, friction), wider(v), at_rest)
     found = {"M": M, "h": wider(h), "Q": wider(Q) + bounds, "v": wider(v), "t": float(data.time), **given}
     return StepData.from_mapping(found)
 
 
 def _along(mj: Any, model: Any, data: Any, equalities: Equalities, at_rest: float) -> tuple[list[Unilateral], Any]:
-    """Return the closed contacts, and J_dot v, its term sizes and the derivatives of contact rows as in `derivatives`.
+    """Return the closed contacts, and the result of `derivatives` for them.
 
-    Contacts that are not found again near the state, as those that have only just closed, are looked for once more
-    with all contacts that are found AHEAD of their geometries.
+    If a contact is not found again near the state, because it has just closed, the search is repeated with contacts
+    that MuJoCo finds at distances up to AHEAD.
     """
     reasons: list[BadInput] = []
     near = mj.MjData(model)
@@ -218,7 +218,7 @@ def soft_from_mujoco(model: Any, data: Any) -> QP:
 
 @contextmanager
 def exact_contacts(model: Any, ahead: float = 0.0) -> Iterator[None]:
-    """Let MuJoCo detect contacts of convex geometries to the tolerance CONVEX, and `ahead`, m, of all; then restore it.
+    """Within this context MuJoCo finds contacts of convex geometries to the tolerance CONVEX, at gaps up to `ahead`, m.
 
     With its default tolerance, 1e-6 m, the contact directions, whose derivatives are taken, would be off by 1e-3.
     """
@@ -284,7 +284,7 @@ def mass_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def check_carried(mj: Any, model: Any, ahead: float) -> None:
-    """Raise BadInput for parts that a motion ignores, or that act differently if contacts are found at `ahead`, m."""
+    """Raise BadInput for parts that a motion ignores, or that would act at contacts found only `ahead`, m."""
     has = "The model has"
     refused = (
         ((model.actuator_historyadr >= 0).any(), f"{has} actuators with a delay; set delay and nsample to zero."),

@@ -92,7 +92,7 @@ def problem_from_mujoco(
 
 
 class MujocoSystem(MujocoOutputs, SteppedSystem):
-    """A MuJoCo model as a system with its own time steps; see `problem_from_mujoco`."""
+    """A MuJoCo model as a system that formulates its time steps itself; see `problem_from_mujoco`."""
 
     def __init__(self, model: Any, data: Any, name: str = "mujoco", control: Control | None = None) -> None:
         self.mj, self._control = (mj := forward(model, data)), control
@@ -104,7 +104,7 @@ class MujocoSystem(MujocoOutputs, SteppedSystem):
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
-        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # islands would not contain the rows that `place` adds
+        own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # MuJoCo's islands would lack the rows that `place` adds
         off, at_end = mj.mjtDisableBit.mjDSBL_EULERDAMP, implicit(mj, model)
         undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | (0 if at_end else off))
         self.all_at_end = at_end and depends_on_velocity(mj, own)
@@ -271,7 +271,7 @@ class MujocoSystem(MujocoOutputs, SteppedSystem):
         return Energy(float(self.data.energy[1]), float(self.data.energy[0]))
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
-        """Return a warning about geometries that may pass through others in a step, or about deep contacts; or None."""
+        """Return a warning if geometries may pass through others in a step, or contacts stay deep; otherwise None."""
         mj, twist, fastest = self.mj, np.zeros(6), 0.0
         stay = [f"Contact {name!r} stays {depth:.2g} m deep, as nothing can take it apart."
                 for name, depth in self.projection.stuck.items()]  # fmt: skip
@@ -358,7 +358,7 @@ class MujocoStep(TimeStep):
         self._dt, self._basis, m = dt, None, len(self._phi)
         found = self._condensed(self._R, m)
         if found == ROWS_MAY_DEPEND:
-            # Combine the rows into independent rows, which yields the smallest impulses of the rows themselves.
+            # Independent combinations of the rows yield the smallest impulses for the rows themselves.
             self._basis = basis = independent(self._S[len(self._w) :, :m][: len(self._w)])
             found = self._condensed(np.vstack((basis.T @ self._R[:m], self._R[m:])), basis.shape[1])
         if found == MASSLESS:

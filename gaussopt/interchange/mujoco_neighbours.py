@@ -47,7 +47,7 @@ squared speed of the coordinates. If a row jumps, the difference is 0.4 to 3 tim
 
 
 class Way(NamedTuple):
-    """Motion of a contact point: its velocities as a point of each body, (2, 3), and the speed of the bodies, m/s."""
+    """Motion at a contact point: velocities of the two bodies there, (2, 3), and their largest speed anywhere, m/s."""
 
     velocities: NDArray[np.float64]
     speed: float
@@ -110,7 +110,7 @@ def derivatives(
 
 
 def place_near(mj: Any, model: Any, near: Any, data: Any, time: float = 0.0) -> None:
-    """Place the data `near` where the motion of `data` is `time` s later."""
+    """Set the data `near` to the configuration that the motion of `data` reaches `time` s later."""
     near.eq_active[:], near.time, near.qpos[:] = data.eq_active, data.time, data.qpos
     near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
     if time:
@@ -120,7 +120,7 @@ def place_near(mj: Any, model: Any, near: Any, data: Any, time: float = 0.0) -> 
 
 
 def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -> Vector:
-    """Return the derivative of values at four neighbours, (4, 6), a time `step` apart; NaN where the values jump."""
+    """Return the time derivative of values at four neighbours, (4, 6), `step` s apart; NaN where the values jump."""
     near, far = (values[2] - values[1]) / (2 * step), (values[3] - values[0]) / (4 * step)
     found: Vector = (4 * near - far) / 3
     relative, absolute = KINK
@@ -156,7 +156,7 @@ def _way(mj: Any, model: Any, data: Any, contact: Unilateral) -> Way:
 def _found_again(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> dict[int, Unilateral]:
-    """Map indices in `here` to contacts and limits in `there`, `time` s later, that are certainly the same."""
+    """Map indices in `here` to the contacts and limits in `there`, `time` s later, if these are certainly the same."""
     groups: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, contacts in enumerate((here, there)):
         for i, contact in enumerate(contacts):
@@ -172,11 +172,11 @@ def _found_again(
 def _partners(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> Iterator[tuple[int, int]]:
-    """Match contacts of one pair of geometries, or limits of a joint or tendon, here and there; yield index pairs.
+    """Yield index pairs of the same contact of two geometries, or limit of a joint or tendon, in `here` and `there`.
 
-    A contact is searched for where either body carries its contact point, or where all move together if their number
-    stays and they move about as the bodies do. It is matched with the nearest contact in the range of its motion, if
-    that has no other match; if their number changes, all others must be twice as far.
+    A contact is sought where the motion of either body carries its point or, if the number of contacts is unchanged and
+    all shift about as the bodies move, where this common shift leads. It is matched with the nearest contact in range
+    that has no other match; if the number changes, all other contacts must be twice as far away.
     """
     places, others = [c.place for c in here if c.place is not None], [c.place for c in there if c.place is not None]
     if not places:

@@ -34,7 +34,7 @@ class MujocoOutputs:
     def point(self, name: str) -> Output:
         """Return position and velocity, x, y, z and v_x, v_y, v_z, of a site, a body (its frame) or a geometry.
 
-        Raises UnknownName for the name of none of them.
+        Raises UnknownName if none of them has this name.
         """
         mj, model, data = self.mj, self.model, self.data
         known = [(getattr(mj.mjtObj, f"mjOBJ_{kind}"), rest) for kind, rest in PLACES.items()]
@@ -54,10 +54,10 @@ class MujocoOutputs:
         return self._output(units, read)
 
     def sensors(self, *names: str) -> Output:
-        """Return the values of the given sensors of the model, or of all of them; parts are `name`, or `name.1` and on.
+        """Return the values of the given sensors, or of all; the parts are called `name`, or `name.1`, `name.2`, ...
 
-        Raises UnknownName for a name of none, and BadInput for a sensor of forces or accelerations, which MuJoCo would
-        take from its own soft contacts, or of past values.
+        Raises UnknownName if no sensor has a given name, and BadInput for sensors of forces or accelerations, which
+        MuJoCo would take from its own soft contacts, or of past values.
         """
         mj, model, data = self.mj, self.model, self.data
         all_names = [mj.mj_id2name(model, mj.mjtObj.mjOBJ_SENSOR, i) or f"sensor{i}" for i in range(model.nsensor)]

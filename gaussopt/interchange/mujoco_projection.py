@@ -1,4 +1,4 @@
-"""Bound the projections of a MuJoCo model's motion by the errors that they correct, and shorten them if necessary.
+"""Limit the projections in a MuJoCo model's motion relative to the errors that they correct.
 
 A projection is linear, with the rows at the beginning of a step. If a row is almost zero, as for a contact whose normal
 meets the axis of a hinge, the projection would move the model so far that these rows are no longer valid.
@@ -44,7 +44,7 @@ MENDED = 0.1
 
 
 class BoundedProjection:
-    """Bounds on the corrections of a model at the states in `data`; `near` are data for neighbouring configurations.
+    """Shortens or refuses the corrections of a model at the states in `data`; `near` are data for other configurations.
 
     Margins of limits are increased by `ahead`, m or rad. `stuck` maps names of contacts that no correction separates to
     their depths, m.

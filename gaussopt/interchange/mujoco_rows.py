@@ -35,10 +35,10 @@ REACHED = 1e-12
 
 @dataclass(frozen=True)
 class Unilateral:
-    """A contact or a limit: rows (6, nv), of the normal and two tangents, in m/s, and of turning about these, in rad/s.
+    """A contact or a limit: rows (6, nv) of velocities along normal and tangents, m/s, and of spins about them, rad/s.
 
     `key` holds the two geometries of a contact, or the negative type and the index of a limit; `gap`, m or rad, is
-    measured from where MuJoCo begins to exert forces. `mu`, (3,), has a friction coefficient for each of PARTS. A limit
+    is zero where MuJoCo begins to exert forces. `mu`, (3,), has a friction coefficient for each of PARTS. A limit
     has no `place`; rows of a `constant` limit are the same in all configurations.
     """
 
@@ -51,7 +51,7 @@ class Unilateral:
 
 
 def contacts_and_limits(mj: Any, model: Any, data: Any) -> list[Unilateral]:
-    """Return the contacts and limits at the configuration of `data`, whose positions are up to date."""
+    """Return the contacts and limits at the configuration of `data`, for which positions have been computed."""
     names, J = mj.mjtConstraint, constraint_rows(mj, model, data)
     kinds = np.array(data.efc_type)
     limits = [_limit(mj, model, data, int(i), J[i]) for i in np.flatnonzero(
@@ -85,7 +85,7 @@ def _limit(mj: Any, model: Any, data: Any, i: int, row: Vector) -> Unilateral:
 
 
 def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) -> Iterator[Unilateral]:
-    """Yield limits of hinges and slides that are just reached, as in most default poses, for which MuJoCo has no rows.
+    """Yield limits of hinges and slides that are just reached, as in default poses; MuJoCo has no rows for them.
 
     Raises BadInput for such a limit of a tendon, as MuJoCo does not give its row.
     """
@@ -199,7 +199,7 @@ def geometry_name(mj: Any, model: Any, number: int) -> str:
 
 
 def dry_name(mj: Any, model: Any, data: Any, row: int) -> str:
-    """Return the name of the dry friction to which a row belongs, by its joint or tendon."""
+    """Return a name for the dry friction of a row, made from the name of its joint or tendon."""
     number = int(data.efc_id[row])
     if data.efc_type[row] == mj.mjtConstraint.mjCNSTR_FRICTION_TENDON:
         name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_TENDON, number) or f"tendon {number}"

@@ -106,7 +106,7 @@ def _loop_rows(pin: Any, model: Any, data: Any, v: Vector, loops: Sequence[Any])
         places, turned = _terms(data, *((data.oMi[joint] * place).translation for joint, place in ends))
         terms += 3 * [places] + (3 * [turned] if loop.type == pin.ContactType.CONTACT_6D else [])
     J_terms, speed = np.array(terms), np.abs(v)
-    # Accelerations at a = 0 are products of linear and angular velocities.
+    # Relative accelerations at a = 0 are sums of products of linear and angular velocities.
     gamma_terms = (J_terms @ speed) * (turned @ speed)
     gamma = -np.concatenate([_loop_bias(pin, data, loop) for loop in loops])
     gamma[np.abs(gamma) <= rounding(len(v), len(J)) * gamma_terms] = 0.0
@@ -114,7 +114,7 @@ def _loop_rows(pin: Any, model: Any, data: Any, v: Vector, loops: Sequence[Any])
 
 
 def _terms(data: Any, *places: Vector) -> tuple[Vector, Vector]:
-    """Return term sizes of relative linear and angular velocities, per unit of each velocity, (nv,) each.
+    """Return the sizes of the terms of relative linear and angular velocities, per unit of each velocity, (nv,) each.
 
     Pinocchio computes them from twists at the origin of the world.
     """

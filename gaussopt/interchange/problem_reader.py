@@ -55,7 +55,7 @@ def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Probl
 
 
 def _told(read: Any, content: Any, in_space: bool) -> Problem:
-    """Return the result of a reader; raise its BadInput again as a sentence, which continues the file name."""
+    """Return the result of a reader; end the message of its BadInput, which follows the file name, by a full stop."""
     try:
         found: Problem = read(content, in_space)
     except BadInput as error:

@@ -179,7 +179,7 @@ def _of_mps(content: bytes) -> QP:
     def columns(of: Any, rows: int) -> Any:
         return csc_array((np.array(of.value_), np.array(of.index_), np.array(of.start_)), shape=(rows, n))
 
-    half = columns(curvature, n) if curvature.dim_ else csc_array((n, n))  # lower triangle of the Hessian
+    half = columns(curvature, n) if curvature.dim_ else csc_array((n, n))  # the lower triangle of the Hessian
     P = half + half.T - csc_array((half.diagonal(), (range(n), range(n))), shape=(n, n))
     rows = (columns(lp.a_matrix_, lp.num_row_), np.array(lp.row_lower_), np.array(lp.row_upper_))
     return _program(sign * P, sign * np.array(lp.col_cost_), [rows], np.array(lp.col_lower_), np.array(lp.col_upper_))

@@ -95,7 +95,7 @@ class Words:
         return self._words[self._at] if self.left else ""
 
     def begin_matrix(self, rows: int, columns: int) -> bool:
-        """Tell whether a matrix of this shape seems to begin here."""
+        """Return whether a matrix of this shape seems to begin here."""
         head = self._words[self._at : self._at + 3]
         return len(head) == 3 and head[0] in ("0", "1", "2") and head[1:] == [str(rows), str(columns)]
 
@@ -107,7 +107,7 @@ class Words:
 
 
 def read(text: str, in_space: bool = False) -> ConeComplementarity | GlobalContacts:
-    """Return a file's problem; raises BadInput, whose text follows its name, also for planar contacts if `in_space`."""
+    """Return the problem in a file; `in_space` refuses planar contacts. The caller adds the file's name to BadInput."""
     words = Words(text)
     dimension = check_dimension(words.number("the dimension"), in_space)
     k = words.integer("the number of contacts")

@@ -1,4 +1,4 @@
-"""Closed contacts as entries of step data, and friction that is bounded by a given force or by that of a contact."""
+"""Closed contacts as entries of step data, and friction bounded by a given force or a contact's normal force."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def touching(
 ) -> dict[str, Any]:
     """Return step data of the contacts that open no faster than `at_rest`, m/s; slip slower than this counts as zero.
 
-    Contacts without effect, whose normal rows are zero, are left out.
+    Contacts whose normal rows are zero have no effect and are left out.
 
     rows : (k, 3, n), the normal first; bias : (k, 3), derivative of the rows along v, times v; mu : (k,)
     """
@@ -32,7 +32,7 @@ def touching(
 
 
 class Friction(NamedTuple):
-    """Friction without a gap, of d kinds: of joints and tendons, and of contacts in spinning and in rolling.
+    """d cases of friction without a gap: of joints and tendons, and of contacts in spinning and in rolling.
 
     tangents, bias : (d, 2, n), (d, 2), rows, the second of which may be zero, and their derivatives along v, times v
     mu : (d,), coefficients; 1, or in m for spinning and rolling
@@ -49,12 +49,12 @@ class Friction(NamedTuple):
     def beside(self, rows: NDArray[np.float64], M: Matrix) -> tuple[NDArray[np.float64], Matrix, Vector]:
         """Return rows of contacts, (k, 3, n), followed by those of friction, (k + d, 3, n + d), with M and forces.
 
-        Each friction is a contact whose normal force r is set by an additional coordinate s of some mass m:
+        Each case is a contact whose normal force r is determined by an additional coordinate s of arbitrary mass m:
         m s'' = r - r_parent, or r - loss, and the gap acceleration of the parent is smaller by s''. Signorini's law,
         0 <= s'' complementary to r >= 0, leaves s'' = 0 and r = r_parent only, since s'' > 0 would mean r = 0 and
         m s'' = -r_parent <= 0. Coulomb's law of this contact is then the law of rolling resistance of V. Acary,
         F. Bourrier, "Coulomb friction with rolling resistance as a cone complementarity problem", Eur. J. Mech. A
-        Solids 85, 2021, with a disk of its own for sliding, for spinning and for rolling.
+        Solids 85, 2021, with separate disks for sliding, spinning and rolling.
         """
         (k, _, n), d = rows.shape, len(self.mu)
         found, mass, own = np.zeros((k + d, 3, n + d)), np.zeros((n + d, n + d)), np.arange(d)

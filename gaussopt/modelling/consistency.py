@@ -95,7 +95,7 @@ def _check_along(
     """Raise BadInput if phi'' is not zero along the motion (t, q, v) with an a that satisfies J a = gamma."""
     t, q, v, a = motion
     if np.abs(step.J @ a - step.gamma).max() > 1e-8 * np.abs(step.gamma).max(initial=0.0):
-        return  # the rows contradict each other, which the certificate reports
+        return  # the rows contradict each other, as the certificate will report
     second, error = _second(lambda s: _phi(system, t + s, q + s * v + 0.5 * s**2 * a), v, a)
     i = _worst(np.abs(second), bound + SAFETY * error)
     if i is not None:
@@ -124,7 +124,7 @@ def _check_position(system: AbstractSystem, t: float, q: Vector, v: Vector, rows
 def _check_gaps(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:
     step = system.evaluate(t, q, v)
     gradient, error = _gradient(lambda q: system.gaps(t, q), q)
-    moving = np.abs(gradient).max(axis=1) > 0  # constant gaps, of contacts that are always closed, are not compared
+    moving = np.abs(gradient).max(axis=1) > 0  # a constant gap, as of a contact that never opens, is not compared
     off = np.where(moving, np.abs(gradient - step.J_N).max(axis=1), 0.0)
     i = _worst(off, AGREE * np.abs(gradient).max(axis=1) + SAFETY * error)
     if i is not None:
@@ -152,7 +152,7 @@ def _worst(off: Vector, bound: Vector) -> int | None:
 
 
 def _motion(*parts: Vector) -> float:
-    """Return the largest of 1, the entries of the velocity, and the square roots of those of the acceleration."""
+    """Return the largest of 1, |v_i| and sqrt |a_i| over the entries of velocity and acceleration."""
     v, *a = (float(np.abs(x).max(initial=0.0)) for x in parts)
     return max(1.0, v, *map(math.sqrt, a))
 

@@ -1,7 +1,7 @@
 """Piles of spheres, walls of boxes and random contacts as spatial contact problems of adjustable size and difficulty.
 
-Piles and walls give one time step, of length STEP, of rigid bodies under gravity. The attribute `local` of a returned
-problem states it in the contact impulses alone. Memory is proportional to the number of contacts.
+A problem of a pile or wall is one time step, of length STEP, of rigid bodies under gravity; its attribute `local` is
+the same problem in the contact impulses alone. Memory is proportional to the number of contacts.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def sphere_pile(
         pairs = cKDTree(centres).query_pairs(1.01, output_type="ndarray").astype(np.int64)
         pairs = pairs[np.abs(centres[pairs[:, 0], 2] - centres[pairs[:, 1], 2]) > 0.1]
     floor = min(layers * layers, contacts)
-    held = (contacts - floor) // 4  # count of spheres that rest on four others; `lone` further spheres lie on the floor
+    held = (contacts - floor) // 4  # number of spheres that rest on four others; `lone` spheres lie on the floor, apart
     lone = contacts - floor - 4 * held
-    pairs = pairs[np.argsort(pairs.max(axis=1), kind="stable")][: 4 * held]  # layers are numbered upwards
+    pairs = pairs[np.argsort(pairs.max(axis=1), kind="stable")][: 4 * held]  # spheres are numbered upwards
     aside = np.column_stack((-2.0 - np.arange(lone), np.zeros((lone, 2))))
     centres = np.vstack((centres[: floor + held], aside))
     ground = np.append(np.arange(floor), floor + held + np.arange(lone))
@@ -78,7 +78,7 @@ def box_wall(
     """Return a triangular wall in running bond; a box has four contacts with the floor or with each of two boxes below.
 
     Three contacts per face would suffice to hold a rigid box; the fourth makes W rank deficient. `contacts` is rounded
-    up to a multiple of four; surplus boxes stand alone beside the wall. For other parameters see `sphere_pile`.
+    up to a multiple of four; surplus boxes stand beside the wall. For other parameters see `sphere_pile`.
     """
     _check(contacts, mu, mass_ratio)
     random = np.random.default_rng(seed)

@@ -96,7 +96,7 @@ class Family(ABC):
         return {dial.name: given.get(dial.name, dial.default) for dial in self.dials}
 
     def parse_dial(self, text: str) -> tuple[str, tuple[float, ...]]:
-        """Return name and values of `contacts=1:200` (sweep), `contacts=1,4,16` or `friction=0.3`; raises BadInput."""
+        """Parse text such as `contacts=1:200` (a sweep) or `friction=0.1,0.3`; return a dial's name and its values."""
         name, equals, words = (part.strip() for part in text.partition("="))
         if not equals or not name:
             raise BadInput(f"The dial {text!r} is not of the form NAME=VALUE, NAME=VALUE,VALUE or NAME=LOW:HIGH.")

@@ -33,11 +33,11 @@ _NUMBERS = 9
 
 
 class Undefined(ArithmeticError):
-    """Raised if a function has no value at a state; the message says why, or is empty if a number is not finite."""
+    """Raised if a function is undefined at a state; the message says why, or is empty if a result is not finite."""
 
 
 class ParameterValues:
-    """Values of a model's parameters, in the forms that CPython and machine code read fastest."""
+    """The values of a model's parameters, as a list for CPython and as an array for machine code."""
 
     def __init__(self, values: Sequence[float]) -> None:
         self.list = list(values)
@@ -56,7 +56,7 @@ class _Arguments(Workspace):
 
 
 class _Workspaces(threading.local):
-    """Workspaces of a thread, by function name."""
+    """The workspaces of each thread, by function name."""
 
     def __init__(self) -> None:
         self.of: dict[str, _Arguments] = {}
@@ -64,7 +64,7 @@ class _Workspaces(threading.local):
 
 
 class GeneratedFunctions:
-    """The functions of a generated module, called with arrays; `of` returns the same object for the same module.
+    """The functions of a generated module, to be called with arrays; `of` returns a single object for each module.
 
     `code` holds the addresses of the functions that run as machine code, by name.
     """
@@ -85,7 +85,7 @@ class GeneratedFunctions:
         return _of_module, (self.module.__name__, self._wanted)
 
     def __call__(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
-        """Return the `size` values of the function `name` at t, state, parameters; raise Undefined if it has none."""
+        """Return the `size` values of a function at t, state and parameters; raise Undefined if there are none."""
         if name in self.code:
             known = self._workspaces.of.get(name)
             if known is None:

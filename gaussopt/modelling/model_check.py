@@ -64,7 +64,7 @@ def _unused(system: AbstractSystem) -> Iterator[str]:
 
 
 def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[str]:
-    """Yield all warnings on a system with initial step data `step`; `fixed`: the start depends on no parameter."""
+    """Yield all warnings on a system that starts with `step`; `fixed` says that the start depends on no parameter."""
     yield from system.notes
     if fixed:
         yield from _unused(system)

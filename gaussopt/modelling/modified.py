@@ -1,4 +1,4 @@
-"""Systems beside the model of a mechanism: step data changed after evaluation, other models, and a drawn outline."""
+"""Deviations from the regular model of a mechanism: other models, and changes to its step data after evaluation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _property_of_regular(name: str) -> Any:
 
 @System.register
 class ModifiedSystem(AbstractSystem):
-    """A regular system with changed step data; its gaps, energies and residuals are not changed."""
+    """A system whose step data are changed after evaluation; gaps, energies and residuals are those of `regular`."""
 
     def __init__(self, regular: AbstractSystem, change: Change) -> None:
         self.name = regular.name

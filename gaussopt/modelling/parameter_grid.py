@@ -1,4 +1,4 @@
-"""The states of a problem that an atlas scans: axes of parameters, and parameters computed from the others."""
+"""The grid of states that an atlas of a problem scans: axes of parameters, and parameters computed from others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Axis:
     values: Vector
 
     def __init__(self, name: str, values: ArrayLike, high: float | None = None, count: int | None = None) -> None:
-        """Set the given values or, with `high` and `count`, `count` evenly spaced values from `values` to `high`.
+        """Set the given values or, if `high` and `count` are given, `count` evenly spaced ones from `values` to `high`.
 
         Raises BadInput if there are no values, a value is not finite, or the count is not between 1 and MAX_COUNT.
         """

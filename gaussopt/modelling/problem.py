@@ -150,7 +150,7 @@ class Problem:
         problem = cls(**given | more)
         q, v = problem.q0, problem.v0
         try:
-            system.in_steps("time-stepping", None, None).evaluate(0.0, q, v)  # without contacts, where these are many
+            system.in_steps("time-stepping", None, None).evaluate(0.0, q, v)  # if possible without contacts
         except BadInput as error:
             raise BadInput(f"The system cannot be evaluated at its start q0, v0: {error}") from None
         if not isinstance(problem.units, Mapping):
@@ -161,7 +161,7 @@ class Problem:
         return problem if not problem.name else problem.named(problem.name)
 
     def named(self, name: str) -> Problem:
-        """Return the problem under this name, which also becomes its title, if it has none, and its system's name."""
+        """Return the problem with another name, also for its system, and as its title if it has none."""
         build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
         return replace(self, name=name, title=self.title or name, build=build)
 
@@ -233,7 +233,7 @@ class Problem:
 
     @property
     def fixed_start(self) -> bool:
-        """Whether the start was given as numbers, without events, so that parameters change only the equations."""
+        """Whether start and events do not depend on parameters, which then change only the equations."""
         return isinstance(self.build, _Given) and self.build.fixed
 
     @property
@@ -326,7 +326,7 @@ def _time(label: str, value: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """Function that returns a copy of a given system, as `build` of a problem; `fixed` as in `Problem.fixed_start`."""
+    """A function that returns a copy of a given system, the `build` of a problem; for `fixed` see `fixed_start`."""
 
     system: AbstractSystem
     name: str = ""
@@ -358,7 +358,7 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
     0.0
     """
     if name == "":
-        name = settings.pop("name", "")  # beside a positional name, the keyword `name` would set a parameter
+        name = settings.pop("name", "")  # with a positional name, the keyword `name` sets a parameter
     if registry.is_file(name):
         name = registry.named_by_file("problem", name)
     name = os.fspath(name)

@@ -56,7 +56,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A rectangular body about its centre, rotated by an angle (rad)."""
+    """A rectangular body with a given centre, rotated by an angle (rad)."""
 
     centre: Place
     width: float
@@ -383,5 +383,5 @@ def segments(shape: Shape) -> tuple[Place, ...]:
 
 
 def words(label: str) -> str:
-    """Return a label as it is spoken, without underscores."""
+    """Return a label without underscores, for use in a sentence."""
     return label.replace("_", "")

@@ -67,7 +67,7 @@ End = tuple[str, Place]
 
 @dataclass(frozen=True)
 class Line:
-    """A line between points of two bodies, of the kind "rod", "spring" or "damper", or within a body, a "link"."""
+    """A line, of the kind "rod", "spring" or "damper" between points of two bodies, "link" within a body."""
 
     kind: str
     start: End
@@ -76,7 +76,7 @@ class Line:
 
 @dataclass(frozen=True)
 class FaceContact:
-    """A contact between a ball with centre b, or the point b, and a face of a; `frame`: rows n, t1, t2 in a's frame."""
+    """A contact of a ball about b, or of the point b, with a face of a; `frame`: rows n, t1, t2 in the frame of a."""
 
     name: str
     a: str
@@ -104,7 +104,7 @@ class SpacePicture:
     ----------
     solids : pairs of a body's name and a solid
     lines : lines between points of bodies
-    joints : by the name of a joint, the body and point on which it acts with the multipliers of its rows x, y, z
+    joints : for each joint, by name, the body and point on which the multipliers of its rows x, y, z act
     contacts : where contact forces act, and their directions
     up : upward direction of the picture, (3,)
     moving : for each frame or body without coordinates, by name, a function that takes the instants (F,) and a mapping

@@ -79,15 +79,15 @@ def simulate_batch(
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
     out : folder in which members are saved, 64 at a time (65,536 from a GPU), so that the same call can continue later
-    executor : concurrent.futures.Executor for what `out` does not hold yet; its workers need the same packages
+    executor : concurrent.futures.Executor that computes the members not yet in `out`; workers need the same packages
 
     Returns
     -------
     xarray.Dataset
         Dimensions trajectory (N), time, coordinate (n), row (m). q, v and, with `certify`, the variables of Trajectory:
         NaN at instants that a trajectory did not reach. status and message of each trajectory, and `reached`, its last
-        known instant (NaN if none). The given parameters are coordinates; a name that the dataset already has gets the
-        prefix p_, characters that no file can hold become _, and the original name is kept as `long_name`.
+        instant (NaN if none). The given parameters are coordinates of the dataset; a name that is already taken gets
+        the prefix p_, characters that no file can hold become _, and the original name is kept as `long_name`.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def _in_folder(
 
 
 def _run(batch: Batch, threads: int | None, device: str, keep_interrupted: bool, begin: float) -> xr.Dataset:
-    """Compute all members to their end; Ctrl-C ends the batch with the results so far, if these are to be kept."""
+    """Compute all members; if `keep_interrupted`, Ctrl-C ends the batch, with the results computed so far."""
     with Interrupts() if keep_interrupted else nullcontext(Interrupts()) as interrupts:
         try:
             batch.run(threads, device)
@@ -202,7 +202,7 @@ def _check_resources(threads: int | None, device: str, executor: Executor | None
     if device not in DEVICES:
         raise BadInput(f"device is {device!r}; give one of {', '.join(map(repr, DEVICES))}.")
     if executor is not None:
-        return  # the workers check their own
+        return  # each worker checks its own device and threads
     if device == "cuda":
         cuda.driver()
     if threads is None:

@@ -36,7 +36,7 @@ PARTS = 16
 
 @dataclass(frozen=True)
 class LoneMember:
-    """The result of a member: status, message, last instant, and variables at all instants, NaN after the last one."""
+    """The result of a member: status, message, last instant, and variables at all instants, NaN after the last."""
 
     status: Status
     message: str
@@ -46,7 +46,7 @@ class LoneMember:
 
 @dataclass(frozen=True)
 class LoneMembers:
-    """Members to compute one by one, settings of `simulate`, recorded instants, and whether to keep certificates."""
+    """Members to compute one by one, with the settings of `simulate`; `certify` says whether to keep certificates."""
 
     members: BatchMembers
     settings: Mapping[str, Any]
@@ -54,7 +54,7 @@ class LoneMembers:
     certify: bool
 
     def run(self, left: Sequence[int], threads: int | None) -> Iterator[tuple[int, LoneMember]]:
-        """Yield results of the members `left` in any order; `threads` processes (None: all cores) share long work."""
+        """Yield results of members in any order, by `threads` processes (None: all cores) if that saves time."""
         processes = 1 if is_guarded() else threads or cores()
         for count, i in enumerate(left, 1):
             begin = perf_counter()
@@ -83,12 +83,12 @@ class LoneMembers:
         one, contacts = members.one(i), bool(members.system.contact_names)
         given: dict[str, Any] = dict(self.settings, q0=members.q[i], v0=members.v[i])
         given |= {"step_folder": None, "keep_interrupted": True, "record_every": self.instants.every}
-        given["error_estimate"] = False  # as members integrated together have none
+        given["error_estimate"] = False  # members that are integrated together have no estimate
         if not contacts:
             try:
                 return simulate(one, **given, engine="compiled")
             except NotAccepted:
-                pass  # there is no generated code
+                pass  # no generated code exists
         return simulate(one, **given)
 
     def _recorded(self, motion: Trajectory) -> LoneMember:
@@ -108,7 +108,7 @@ class LoneMembers:
     # -- several processes -----------------------------------------------------------------------------------------
 
     def _orders(self, left: Sequence[int], processes: int) -> list[tuple[Sequence[int], Order]]:
-        """Divide the members into parts, each with a job for another process; [] if they cannot be sent there."""
+        """Divide the members into parts, each with a job for another process; [] if jobs cannot be pickled."""
         problem = self.members.problem
         if isinstance(problem, Problem) and problem.events is None:
             problem = problem.system  # functions of a problem may exist only in this process

@@ -23,7 +23,7 @@ SHARE = 0.2
 
 
 class CardPart(NamedTuple):
-    """A part of a batch being computed: members, arrays on the GPU, CUDA events before and after the last launch."""
+    """A part of a batch in computation: its members, arrays on the GPU, and CUDA events around the last launch."""
 
     members: slice
     memory: Any
@@ -52,7 +52,7 @@ class CudaBatch(MarchedBatch):
         self._fetched[0], self.kernel, self.steps = False, 0.0, 0
 
     def march(self, progress: Callable[[float], None]) -> None:
-        """Integrate to the end, part by part; the start is also recorded, and projected if the steps are projected."""
+        """Integrate to the end, part by part; record the start, too, after a projection if the steps are projected."""
         N = self.members.count
         row = 8 * (self._code.numbers["LENGTH"] + self.states[0].size)
         free, _ = self._card.current_context().get_memory_info()
@@ -68,12 +68,12 @@ class CudaBatch(MarchedBatch):
                 progress(first / N)
                 before, waiting = waiting, self._launch(slice(first, last), shown)
                 self._fetch(before)
-        finally:  # after Ctrl-C, too: the last launch of this part has begun, so that it will be complete
+        finally:  # even after Ctrl-C, the last launch of this part will be completed
             self._fetch(waiting)
         progress(1.0)
 
     def _launch(self, members: slice, progress: Callable[[float], None], steps: int | None = None) -> CardPart:
-        """Compute a part; return it when its last launch has begun."""
+        """Start the computation of a part; return as soon as its last launch has begun."""
         i, numbers, total = self.instants, self._code.numbers, self._total
         count, steps = members.stop - members.start, total if steps is None else steps
         memory = self._card.device_array(numbers["LENGTH"] * count)
@@ -117,7 +117,7 @@ class CudaBatch(MarchedBatch):
         found = part.memory[failed : failed + count].copy_to_host(stream=self._copies)
         self._copies.synchronize()
         self._failed[part.members], self._fetched[part.members] = found, True
-        self.steps = self.instants.steps  # for members not fetched yet, `failed` is 1
+        self.steps = self.instants.steps  # `failed` is 1 for members that are not fetched
 
     @property
     def failed(self) -> NDArray[np.int64]:

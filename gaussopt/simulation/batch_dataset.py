@@ -50,7 +50,7 @@ def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None
 
 
 class Batch:
-    """The computation of a batch; `settings` are those that `simulate` receives for members computed one by one."""
+    """The computation of a batch; `settings` are passed to `simulate` for members that are computed one by one."""
 
     def __init__(
         self, members: BatchMembers, method: Stepper, instants: TimeGrid, settings: Mapping[str, Any], certify: bool,
@@ -77,7 +77,7 @@ class Batch:
         self.progress(1.0)
 
     def interrupt(self) -> None:
-        """Keep the states so far of unfinished members, and set their status to interrupted."""
+        """Keep the states that unfinished members have reached, and set their status to interrupted."""
         if self._run is not None and not self._collected:
             self._collect(self._run, Status.INTERRUPTED)
         left = self.status == ""
@@ -85,7 +85,7 @@ class Batch:
         self.message[left] = "Interrupted before this trajectory was computed by itself."
 
     def _march_together(self, threads: int | None, device: str) -> None:
-        """Integrate all members together if there is generated code; if not, raise BadInput if a GPU is requested."""
+        """Integrate all members together by generated code, if it exists; otherwise raise BadInput for a GPU."""
         reason, run = self._why_alone(), None
         if reason is None:
             kind = SimdBatch if device == "cpu" else CudaBatch
@@ -122,7 +122,7 @@ class Batch:
         return GeneratedAdvance.why_not(self.method, self.stabiliser)
 
     def _collect(self, run: MarchedBatch, status: Status) -> None:
-        """Keep the results of members whose steps and certificates pass; the others are computed one by one later."""
+        """Keep the results of members whose steps and certificates pass; the other members are computed one by one."""
         begin = perf_counter()
         if self.certify:
             run.certify()
@@ -137,14 +137,14 @@ class Batch:
             self.columns |= run.columns()
         t = float(self.instants.times[recorded - 1])
         message = f"Reached t = {t:g}."
-        if run.steps == self.instants.steps:  # on a GPU this holds for fetched members; others are not sound
+        if run.steps == self.instants.steps:  # on a GPU true of fetched members; others are not `sound`
             status = Status.SOLVED
         if status is Status.INTERRUPTED:
             message = f"Interrupted after t = {t:.9g}; the motion up to there is kept."
         one_by_one = self.certify and run.table is None
         if one_by_one and status is Status.INTERRUPTED:
             message += " Its recorded states are not certified."
-        sound &= self.status == ""  # other members already have a status
+        sound &= self.status == ""  # members with faults already have a status
         if one_by_one and status is Status.SOLVED:
             for i in np.flatnonzero(sound):
                 sound[i] = self._certify_alone(int(i), recorded)

@@ -1,4 +1,4 @@
-"""Batches in parts: each part is saved to a folder when it is complete, so that an interrupted batch can go on."""
+"""Batches in parts, each of which is saved to a folder when it is complete, so that a later call can continue."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ class BatchFolder:
             raise BadInput(f"{self._folder} holds a batch with other {', '.join(other)}; name another folder.")
 
     def gather(self, count: int, compute: Compute, spread: Spread | None = None) -> xr.Dataset:
-        """Return all members, read from the folder or computed now; after an interruption, those known so far.
+        """Return all members, read from the folder or computed now; if interrupted, the members computed so far.
 
-        If `spread` is given, it first computes the parts of which the folder holds nothing, in any order; parts that it
-        leaves out are computed by `compute`.
+        If `spread` is given, it first computes the parts that have no file in the folder, in any order; `compute` then
+        computes the parts that it leaves out.
         """
         import xarray as xr
 

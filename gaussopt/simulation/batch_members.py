@@ -78,7 +78,7 @@ class BatchMembers:
         return self.problem.system if isinstance(self.problem, Problem) else self.problem
 
     def parameters(self, i: int) -> dict[str, float]:
-        """Return, for member i, the parameters that the user gave."""
+        """Return the values of the user's parameters for member i."""
         return {name: float(self.values[name][i]) for name in self.varied}
 
     def one(self, i: int) -> Problem | AbstractSystem:
@@ -91,7 +91,7 @@ class BatchMembers:
 
 
 def _mapping(label: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if given is not None and not hasattr(given, "items"):  # not only mappings have items: a pandas table has them, too
+    if given is not None and not hasattr(given, "items"):  # a pandas table has items, although it is no mapping
         example = '{"m1": [...]}' if label == "parameters" else '{"q0": [...], "v0": [...]}'
         raise BadInput(f"{label} is {type(given).__name__}; give names with arrays, such as {example}.")
     found: dict[str, Any] = {}

@@ -35,7 +35,7 @@ ROWS = 200_000
 
 
 class MarchedBatch(ABC):
-    """Integrates all members together, and marks members that fail; `Batch` then computes these one by one.
+    """Integrates all members together, and marks those that fail, which `Batch` then computes one by one.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class MarchedBatch(ABC):
     """Number of members of a block, which are always integrated together."""
 
     def _filled(self, rows: Matrix) -> Matrix:
-        """Pad the rows of the members to whole blocks by the row of a valid member, which also replaces faulty rows."""
+        """Pad the members' rows to whole blocks by copies of a valid row, which also replaces faulty rows."""
         count, faults = len(rows), list(self.members.faults)
         if missing := -count % self.whole:
             rows = np.vstack((rows, np.tile(rows[self._sample], (missing, 1))))
@@ -95,11 +95,11 @@ class MarchedBatch(ABC):
 
     @abstractmethod
     def _start(self, job: LoopJob, state: Matrix) -> None:
-        """Compile, and store the initial states; `state` is (N padded to whole blocks, 2 n)."""
+        """Compile the loop, and store the initial states `state`, (N padded to whole blocks, 2 n)."""
 
     @abstractmethod
     def march(self, progress: Callable[[float], None]) -> None:
-        """Integrate to the end or until Ctrl-C; record the start, too, projected if the steps are projected."""
+        """Integrate to the end or until Ctrl-C; record the start, too, projected if steps are to be projected."""
 
     @property
     @abstractmethod
@@ -146,7 +146,7 @@ class MarchedBatch(ABC):
         assert self.table is not None
         error, a = (np.sqrt(np.abs(self.table[..., i])) for i in (1, 6))
         found = {"error_bound": error, "relative_error": error / (1.0 + a)}
-        found["forces_unique"] = np.where(np.isnan(error), np.nan, 1.0)  # because the pivots are regular
+        found["forces_unique"] = np.where(np.isnan(error), np.nan, 1.0)  # true, because no pivot vanishes
         for i, name in enumerate(("kinetic", "potential", "power", "position_drift", "velocity_drift")):
             found[name] = self.table[..., 10 + i]
         return found | {
@@ -155,7 +155,7 @@ class MarchedBatch(ABC):
         }
 
     def sound(self) -> NDArray[np.bool_]:
-        """Mark the members that passed: no step failed, and every certificate passes."""
+        """Mark the members of which no step failed and every certificate passes."""
         recorded = self.instants.recorded(self.steps)
         good: NDArray[np.bool_] = (self.failed == 0) & ~self._off
         good[list(self.members.faults)] = False
@@ -190,7 +190,7 @@ class SimdBatch(MarchedBatch):
         self.states[:, 0] = self.now()
 
     def _section(self, name: str, size: int) -> NDArray[np.float64]:
-        """Return a part of all blocks, (blocks, size, lanes)."""
+        """Return a section of the memory of all blocks, (blocks, size, lanes)."""
         begin = self._code.numbers[name]
         return self._memory[:, begin : begin + size * WIDTH].reshape(len(self._memory), size, WIDTH)
 

@@ -65,7 +65,7 @@ def concatenate(motions: Iterable[Trajectory]) -> Trajectory:
 def _joined(first: Trajectory, last: Trajectory) -> Trajectory:
     rows, events = first.restart["mark"]["rows"], first.restart["mark"]["events"]
     if rows and len(last.t) and _state(first, rows - 1) == _state(last, 0):
-        rows -= 1  # an adaptive method records its first state
+        rows -= 1  # the last state of one part is the first of the next
     arrays: dict[str, Any] = {
         name: np.concatenate((getattr(first, name)[:rows], getattr(last, name))) for name in ARRAYS
     }

@@ -104,7 +104,7 @@ class Continuation:
             )
 
     def problem(self, name: str | None = None) -> Problem:
-        """Return the problem of the motion with its parameters; find it by its own name, or by a given name or file."""
+        """Return the problem of the motion, with its parameters; `name`, a name or file, replaces the recorded name."""
         meta = self.motion.meta
         try:
             entry = registered_problem(meta["problem"]) if name is None else find_problem(name)
@@ -116,12 +116,12 @@ class Continuation:
             ) from None
         known = {p.name for p in entry.parameters}
         if name is not None and not known.issuperset(meta["parameters"]):
-            return entry  # `check` will refuse this other problem
+            return entry  # not the motion's problem: `check` will refuse it
         variant = {"variant": meta["variant"]} if meta.get("variant") in entry.variants else {}
         return entry.at(**{**variant, **meta["parameters"]})
 
     def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Complete a user's settings by those of the motion; raises BadInput where given settings differ from them."""
+        """Complete a user's settings by those of the motion; raises BadInput where the two differ."""
         for name in ("q0", "v0", "t0"):
             if given[name] is not None:
                 raise BadInput(f"{name} is given beside start; a motion that is continued has its state.")
@@ -161,7 +161,7 @@ class Continuation:
             )
 
     def check(self, entry: Problem | AbstractSystem) -> None:
-        """Raise BadInput if a problem differs from that of the motion in name, variant, parameters or coordinates."""
+        """Raise BadInput if the problem's name, variant, parameters or coordinates are not those of the motion."""
         meta, name, variant = self.motion.meta, entry.name, ""
         if isinstance(entry, Problem):
             name, variant, parameters = entry.name or entry.system.name, entry.variant, entry.parameter_values

@@ -56,9 +56,9 @@ ADVANCES: tuple[type[Advance], ...] = (
 
 
 def choose_engine(settings: RunSettings, progress: Progress | None, long: bool = False) -> MotionLoop:
-    """Return the loop for checked settings, ready to integrate, with the requested engine or the one worth using.
+    """Return the loop for checked settings, ready to integrate, by the requested or presumably fastest engine.
 
-    If a loop of an adaptive method ends with `left` set, compiling is worth its time: call this again with `long`.
+    If the loop of an adaptive method ends with `left` set, compiling is worthwhile: call this again with `long`.
 
     Raises NotAccepted if compiled code is requested and cannot run this motion, or the stepper does not fit.
     """
@@ -104,7 +104,7 @@ def _without_contacts(s: RunSettings) -> CertifiedAccelerations:
 
 
 def _state(settings: RunSettings, solver: StepSolver) -> str:
-    """Return the variable to integrate together with q: the requested one, or that of the formulation."""
+    """Return the variable to integrate together with q: the user's choice, by default the formulation's."""
     system, state = settings.system, settings.state
     if state is None:
         natural = solver.formulation.state
@@ -131,7 +131,7 @@ def _stated(s: RunSettings) -> CertifiedAccelerations:
 
 
 def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | None]:
-    """Return why compiling is not worth it, or None; and an `_Outlook` if the rate of the first steps must decide."""
+    """Return why compiling is not worthwhile, or None; and an `_Outlook` if this depends on the rate of steps."""
     if s.named:
         return "the pair that was asked for is interpreted unless the engine 'compiled' is", None
     if s.with_contacts or not s.method.adaptive:
@@ -140,7 +140,7 @@ def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | N
 
 
 def _many(settings: RunSettings, weight: int = 1) -> bool:
-    """Tell whether a run is worth compiling; the answer is the same on every machine."""
+    """Return whether a run is worth compiling; the answer is the same on every machine."""
     if settings.control.dt is None:
         return False
     # A step of a long linkage in NumPy takes as long as many steps of a small system.
@@ -148,13 +148,13 @@ def _many(settings: RunSettings, weight: int = 1) -> bool:
 
 
 class _Outlook:
-    """Decides whether the rest of a motion by an adaptive method is worth compiling, by its rate of steps so far."""
+    """Decides from the rate of steps so far whether the rest of a motion by an adaptive method is worth compiling."""
 
     def __init__(self, settings: RunSettings) -> None:
         self._settings, self._count, self._last = settings, 0, (0, settings.first.t)
 
     def __call__(self, t: float) -> bool:
-        """Count a step that ended at t; decide after the step numbers in `LOOKS`, because steps may become shorter."""
+        """Count a step that ended at t; decide again after each step number in `LOOKS`, as steps may become shorter."""
         self._count += 1
         if self._count not in LOOKS:
             return False
@@ -164,9 +164,9 @@ class _Outlook:
 
 
 def _worth(settings: RunSettings, seconds: float, steps: float = 0.0) -> bool:
-    """Tell whether `steps` steps of an adaptive method over `seconds` of motion are worth compiling.
+    """Return whether `steps` steps of an adaptive method over `seconds` of motion are worth compiling.
 
-    Each state recorded between two steps costs another step.
+    Each recorded state between the ends of steps takes a step of its own.
     """
     s = settings
     recorded = 0.0 if s.control.dt is None else seconds / s.control.dt

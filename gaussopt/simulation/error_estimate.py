@@ -54,7 +54,7 @@ class MotionError:
     instants : number of compared instants
     compared : descriptions of the motions used for comparison
     extent : (2, n), smallest and largest value of each coordinate at all steps
-    leaps : whether steps may miss short changes: equations change within steps, or tolerances do not limit the steps
+    leaps : whether steps may miss short changes, since equations change within steps or tolerances do not limit steps
     end : estimated error of the instant of the event that ended the motion, s; zero without such an event
     """
 
@@ -91,7 +91,7 @@ def amplitudes(q: Matrix, mass: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class _Difference:
-    """Difference from another motion: of coordinates and final instant; number of compared instants; its steps."""
+    """Differences of coordinates and end from another motion; numbers of compared instants and of its steps."""
 
     largest: Vector
     end: float = 0.0
@@ -147,7 +147,7 @@ def estimated(
     fine = other(0.5, (3 / 7, 1.0), max(2 * loop.advance.steps, FEWEST) if alike else 0)
     if np.isnan(fine.all).any():
         return found(coarse.all, coarse, alike)
-    # `gain` is the factor by which finer steps or tolerances reduced the error, limited to 2 ... 2^order, or 2 ... 10.
+    # `gain`: by how much finer steps or tolerances reduced the error, limited to [2, 2^order] or [2, 10].
     rough = coarse.all
     known = np.divide(rough, fine.all, out=np.full(len(rough), 2.0), where=(fine.all > 0) & np.isfinite(rough))
     gain = np.clip(known, 2.0, TENFOLD if method.adaptive else order)
@@ -181,7 +181,7 @@ class _Mine:
         self.extent = np.array([self.extent.min(axis=0), self.extent.max(axis=0)])
 
     def compared(self, given: RunSettings, progress: Progress | None) -> _Difference:
-        """Return differences from the same motion with other settings; NaN if that motion does not reach its end."""
+        """Return the differences from the motion with other settings; NaN if that does not reach its end."""
         n = len(self._last)
         failed = _Difference(np.full(n, math.nan), math.nan)
         try:
@@ -189,19 +189,19 @@ class _Mine:
             differences = loop.advance.looks = self._differences(n)
             status, _ = loop.integrate(*self._start)
             differences.flush()
-        except Exception:  # a failed comparison is reported, and the motion is kept
+        except Exception:  # the caller reports a failed comparison, and keeps the motion
             return failed
         if status is not Status.SOLVED:
             return replace(failed, taken=loop.advance.steps)
         its = loop.advance.recorder.arrays(n)
-        # If an event ended both motions, at different instants, the other one is extrapolated to the end of this one.
+        # If an event ended both motions at different instants, extrapolate the other motion to the end of this one.
         late = self.end - float(its["t"][-1])
         there = its["q"][-1] + late * (its["v"][-1] + 0.5 * late * its["a"][-1]) if late else its["q"][-1]
         largest = np.maximum(differences.largest, np.abs(there - self._last))
         return _Difference(largest, abs(late), differences.count + 1, loop.advance.steps)
 
     def _differences(self, n: int) -> Differences:
-        """Return a comparison with the stored positions; if they were too many to store, compute the motion again."""
+        """Return a comparison with the stored positions; if they were too many to store, it repeats the motion."""
         settings = self._settings
         if self.steps.whole:
             return Differences(self.steps, n, settings.method.adaptive)
@@ -259,12 +259,12 @@ def _steps(settings: RunSettings) -> str:
 
 
 def _part(progress: Progress | None, begin: float, end: float) -> Progress | None:
-    """Return the progress function for a part of the work, from the fraction `begin` to the fraction `end`."""
+    """Return a progress function for the part of the work between the fractions `begin` and `end`."""
     return None if progress is None else lambda done: progress(begin + (end - begin) * done)
 
 
 def of_motion(progress: Progress | None) -> Progress | None:
-    """Return the progress function for a motion whose error will be estimated afterwards."""
+    """Return a progress function for the motion itself, if its error will be estimated afterwards."""
     return _part(progress, 0.0, 2 / 3)
 
 

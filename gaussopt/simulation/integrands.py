@@ -1,4 +1,4 @@
-"""Functions that the user wants integrated along a motion."""
+"""The functions that `simulate` integrates along a motion at the user's request."""
 
 from __future__ import annotations
 

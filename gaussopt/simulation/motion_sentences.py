@@ -52,7 +52,7 @@ NOTHING = 1e-10
 
 
 def dead_centre_sentence(settings: RunSettings, columns: Columns, status: Status) -> str:
-    """Return a sentence, preceded by a space, if a dead centre makes the constraints contradict each other, else ""."""
+    """Return a sentence, after a space, if the constraints contradict each other at a dead centre; "" otherwise."""
     if status is not Status.INFEASIBLE or not len(columns["t"]) or settings.first.sparse:
         return ""
     found = mobility(settings.system, columns["q"][-1], t=float(columns["t"][-1]))
@@ -122,7 +122,7 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
 
 
 def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> str | None:
-    """Return a warning if accelerations are too large for the steps; None otherwise, and for motions with contacts.
+    """Return a warning if steps are longer than the motion or, without contacts, too long for its accelerations.
 
     If not all states are recorded, only the state before the last step is examined; the last step may be shorter.
     """

@@ -1,4 +1,4 @@
-"""Quantities that the user wants with a motion, computed from its recorded states."""
+"""Quantities that `simulate` computes from the recorded states of a motion at the user's request."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def with_outputs(motion: Trajectory, outputs: Mapping[str, Output]) -> Trajector
     for name, output in outputs.items():
         try:
             found = output.of(name, motion)
-        except Exception as error:  # a motion is not lost because of what is computed from it
+        except Exception as error:  # a failed output must not lose the motion
             found = {key: np.full(len(motion.t), np.nan) for key in output.names(name)}
             told.append(f"Output {name!r} could not be computed: {raised(error)}")
         values |= found

@@ -50,9 +50,9 @@ NEVER = 2**40
 
 @dataclass(frozen=True)
 class RunStart:
-    """What a run starts from: system, parameters, initial state q and v, (n,), times, s, and the problem's events.
+    """The start of a run: system, parameters, initial state q and v, (n,), times, s, and the problem's events.
 
-    dt is None if neither user nor problem gives it; `fixed` tells whether no parameter affects q and v.
+    dt is None if neither user nor problem gives it; `fixed` says whether no parameter affects q and v.
     """
 
     system: AbstractSystem
@@ -83,7 +83,7 @@ class RunStart:
             v = as_coordinates("v0", v0, problem.coordinates(len(q)))
             return cls(problem, problem.name, "", problem.parameters, q, v, dt, t_end, entry=problem)
         if start := {k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None}:
-            problem = problem.at(**start)  # an unchanged problem keeps the start it has assembled
+            problem = problem.at(**start)  # otherwise keep the problem, whose start is cached
         return cls(
             problem.system, problem.name or problem.system.name, problem.variant, problem.parameter_values, problem.q0,
             problem.v0, problem.dt if dt is None else dt, problem.t_end if t_end is None else t_end,
@@ -162,7 +162,7 @@ class RunSettings:
         rules = ContactRules(law, [*start.events, *given["events"]], given["accumulation"] == "close",
                              integrands(given["integrals"] or {}, start.system, method, len(start.q)))  # fmt: skip
         system = start.system.in_steps(method.loop, formulation, solver)
-        first = evaluated(system, t0, start.q, start.v)  # determines the number of contacts of plain functions
+        first = evaluated(system, t0, start.q, start.v)  # also counts the contacts of a system of plain functions
         if continued is not None:
             watched = [[x.name for x in some] for some in (rules.events, rules.integrals)]
             continued.check_first(start.name, watched[0], watched[1], first)
@@ -186,7 +186,7 @@ class RunSettings:
 
     @property
     def with_contacts(self) -> bool:
-        """Tell whether the motion has contacts."""
+        """Return whether the motion has contacts."""
         return bool(self.system.contact_names) or isinstance(self.system, SteppedSystem)
 
     def check_stepper(self, state: str) -> None:
@@ -196,7 +196,7 @@ class RunSettings:
             raise NotAccepted(f"The stepper {self.method.name!r} does not fit: {reason}.")
 
     def consistent_start(self) -> tuple[float, Vector, Vector]:
-        """Return time, positions and velocities, on the constraints, from which the loop starts.
+        """Return the time, positions and velocities from which the loop starts; they satisfy the constraints.
 
         Raises BadInput if the start is off the constraints and the stabilisation does not move it onto them, or if the
         rows of the system contradict each other.
@@ -220,7 +220,7 @@ def problem_or_system(given: Any) -> Problem | AbstractSystem:
 
 
 def stride(record_every: Any) -> int:
-    """Return a user's number of steps between two recorded states, checked; raises BadInput."""
+    """Return the user's number of steps between two recorded states after checks; raises BadInput."""
     whole = isinstance(record_every, int | np.integer) and not isinstance(record_every, bool)
     if not whole or record_every < 1:
         raise BadInput(f"record_every is {record_every!r}; give a whole number of steps, 1 or more.")
@@ -298,7 +298,7 @@ def _check_without_contacts(system: AbstractSystem, method: Stepper) -> None:
 
 
 def _check_residuals(system: AbstractSystem, m: int, t: float, q: Vector, v: Vector) -> None:
-    """Raise BadInput if constraint functions do not match the m rows of J."""
+    """Raise BadInput if the constraint functions return numbers of values that do not fit the m rows of J."""
     phi, rate = system.position_residual(t, q), system.velocity_residual(t, q, v)
     if phi is not None and len(phi) > m:
         raise BadInput(f"position of {system.name!r} returns {len(phi)} values, but J has only {m} rows.")
@@ -309,7 +309,7 @@ def _check_residuals(system: AbstractSystem, m: int, t: float, q: Vector, v: Vec
 def _consistent(
     system: AbstractSystem, t: float, q: Vector, v: Vector, stabiliser: Stabilisation
 ) -> tuple[Vector, Vector]:
-    """Return the initial state, projected if so chosen; raises BadInput with the residual if it is off constraints."""
+    """Return the initial state, projected if the user chose projection; otherwise check that constraints hold."""
     if isinstance(stabiliser, Projection):
         return stabiliser.correct(system, t, q, v)
     phi = system.position_residual(t, q)
@@ -349,7 +349,7 @@ def _nearest(system: AbstractSystem, t: float, q: Vector, v: Vector) -> str:
 
 
 def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, step: StepData) -> tuple[str, str]:
-    """Return formulation and solver: those given, others chosen by the first step."""
+    """Return formulation and solver; whichever the user did not give is chosen by the first step."""
     if isinstance(system, SteppedSystem):
         if formulation not in (None, "coulomb-soccp"):
             raise NotAccepted(f"{system.name!r} states its own time steps, as problems of coulomb-soccp.")
@@ -363,10 +363,10 @@ def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, s
     if solver is not None:
         return name, solver
     if name == "stick-slip" and step.k:
-        return name, "lemke"  # every step of it is a linear complementarity problem
+        return name, "lemke"  # its programs are linear complementarity problems
     entry = find(name)
     if step.k:
-        step = replace(step, v_T=np.where(step.v_T == 0, 1.0, step.v_T))  # v_T = 0 does not change the kind of program
+        step = replace(step, v_T=np.where(step.v_T == 0, 1.0, step.v_T))  # formulations may refuse v_T = 0
     try:
         entry.check(step)
         return name, default_solver(entry.apply(step)[0])

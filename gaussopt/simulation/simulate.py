@@ -133,7 +133,7 @@ def simulate(
 
 @dataclass(frozen=True)
 class _End:
-    """The end of a motion: status, message, seconds, rejected step, whether the machine failed, and error estimate."""
+    """The end of a motion, with the rejected step, if any, and `machine`: whether the machine failed."""
 
     status: Status
     message: str
@@ -144,9 +144,9 @@ class _End:
 
 
 def _asked(settings: RunSettings, *how: Any) -> tuple[MotionLoop, dict[str, Any], _End]:
-    """Warn of probable mistakes in the model, and call `_computed`; add advice to its errors and to interruptions."""
+    """Warn of probable mistakes in the model, compute the motion, and add advice to exceptions."""
     for sentence in of_start(settings.system, settings.first, settings.start.fixed):
-        warnings.warn(sentence, ModelSlip, stacklevel=5)  # the caller is beyond `simulate` and its decorators
+        warnings.warn(sentence, ModelSlip, stacklevel=5)  # so that the warning points to the user's call of `simulate`
     try:
         return _computed(settings, *how)
     except NegativeMass as error:
@@ -294,7 +294,7 @@ def _trajectory(
 
 
 def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any], ...]:
-    """Return all events; add the estimated error of its instant to the event that ended the motion, if any."""
+    """Return all events; if one ended the motion, add the estimated error of its instant to it."""
     found = tuple(event.to_mapping() for event in advance.events)
     if found and error is not None and found[-1].get("terminal") and math.isfinite(error.end):
         found[-1]["error"] = error.end
@@ -302,7 +302,7 @@ def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any]
 
 
 def _integrals(settings: RunSettings, advance: Advance) -> dict[str, Vector]:
-    """Return integrals by name, each (N,); they are zero at a start whose step has no accepted answer."""
+    """Return integrals by name, each (N,); zero if only the start is recorded, without an accepted answer."""
     names = [x.name for x in settings.rules.integrals]
     rows = np.array(advance.sums if advance.sums else [[0.0] * len(names)] * len(advance.recorder))
     return dict(zip(names, rows.T, strict=True)) if names else {}

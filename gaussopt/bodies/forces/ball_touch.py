@@ -23,7 +23,7 @@ from gaussopt.modelling.solids import Ball, BallContact, Solid
 
 
 class BallTouch(Element):
-    """Two balls or disks with radii, friction mu and restitution e_N, e_T; a radius of zero makes a point.
+    """A contact of two balls or disks, with friction mu and restitution e_N, e_T; a ball of radius zero is a point.
 
     Parameters
     ----------

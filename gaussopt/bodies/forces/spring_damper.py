@@ -15,7 +15,7 @@ from gaussopt.modelling.solids import Line
 
 
 class SpringDamper(Element):
-    """A spring of stiffness k, N/m, relaxed at L0, m, and a damper c, N s/m; either may be zero."""
+    """A spring of stiffness k, N/m, relaxed at the length L0, m, and a damper c, N s/m; k or c may be zero."""
 
     def __init__(self, name: str, a: End, b: End, stiffness: Any = 0, length: Any = 0, damping: Any = 0) -> None:
         super().__init__(name, a, b)

@@ -23,6 +23,6 @@ class Torsion(Element):
         return self.stiffness * (angle(self.a, self.b) - self.relaxed) ** 2 / 2
 
     def measured(self) -> Mapping[str, tuple[Any, str]]:
-        """Return the angle, and the torque k (phi - phi_0) with which it turns b back."""
+        """Return the angle phi, and the torque k (phi - phi_0) that the spring exerts on b towards phi_0."""
         turned = angle(self.a, self.b)
         return {"angle": (turned, "rad"), "torque": (self.stiffness * (turned - self.relaxed), "N m")}

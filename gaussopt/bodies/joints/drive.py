@@ -49,7 +49,7 @@ class Drive(Joint):
             moment = MOMENT * (1.0 + abs(instant))
             for what, function in (("position", motion), ("velocity", sp.diff(motion, TIME))):
                 before, after = (float(function.subs(TIME, instant + way * moment)) for way in (-1, 1))
-                if abs(after - before) > JUMP * (1.0 + abs(before)):  # an undefined value does not count as a jump
+                if abs(after - before) > JUMP * (1.0 + abs(before)):  # false for NaN: an undefined value is no jump
                     raise BadInput(
                         f"The {what} that {self.name!r} prescribes jumps from {before:.6g} to {after:.6g} at "
                         f"t = {instant:.6g}, which no finite force does; give a motion whose velocity is continuous."

@@ -30,7 +30,7 @@ CLOSER = 128
 class GeneratedAdaptiveSteps(GeneratedAdvance):
     """Advances a motion by steps of variable length; SciPy chooses the length of the first step.
 
-    If states are recorded at fixed intervals, each is computed by an extra, shorter step from the last step's end.
+    If states are recorded at fixed intervals, each is computed by an extra, shorter step from the end of a step.
     """
 
     adaptive = True
@@ -47,7 +47,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         self._work, self._beside = np.zeros(self._march.work), np.zeros(self._march.work)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Continue from the state of an earlier loop; further steps depend on nothing but that state."""
+        """Continue from the state of an earlier loop, on which alone further steps depend."""
         self.begin()
 
     def _start(self, t: float, q: Vector, v: Vector, first: float | None) -> ScipyIntegration:
@@ -78,7 +78,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return None
 
     def _marched(self, y: Any, clock: Any, bounds: Vector, own: bool, work: Any) -> tuple[int, Matrix]:
-        """Take accepted steps; return their number n, or -1 - n if the step size vanished, and the rows (t, q, v)."""
+        """Take n accepted steps; return n, or -1 - n if the step size vanished, and the rows (t, q, v) of the steps."""
         width, control, worst = 2 * len(self.q) + 1, self.control, np.zeros(2)
         trace = np.zeros((LEAP if own else 1) * width)
         done = self._march.march(
@@ -97,7 +97,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         if steps < 1 or not self.equations.m or self.motion.singular.idle:
             return
         seen = self._rows_of(np.vstack((self._inside(states[:-1], states[1:], np.arange(LOOKS) / LOOKS), states[-1:])))
-        if seen is None:  # there is no generated certificate
+        if seen is None:  # no generated certificate exists
             n = len(self.q)
             for state in states:
                 self.motion.passed(float(state[0]), state[1 : n + 1], state[n + 1 :])
@@ -122,7 +122,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return None if table is None else (states[:, 0], table[:, 9], table[:, ROW + len(self.q) + self.equations.m :])
 
     def _look(self, before: Vector, rows: Matrix) -> None:
-        """Pass positions to `looks`: those of the rows (t, q, v) at ends of steps, or at requested instants within."""
+        """Pass positions to `looks`: at the ends of steps, (t, q, v) in `rows`, or at the instants that it requests."""
         looks, n = self.looks, len(self.q)
         if looks is None:
             return

@@ -81,7 +81,7 @@ class PhaseMarcher:
 
     @staticmethod
     def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
-        """Tell whether the steps of a motion can be taken in segments."""
+        """Return whether the steps of a motion can be taken in segments."""
         system = motion.system
         return (
             COMPILED
@@ -98,13 +98,13 @@ class PhaseMarcher:
         stabiliser = self._motion.stabiliser
         sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
         self._space = kernel.space(self._n, self._m, self._m_h, self._stages, phase, sharp)
-        # With more rows than coordinates forces are never unique, and confirming modes takes many singular systems.
+        # With more rows than coordinates, forces are never unique, and most systems solved for the modes are singular.
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
         """Take steps in the present phase; return None if the first step is irregular or may contain an event.
 
-        After None the next few calls return None, too: an irregular phase (redundant sliding contacts) mostly stays so.
+        After None, the next few calls return None, too, because a phase mostly stays irregular.
 
         `origin` is the instant from which steps are counted in multiples of dt.
         """
@@ -146,7 +146,7 @@ class PhaseMarcher:
         return self._read(instants[1 : done + 1], rows[:done])
 
     def memory(self) -> dict[str, Any]:
-        """Return the counts that decide for how many steps no segment is tried; empty at the start of a phase."""
+        """Return the counts of steps to wait before the next segment is tried; empty at the start of a phase."""
         return {"rest": self._rest, "pause": self._pause} if self._motion.phase is self._phase else {}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -162,7 +162,7 @@ class PhaseMarcher:
             self._wait()
 
     def _wait(self) -> None:
-        """Leave some of the next steps to the event loop, more after each failure in succession."""
+        """Leave the next steps to the event loop, about twice as many after each further failure."""
         self._pause = min(2 * self._pause + 1, PATIENCE)
         self._rest = self._pause
 
@@ -215,7 +215,7 @@ class CompiledPhases(EventPhases):
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Accept event-driven motions whose formulation is the contact laws themselves; otherwise return the reason."""
+        """Accept event-driven motions by formulations that state the contact laws; otherwise return the reason."""
         if not isinstance(motion, ContactAccelerations):
             return "the system states its own time steps"
         if method.loop:
@@ -224,12 +224,12 @@ class CompiledPhases(EventPhases):
 
     @property
     def _left(self) -> tuple[int, str]:
-        """The number of stages left to formulation and solver, and the most frequent reason."""
+        """The number of stages that were left to formulation and solver, and the most frequent reason."""
         left = self.motion.kernel.left if self.motion.kernel is not None else Counter[str]()
         return left.total(), left.most_common(1)[0][0] if left else ""
 
     def about(self) -> dict[str, Any]:
-        """Return entries for `Trajectory.meta`: if many stages were interpreted, this engine, and the reason."""
+        """Return entries for `Trajectory.meta`; if many stages were interpreted, the engine is "interpreted"."""
         left, reason = self._left
         many = left > SHARE * self.motion.evaluations
         return super().about() | ({"engine": EventPhases.engine, "why_interpreted": reason} if many else {})
@@ -248,6 +248,6 @@ class CompiledPhases(EventPhases):
         super().prepare(first, math.inf)
         if PhaseMarcher.fit(motion, self.method, self.control):
             begin = perf_counter()
-            with suppress(NotCompiled):  # then only single stages are compiled
+            with suppress(NotCompiled):  # without the loop, single stages are still compiled
                 self.fast_forward = PhaseMarcher(motion, self.method, self.control, self.recorder)
             motion.timing["compile"] = perf_counter() - begin

@@ -50,7 +50,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         self._known, self._suspect = (
             (self.t, self.q, self.v),
             None,
-        )  # the search for a failed step begins here if already the start fails
+        )  # where the search for a failed step begins, even if the start itself fails
         self._write_down(np.array([self.t]), np.concatenate((self.q, self.v))[None, :])
 
     def _prepare_grid(self) -> None:
@@ -65,7 +65,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         self._known = self.t, self.q, self.v
 
     def take(self) -> End | None:
-        """Take and certify as many steps as lie between two reports of progress; the last step is taken alone."""
+        """Take the steps between two reports of progress and certify recorded states; take the last step alone."""
         begin = perf_counter()
         count = min(self._count, max(1, self._total - self.steps - 1))
         if self._some_steps(count) < count:
@@ -77,8 +77,8 @@ class GeneratedFixedSteps(GeneratedAdvance):
     def trace_failure(self) -> None:
         """Find the failed step, which may be far from any recorded state.
 
-        Generated code repeats the motion from the last certified state, step by step; then formulation and solver take
-        the last steps, which raises the error to report.
+        Generated code repeats the motion from the last certified state, step by step; formulation and solver then
+        repeat its last steps, and raise the error to report.
 
         Returns normally if these last steps do not fail.
         """
@@ -126,7 +126,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return self.every if self.looks is None else 1
 
     def _room(self, width: int) -> int:
-        """Return the largest number of steps in one call of generated code, which returns the states of all."""
+        """Return the largest number of steps in one call of generated code, which is limited by memory."""
         return self._total if self.looks is None else max(1, BLOCK // width)
 
     def _one_step(self, number: int, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
@@ -169,7 +169,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return reached
 
     def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
-        """Take steps by generated code, which replace the state y; return their number."""
+        """Take steps by generated code, which overwrites the state y; return the number of steps taken."""
         assert self.control.dt is not None
         done: int = self._march.march(
             self.origin, self.control.dt, self.control.t_end, first, count, self._each, y, self._p, self.limit,

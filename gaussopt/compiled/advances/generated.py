@@ -73,7 +73,7 @@ class GeneratedAdvance(Advance):
     ----------------
     solver : the solver that, together with the formulation gauss, is replaced by the generated code
     adaptive : whether the methods control their step size
-    methods, form : names of the steppers that have generated code, and what messages call this code
+    methods, form : names of the steppers that have generated code, and the words for this code in messages
     """
 
     engine = "compiled"
@@ -100,7 +100,7 @@ class GeneratedAdvance(Advance):
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Accept systems given by energies, gauss and a direct solver, no events and integrals; else say why not."""
+        """Accept systems given by energies, with `gauss` and `solver` and no events or integrals; else say why not."""
         if rules.events or rules.integrals:
             return "events and integrals look at every step, and generated code records only some"
         if isinstance(motion.system, TableSystem):
@@ -118,7 +118,7 @@ class GeneratedAdvance(Advance):
 
     @classmethod
     def why_not(cls, method: Stepper, stabiliser: Stabilisation) -> str | None:
-        """Say why this method has no generated code with this stabilisation; None if it has."""
+        """Return why this method with this stabilisation has no generated code; None if it has."""
         if method.name not in cls.methods:
             return f"the stepper {method.name!r} has no {cls.form}"
         if not isinstance(stabiliser, Unstabilised | Projection):
@@ -127,7 +127,7 @@ class GeneratedAdvance(Advance):
 
     @property
     def equations(self) -> LagrangianSystem:
-        """The system whose equations the generated code holds."""
+        """The system from whose equations the code is generated."""
         assert isinstance(self.system, LagrangianSystem)
         return self.system
 

@@ -168,7 +168,7 @@ class LinkageKernels:
         return done
 
     def answer(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Return acceleration, (n,), and multipliers, (m,), at a state; arbitrary numbers where a pivot vanishes."""
+        """Return acceleration, (n,), and multipliers, (m,), at a state; they are meaningless if a pivot vanishes."""
         y, store, work = self.row.placed(q, v), self._store, self._work
         n = len(y) // 2
         self._compiled["alone"](y[:n], y[n:], store, self._table, work)
@@ -246,6 +246,6 @@ class LinkageSteps(GeneratedFixedSteps):
             self._write(t, q, v, motion.counted(step, answer))
 
     def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return the acceleration by the kernel, which checks residuals of every step; it is not certified."""
+        """Return the acceleration by the kernel, without a certificate; only the residuals of steps are checked."""
         a = self._kernels.answer(q, v)[0]
         return a if np.isfinite(a).all() else super().acceleration(t, q, v)

@@ -72,7 +72,7 @@ def march_fixed(
     every: int, steps: int, limit: float, sharp: float, rtol: float, atol: float, times: Vector, states: Vector,
     instants: int,
 ) -> None:  # fmt: skip
-    """Take steps of constant length by the loop over one motion."""
+    """Take steps of constant length by the loop over steps of a single motion."""
     i = cuda.grid(1)
     if i < members:
         own = cuda.local.array(LENGTH, float64)
@@ -135,7 +135,7 @@ def march_controlled(
 
 
 def started(begin: float, y: Vector, p: Vector, sharp: float, work: Vector) -> bool:
-    """Prepare a motion; if its steps end with a projection, project its start, and tell whether that settled."""
+    """Prepare a motion; if its steps end with a projection, project its start; return whether this converged."""
     prepare(p, work)
     if PROJECTED:
         return on_constraints(begin, y, work, sharp, work[ONCE + SIZE :], work[ONCE + SIZE + M_H :])

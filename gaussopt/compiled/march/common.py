@@ -33,7 +33,7 @@ def largest(x: Vector, count: int) -> float:
 
 @inlined
 def on_constraints(t: float, y: Vector, once: Vector, sharp: float, phi: Vector, d: Vector) -> bool:
-    """Solve phi(q) = 0 by Newton's method, then correct the velocities linearly; tell whether the iteration settled.
+    """Solve phi(q) = 0 by Newton's method, then correct v linearly; return whether the iteration converged.
 
     The criterion is that of `integration.stabilisation.Projection`, of tolerance `sharp`; `phi` (M_H,) and `d` (SIZE,)
     are work space.

@@ -65,7 +65,7 @@ def tried(
     t0: float, h: float, known: int, y: Vector, before: Vector, once: Vector, slopes: Vector, limit: float,
     worst: Vector,
 ) -> bool:  # fmt: skip
-    """Take a trial step; `known` is 1 if its first slope is known, else 0. Only the last stage's residuals count."""
+    """Take a trial step; `known` is 1 if its first slope is known, else 0. Residuals are checked at its last stage."""
     good = True
     for stage in range(known, STAGES):
         if stage > 0:

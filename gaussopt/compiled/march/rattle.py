@@ -19,7 +19,7 @@ def advance(
     start: float, stop: float, h: float, y: Vector, before: Vector, once: Vector, space: Vector, limit: float,
     worst: Vector,
 ) -> bool:  # fmt: skip
-    """Take one step; y holds the state at which the half step in work is evaluated, and finally the result.
+    """Take one step; y holds the state at which the present half step is evaluated, and at the end the result.
 
     `space` holds the velocity between the halves, the latest iterate, the acceleration, the multipliers, the correction
     of the right-hand side gamma, the constraint residuals at the end, and the values that an iteration does not change.

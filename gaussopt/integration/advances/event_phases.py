@@ -102,11 +102,11 @@ class EventPhases(Advance):
     # -- the loop ----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Find the modes at the start; raises BadInput as `refuse_start` does, and if the modes do not settle."""
+        """Find the contact modes at the start; raises BadInput as `refuse_start`, and if the modes do not settle."""
         refuse_start(self.system, self.motion.whole(self.t, self.q, self.v))
         self._prepare()
         self._transitions.settle({}, {})
-        # Mode changes noted while the initial modes are found are no events; an impact at the start is an event.
+        # Mode changes while the initial modes are sought are not events of the motion; an impact at the start is.
         self.events[:] = [e for e in self.events if e.kind in (EventKind.IMPACT, EventKind.ENERGY_GAIN)]
         self._functions.begin(self.t, self.q, self.v)
         self._record()
@@ -152,7 +152,7 @@ class EventPhases(Advance):
         self._fresh = False
 
     def take(self) -> End | None:
-        """Take one step, or its part up to an event and the mode change at the event, or many steps without events."""
+        """Take many steps without events, or one step; if an event occurs in it, end it there and change the modes."""
         if self._fresh:
             self._begin_phase()
         if self._skip():
@@ -269,7 +269,7 @@ class EventPhases(Advance):
             self.motion.confirm(self.motion.step(self.t, self.q, self.v), self.motion.solvers.main)
         if due:
             self.record(self.t, self.q, self.v, answer)
-        # The direction of friction is chosen against the slip; whether friction feeds in power is checked all the same.
+        # Friction is directed against the slip; nevertheless, check that it does not increase the energy.
         lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
         power = float(np.vdot(lam_T, slip))
         extent = float(np.abs(lam_T).max() * np.linalg.norm(self.v)) if power > TOLERANCES.fed else 0.0
@@ -279,7 +279,7 @@ class EventPhases(Advance):
     # -- failures ----------------------------------------------------------------------------------------------
 
     def _ended_by(self, error: Rejected | BadInput) -> End:
-        """Return status and message if the contact operator becomes indefinite; re-raise an error of another cause."""
+        """Return status and message if an indefinite contact operator caused the error; otherwise raise it again."""
         if isinstance(error, Rejected):
             left = self._approach_failure()
             if error.answer.status is not Status.INACCURATE or left > TOLERANCES.lost:
@@ -295,7 +295,7 @@ class EventPhases(Advance):
         )
 
     def _approach_failure(self) -> float:
-        """Bisect the failed step, go to its last valid state, and return the eigenvalue `_definite` of that state."""
+        """Bisect the failed step, move to the last state that can be solved, and return its value of `_definite`."""
         before = self._before
         if not any(w.kind is Watched.DEFINITE for w in self._watches):
             return math.inf
@@ -314,7 +314,7 @@ class EventPhases(Advance):
         return left
 
     def _definite(self, sample: Sample) -> float:
-        """Return the smallest eigenvalue of the contact operator in a sample; infinite if it is not watched."""
+        """Return the smallest eigenvalue of the contact operator at a sampled state; infinite if not watched."""
         values = zip(self._watches, sample.values, strict=True)
         return next((float(x) for w, x in values if w.kind is Watched.DEFINITE), math.inf)
 
@@ -358,7 +358,7 @@ class EventPhases(Advance):
             )
 
     def _note_hits(self, hits: Sequence[EventFunction]) -> dict[int, Hint]:
-        """Append the events to the motion; return, by contact, the mode changes that they announce."""
+        """Append the events to the motion; return the mode change that they announce for each contact."""
         hints: dict[int, Hint] = {}
         for watch in hits:
             i = watch.index
@@ -370,7 +370,7 @@ class EventPhases(Advance):
                 if not self.system.two_sided[i]:
                     self.note(EventKind.LIFT_OFF, i)
             elif watch.kind is Watched.STICK:
-                hints.setdefault(i, Hint.BREAKS)  # OPENS prevails: a contact that opens loses its friction, too
+                hints.setdefault(i, Hint.BREAKS)  # if the contact also opens, OPENS is kept
             elif watch.kind is Watched.SLIP:
                 hints[i] = Hint.STOPS
             elif watch.kind is Watched.DEFINITE:
@@ -386,7 +386,7 @@ class EventPhases(Advance):
         )
 
     def _friction_direction(self, i: int, after: Sample) -> Vector:
-        """Return the direction of friction at contact i after the trial step, or at the event if that force is zero.
+        """Return the direction of friction at contact i after the trial step or, without friction there, at the event.
 
         The result is zero if there is no friction force at either state.
         """

@@ -61,7 +61,7 @@ class InterpretedSteps(Advance):
         self._integration = self.method.start(self.motion, self.t, self.q, u, control)
 
     def memory(self) -> dict[str, Any]:
-        """Return u, the count of steps or recording instants, and the memory of motion and watched functions."""
+        """Return u, the number of steps or recording instants so far, and the `memory` of motion and events."""
         watched = {} if self._watched is None else self._watched.memory()
         return {"u": self._u, "count": self._count, "motion": self.motion.memory(), "watched": watched}
 
@@ -94,7 +94,7 @@ class InterpretedSteps(Advance):
             q, v = corrected
             u = motion.state_of(t, q, v)
             integration.replace(q, u)
-        answer = motion.answer(t, q, v)  # also if it is not recorded: the next step needs it
+        answer = motion.answer(t, q, v)  # even if it is not recorded: the next step needs it
         motion.passed(t, q, u, short=not self.method.adaptive)
         crossings = []
         if self._watched is not None:
@@ -122,7 +122,7 @@ class InterpretedSteps(Advance):
     # -- between the ends of a step ----------------------------------------------------------------------------
 
     def _within(self, t: float, crossings: list[Crossing]) -> End | None:
-        """Record events and due instants within the step to t; return status and message if the motion ends."""
+        """Record the events and due instants of the step to t; return status and message if they end the motion."""
         self._look_between(crossings[-1].t if crossings and crossings[-1].terminal else t)
         for crossing in crossings:
             self._record_grid(crossing.t)
@@ -139,7 +139,7 @@ class InterpretedSteps(Advance):
         return None
 
     def _look_between(self, end: float) -> None:
-        """Pass the positions at the requested instants up to `end` to `looks`."""
+        """Interpolate the positions at the instants, up to `end`, that `looks` requests; pass them to it."""
         if self.looks is not None and self._watched is not None:
             for t in self.looks.due(end).tolist():
                 self.looks.at(t, self._watched.state(t)[0])

@@ -53,7 +53,7 @@ LIFTED = 3
 
 
 class MoreauJeanSteps(Advance):
-    """Advances a motion by velocity-level steps with Newton's impact law; events are only located to within a step."""
+    """Advances a motion by velocity-level steps with Newton's impact law; events are located to within a step."""
 
     motion: ContactAccelerations
 
@@ -71,7 +71,7 @@ class MoreauJeanSteps(Advance):
         self._surface = ContactSurface(self.system, self.motion.whole, held) if held else self.system
 
     def begin(self) -> None:
-        """Refuse a start deep inside an obstacle, and move it onto two-sided contacts; the first step records it."""
+        """Refuse a start deep inside an obstacle; move the start onto two-sided contacts. The first step records it."""
         self._refuse_other_laws()
         start = self.motion.whole(self.t, self.q, self.v)
         refuse_start(self.system, start, PENETRATED)
@@ -81,7 +81,7 @@ class MoreauJeanSteps(Advance):
         self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
 
     def _refuse_other_laws(self) -> None:
-        """Raise BadInput where another impact law than Newton's was asked for."""
+        """Raise BadInput if the user chose an impact law other than Newton's."""
         if self.rules.impact is not newton:
             raise BadInput(
                 f"The stepper {self.method.name!r} has Newton's impact law built in; choose the impact law newton."
@@ -170,7 +170,7 @@ class MoreauJeanSteps(Advance):
         step = self.motion.rotations.reduced(without_restitution(whole.select(active), guides))
         drift = self.motion.rotations.without_units(self.system.velocity_residual(t, q, v))
         if guides.any() and step.gdot_N is not None and isinstance(self.motion.stabiliser, Projection):
-            # Joints and guides hold at both ends of the step: otherwise forces lack the part that turns v.
+            # Projection makes joints and guides hold at the end, too: the forces include the part that turns v.
             drift = None if drift is None else drift - h * step.gamma
             step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
         force = step.force
@@ -231,7 +231,7 @@ class MoreauJeanSteps(Advance):
         return answer
 
     def _note_contacts(self, t: float, dv: Vector, answer: Answer, active: list[int]) -> None:
-        """Append events to the motion: contacts that begin or cease to push in the step to t, and energy that they add.
+        """Append the events of the step to t: contacts that begin or cease to push, and energy that impacts add.
 
         A resting contact that drifts across its activation threshold may lose its force for a step; therefore a contact
         counts as lifted off only after `LIFTED` steps without a force.
@@ -249,7 +249,7 @@ class MoreauJeanSteps(Advance):
                 if idle[i] == LIFTED:
                     self.events.append(MotionEvent(t, EventKind.LIFT_OFF, names[i]))
         if not landed:
-            return  # without an impact, an energy gain is a discretisation error
+            return  # an energy gain without an impact is a discretisation error
         step = self.motion.whole(self.t, self.q, self.v).select(active)
         fed = VelocityJump(dv, answer.lam_N, answer.lam_T).energy_fed(step)
         if fed > TOLERANCES.energy * (1.0 + 0.5 * float(self.v @ step.M @ self.v)):

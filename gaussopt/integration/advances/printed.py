@@ -1,9 +1,9 @@
-"""The method of Yao, Liu & Yang 2020 in six steps as printed, without checks of gaps, impacts, zero slips or events.
+"""The method of Yao, Liu & Yang 2020, exactly as printed: without checks of gaps, impacts, zero slips or events.
 
-(1) start; (2) M, Q, J_N, zeta_N, J_T and the signs of the slips; (3) delassus and bias; (4) the normal forces, in the
-paper by Newton's method on the optimality conditions of its quadratic program; (5) the acceleration; (6) advance by dt.
-All contacts count as closed whatever their gaps, and the sign of a vanishing slip is zero, so that a contact without
-slip has no friction. The stepper serves to study the printed method, not to compute motions.
+Its steps: (1) start; compute (2) M, Q, J_N, zeta_N, J_T and the signs of the slips; (3) the Delassus matrix and bias;
+(4) the normal forces, in the paper by Newton's method for its quadratic program; (5) the acceleration; (6) advance by
+dt. All contacts count as closed whatever their gaps, and the sign of a vanishing slip is zero, so that a contact
+without slip has no friction. The stepper serves to study the printed method, not to compute motions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gaussopt.integration.events.modes import ContactModes
 
 
 class AllClosed(ContactModes):
-    """Contact modes in which every contact is closed, and the sign of its present slip gives its friction."""
+    """Contact modes in which every contact is closed, with sliding friction against the sign of its present slip."""
 
     def shape(self, step: StepData) -> StepData:
         """Return the step with all contacts, and with mu = 0 at contacts whose slip is zero."""

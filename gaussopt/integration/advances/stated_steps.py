@@ -48,7 +48,7 @@ OPEN, SLIDING, STUCK = 0.0, 1.0, 2.0
 
 
 class _Taken(NamedTuple):
-    """A step taken: contact names, `TimeStep.opens`, v before it, state after it, length, problem and impulses."""
+    """The step just taken: its contacts, the velocity before, the state after it, length, problem and impulses."""
 
     names: Sequence[str]
     opens: NDArray[np.bool_]
@@ -72,7 +72,7 @@ class ContactRecorder(Recorder):
         self._contacts: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []
 
     def put(self, plain: tuple[Any, ...], names: Any, values: NDArray[np.float64]) -> None:
-        """Add an instant: t and `COLUMNS`; names of present contacts; their lam_N, gap, mode, lam_T, slip, (k, 7)."""
+        """Add an instant: t and `COLUMNS`, and for the k contacts present lam_N, gap, mode, lam_T and slip, (k, 7)."""
         known = self.names
         self._plain.append(plain)
         self._contacts.append((np.array([known.setdefault(x, len(known)) for x in names], dtype=np.intp), values))
@@ -81,7 +81,7 @@ class ContactRecorder(Recorder):
         return len(self._plain)
 
     def arrays(self, n: int) -> dict[str, Any]:
-        """Return the columns of `Trajectory` for all contacts that occurred, whose number is known only at the end."""
+        """Return the columns of `Trajectory`, with all contacts that occurred in the motion."""
         found = {name: np.array(column, dtype=np.float64)
                  for name, column in zip(("t", *COLUMNS), zip(*self._plain, strict=True), strict=True)}  # fmt: skip
         table = np.zeros((len(self), len(self.names), 7))
@@ -93,19 +93,19 @@ class ContactRecorder(Recorder):
 
 
 class StatedSteps(MoreauJeanSteps):
-    """Advances systems that formulate their own steps, restitution included."""
+    """Advances systems that formulate the contact problem of each step themselves, including restitution."""
 
     system: SteppedSystem
     recorder: ContactRecorder
 
     @classmethod
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Accept motions of systems that formulate their own steps."""
+        """Accept motions of systems that formulate their contact problems themselves."""
         return isinstance(system, SteppedSystem)
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Accept only velocity-level steps, with the stabilisation none or projection where contacts come and go."""
+        """Accept only velocity-level steps; if contacts have no fixed names, only stabilisation none or projection."""
         if method.loop != "time-stepping":
             return "the system states its own time steps; choose stepper='moreau-jean'"
         if motion.stabiliser.name not in ("none", "projection") and not motion.system.contact_names:
@@ -178,7 +178,7 @@ class StatedSteps(MoreauJeanSteps):
         return ended
 
     def _impulses(self, problem: ConeComplementarity) -> tuple[Vector, End | None]:
-        """Return the certified impulses of a step; if they are not accepted, also status and message of the end."""
+        """Return the certified impulses of a step; if they are not accepted, also the status and message."""
         motion, solver = self.motion, self.motion.solver
         if not problem.k:
             return np.zeros(0), None
@@ -202,7 +202,7 @@ class StatedSteps(MoreauJeanSteps):
         return raw.x, None
 
     def _record(self, at: TimeStep, of: _Taken) -> None:
-        """Record the present state with the forces of the step `of`."""
+        """Record the present state, described by `at`, with the forces of the step `of`."""
         with self.motion.timed("record"):
             names, gaps, slip = at.found
             problem, pushes = of.problem, rows_of(of.r) / of.h
@@ -226,9 +226,9 @@ class StatedSteps(MoreauJeanSteps):
 
     @staticmethod
     def _unique(of: _Taken, pushes: NDArray[np.float64]) -> bool:
-        """Tell whether W of the pushing contacts is regular, so that their velocities determine the forces."""
+        """Return whether W of the pushing contacts is regular, so that the motion determines their forces."""
         rows = np.repeat(pushes[:, 0] > 0, ROWS) & (of.problem.W.diagonal() > 0)
-        rows[::ROWS] &= of.opens  # without prescribed normal impulses
+        rows[::ROWS] &= of.opens  # excludes prescribed normal impulses
         W = of.problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
         try:
@@ -247,7 +247,7 @@ class StatedSteps(MoreauJeanSteps):
         self.recorder.put((self.t, self.q, self.v, *nothing, *[math.nan] * 7, True), names, values)
 
     def _note(self, names: Any, pushes: Vector) -> bool:
-        """Append events for contacts that began or ceased to push in the step just taken; tell whether any began."""
+        """Append events for contacts that began or ceased to push in the last step; return whether any began."""
         pushing = set(compress(names, (pushes > 0.0).tolist()))
         if pushing == self._pushed.keys():
             self._pushed = dict.fromkeys(self._pushed, 0)
@@ -264,7 +264,7 @@ class StatedSteps(MoreauJeanSteps):
         return bool(new)
 
     def _note_gain(self, here: TimeStep, r: Vector) -> None:
-        """Append an event for energy that the contacts of the step have added."""
+        """Append an event if the contacts have added energy in the step."""
         fed = here.fed(r)
         if fed > 0.0 and fed > TOLERANCES.energy * (1.0 + here.energy().kinetic):
             pushing = sorted(compress(here.names, (r[::ROWS] > 0.0).tolist()))

@@ -43,7 +43,7 @@ NOT_PROVED = (
 class ContactSolvers:
     """The step solvers that a motion with contacts needs.
 
-    `main` is the solver that the user requested; substitutes, where it does not apply, are created when first needed.
+    `main` is the solver that the user requested. Substitutes for steps that it cannot solve are created when needed.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ContactSolvers:
 
 
 def undecided(answer: Answer) -> bool:
-    """Tell whether the quick proofs left open whether an answer is unique."""
+    """Return whether the quick proofs could not decide if an answer is unique."""
     return answer.contact is not None and not answer.contact.decided
 
 
@@ -214,11 +214,11 @@ class ContactAccelerations(CertifiedAccelerations):
         return self.stabiliser.shape(self.system, whole)
 
     def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
-        """Solve with `solver`, by default the solver that fits the step; only quick proofs of uniqueness are tried."""
+        """Solve by `solver`, by default the solver that fits the step; try only quick proofs of uniqueness."""
         return self._solve(step, False, solver)
 
     def solve_thoroughly(self, step: StepData) -> Answer:
-        """Solve; decide uniqueness by enumeration of the modes where quick proofs fail."""
+        """Solve; where quick proofs of uniqueness fail, enumerate the contact modes to decide it."""
         return self._solve(step, True)
 
     def _solve(self, step: StepData, thorough: bool, solver: StepSolver | None = None) -> Answer:
@@ -227,7 +227,7 @@ class ContactAccelerations(CertifiedAccelerations):
         try:
             return super().solve(step, chosen)
         except NotAccepted:
-            # Some solvers accept the LCPs of sliding contacts, but no LCP with a zero on the diagonal.
+            # Some solvers of the LCPs of sliding contacts refuse those of resting contacts, with zeros on the diagonal.
             if not step.resting.any() or step.rests_in_space or chosen is self.solvers.any_contact:
                 raise
         self.solvers.any_contact.thorough = thorough
@@ -236,12 +236,12 @@ class ContactAccelerations(CertifiedAccelerations):
     def confirm(self, step: StepData, solver: StepSolver) -> None:
         """Check that the solution at sticking contacts is unique, provided that this takes little time.
 
-        Redundant contacts have many modes with singular systems, and are checked only at the start of a phase.
+        Redundant contacts have many modes with singular matrices; they are checked only at the start of a phase.
 
         Raises Rejected if the solution is not unique.
         """
         if step.rests_in_space:
-            if NOT_PROVED not in self.warnings:  # for friction cones there are only quick proofs
+            if NOT_PROVED not in self.warnings:  # for friction cones only quick proofs exist
                 self.warnings.append(NOT_PROVED)
             return
         if step.m + step.k + np.count_nonzero(step.resting) > step.n:
@@ -257,9 +257,9 @@ class ContactAccelerations(CertifiedAccelerations):
         return CertifiedAccelerations.solve(self, step, chosen)
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Tell whether the acceleration of an answer determines its forces; add non-unique forces to `open_forces`.
+        """Return whether the acceleration of an answer determines its forces; add non-unique forces to `open_forces`.
 
-        Where quick proofs leave it open, forces are unique if the columns of J^T, J_N^T and J_T^T are independent.
+        If quick proofs do not decide it, forces are unique if the columns of J^T, J_N^T and J_T^T are independent.
         """
         if answer.forces_unique:
             return True

@@ -52,7 +52,7 @@ class QuinticPath:
 
 
 def look_between(looks: Looks, before: Sample, after: Sample, end: float, dense: Dense) -> None:
-    """Pass the positions at the requested instants of a step, up to `end`, to `looks`."""
+    """Interpolate the positions at the instants of a step, up to `end`, that `looks` requests; pass them to it."""
     due = looks.due(end).tolist()
     if due:
         n, exact, path = len(before.q), dense(), QuinticPath(before, after)
@@ -61,7 +61,7 @@ def look_between(looks: Looks, before: Sample, after: Sample, end: float, dense:
 
 
 class StepInterior:
-    """The interior of one step, between the samples at its ends.
+    """The search for zeros within one step, given the sampled states at its ends.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class StepInterior:
     # -- gaps ------------------------------------------------------------------------------------------------------
 
     def open(self, j: int) -> bool:
-        """Tell whether a gap, watched function j, certainly stays positive, judged by its data at both ends."""
+        """Return whether a gap, watched function j, is certain to stay positive by its data at both ends."""
         before, after = self.before, self.after
         if self.number > 1:
             return False
@@ -167,7 +167,7 @@ class StepInterior:
     ) -> tuple[float, float] | None:  # fmt: skip
         """Return the first interval in which watched function j falls through zero; None if there is none.
 
-        The search is in the interpolant `function`; a step of the method, `at`, confirms it. `small` is (depth, noise).
+        It is sought on the interpolant `function` and confirmed by a step `at`. `small` is (depth, noise).
         """
         depth, noise = small
         fallen, above = end.value < -noise, 0.0
@@ -185,9 +185,9 @@ class StepInterior:
             noise, above = 2.0 * (own - function(found[1])[0]), found[1]
 
     def pierced(self, fraction: float, watches: list[tuple[int, int]], at: At) -> tuple[int, float, float] | None:
-        """Find a contact inside its obstacle at this fraction of the step, an instant that the search does not choose.
+        """Check gaps at a fraction of the step, independently of the search; return a contact inside its obstacle.
 
-        `watches` are pairs of numbers (watched function, contact) of open contacts; return contact, time, gap, or None.
+        `watches` holds (watched function, contact) for open contacts. The result is (contact, time, gap), or None.
         """
         near = [(j, i) for j, i in watches if not self.open(j)]
         if not near:
@@ -204,7 +204,7 @@ class StepInterior:
     def happening(self, j: int, value: Value, live: bool, name: str, at: At) -> tuple[float, float] | None:
         """Return the first interval in which a user's function, watched function j, falls through zero, or None.
 
-        `live` tells whether the function is positive at the beginning; if not, it must become positive first.
+        `live` says whether the function is positive at the beginning; if not, it must become positive first.
         """
         delta = NEIGHBOURS * self.h
 

@@ -51,7 +51,7 @@ class Crossings:
         watches, live : the watched functions, and which of them may fall through zero right from the beginning
         before, after : samples at the ends of the step
         integration : Integration that took the step
-        steps : number of the step; it determines an additional instant at which the gaps are checked
+        steps : number of earlier steps; it selects a further instant of the step at which the gaps are checked
 
         Returns
         -------
@@ -80,14 +80,14 @@ class Crossings:
         same = 1e-12 * (1.0 + abs(before.t))
         reached = at(first)
         hits = [j for j, s in roots.items() if s <= first + same]
-        # Redundant contacts start to slip together, however they share the force.
+        # Redundant contacts start to slip together, although the limits of their shares may be exceeded one by one.
         if any(watches[j].kind is Watched.STICK for j in hits):
             loose = reached.values <= np.maximum(1e3 * reached.noise, 0.0)
             hits = sorted({*hits, *(j for j, w in enumerate(watches) if w.kind is Watched.STICK and loose[j])})
         return hits, reached, None
 
     def _interior(self, before: Sample, after: Sample, integration: Integration) -> StepInterior:
-        """Return the step to search; the angles at its end are stored for the next step."""
+        """Return the search within a step; the angles at its end are stored for the next step."""
         if self._turning is None:
             self._turning = turning_of(self._system, before.t, before.q)
         turning, known = self._turning, self._known
@@ -99,7 +99,7 @@ class Crossings:
         )
 
     def _inner(self, watches: Sequence[EventFunction], step: StepInterior) -> list[Sample]:
-        """Return samples at the ends of the step; if forces, slips or definiteness are watched, of all its pieces."""
+        """Return samples at the ends of the step, or of all its pieces if forces, slips or definiteness are watched."""
         if step.number == 1 or all(watch.kind in (Watched.GAP, Watched.USER) for watch in watches):
             return [step.before, step.after]
         instants = (i / step.number * step.h for i in range(1, step.number))
@@ -140,13 +140,13 @@ class Crossings:
         sticking = sum(watch.kind is Watched.STICK for watch in watches)
         shared = watches[j].kind is Watched.STICK and sticking > 1
         if shared and -noise <= value <= noise and after.values[j] < -2.0 * noise:
-            # Redundant contacts share friction arbitrarily, so that one may be at its limit long before it slips: the
-            # event is the instant at which it exceeds the limit, possibly the beginning of the step.
+            # Redundant contacts share friction arbitrarily, so that a contact may be at its limit long before it slips:
+            # the event is the instant at which its friction exceeds the limit, possibly the beginning of the step.
             level = -2.0 * noise
         if value <= level:
             return low
         if float(at(high).values[j]) >= level:
-            # The function does not fall below `level` at all, or not in a step of length `high`.
+            # The function does not fall below `level`, or falls below it only after `high`.
             if after.values[j] >= level:
                 return high
             high = after.t - before.t

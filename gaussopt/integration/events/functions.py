@@ -51,7 +51,7 @@ class EventFunction:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A state with values and noise levels of the watched functions, and their rates and accelerations if known."""
+    """A state with the watched functions' values and noise levels, and their first and second derivatives if known."""
 
     t: float
     q: Vector
@@ -126,10 +126,10 @@ class PhaseFunctions:
         return found + [EventFunction(Watched.USER, j) for j in range(len(self.events))]
 
     def live(self, watches: Sequence[EventFunction], start: Sample) -> NDArray[np.bool_]:
-        """Mark the functions whose fall through zero counts from the start of a phase on.
+        """Return which functions may fall through zero from the start of a phase on; the others must rise first.
 
-        A gap, force or slip that starts at zero counts as positive: a contact has just opened, say, or slip has begun.
-        Definiteness and users' functions that are not positive, or whose event has just occurred, must rise first.
+        A gap, force or slip that starts at zero counts as positive, because a contact has just opened, for example.
+        Definiteness and users' functions must rise first if they are not positive, or their event has just occurred.
         """
         live = np.array([w.kind not in (Watched.DEFINITE, Watched.USER) for w in watches]) | (start.values > 0)
         live &= np.array([w.kind is not Watched.USER or w.index not in self._just for w in watches])
@@ -161,7 +161,7 @@ class PhaseFunctions:
             return self._of_forces(watch, at)
         sigma = self.motion.phase.sigma[i]
         if step.v_T.shape[1] > 1:
-            # In space sigma is the direction after the last step; the direction turns, so that no rate is given.
+            # In space sigma is fixed at the last step while the slip turns, so that no rate is given.
             return float(-sigma @ step.v_T[i]), math.nan, math.nan, 0.0
         return float(-sigma @ step.v_T[i]), float(-sigma @ at.s[i]), math.nan, at.slip_noise
 
@@ -169,7 +169,7 @@ class PhaseFunctions:
         """Return lam_N - m w of a closed contact, or mu lam_N - |lam_T| - m |s| of a sticking contact."""
         i, step, answer, phase = watch.index, at.step, at.answer, self.motion.phase
         place = phase.closed.index(i)
-        # Redundant contacts share forces arbitrarily; a contact without a share of the force must not seem to open.
+        # Redundant contacts share forces arbitrarily; a contact whose share is zero must not seem to open.
         noise = TOLERANCES.unshared * float(np.abs(answer.lam_N).max())
         if watch.kind is Watched.NORMAL:
             pull = phase.wall[i] * at.w[i] / (step.J_N[i] ** 2 @ at.inverse)

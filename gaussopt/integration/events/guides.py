@@ -110,7 +110,7 @@ def with_equalities(step: StepData, held: NDArray[np.intp], others: NDArray[np.i
 
 
 def _bears(step: StepData, answer: Answer, rough: NDArray[np.intp]) -> bool:
-    """Tell whether the gap rate of every guide with friction remains zero, so that the guide stays on its wall."""
+    """Return whether the gap rate of every guide with friction is zero, so that the guide stays on its wall."""
     a, d = answer.a, coordinate_scale(step.M, step.J)
     assert a is not None
     w = step.J_N @ a + step.zeta_N
@@ -135,10 +135,10 @@ def _undetermined(answer: Answer, solutions: int) -> Answer:
 
 
 def refuse_open_compression(jump: StepData, guides: NDArray[np.bool_], e_N: Vector, answer: Answer) -> None:
-    """Check that friction leaves the compression impulses unique, a part of which Poisson's law gives back.
+    """Check that the compression impulses are unique, since Poisson's law gives back a part of them.
 
-    They are not unique if a tangential impulse can replace a part of the tangential impulse of another contact, or of a
-    normal impulse along the same line. Raises Rejected if an impulse is not unique.
+    With friction, a tangential impulse may replace a part of another contact's tangential impulse, or of a normal
+    impulse along the same line. Raises Rejected if an impulse is not unique.
     """
     contact, others = answer.contact, ~guides | (jump.mu > 0)
     if contact is None or contact.ranges is None or not jump.mu.any():

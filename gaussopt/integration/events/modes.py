@@ -15,7 +15,7 @@ from gaussopt.core.step_data import StepData
 
 @dataclass(frozen=True, slots=True)
 class EventTolerances:
-    """Tolerances of motions with contacts. Each entry gives the range of sensible values and the reference quantity.
+    """Tolerances of motions with contacts, each with its sensible range and the quantity that it is relative to.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ class EventTolerances:
         Accuracy of the length of a step to an event. If it is too large, impacts begin with a penetration.
     unshared : 1e-13 to 1e-9, relative to the largest normal force
         Force that counts as zero. If it is too small, redundant contacts that carry no force seem to open.
-    leaving : 0.01 to 0.5, relative to the margin below the limit
-        If more of it is used up half-way to the event, slip begins at once. If it is too large, slip begins too late.
+    leaving : 0.01 to 0.5, relative to the excess of friction over its limit at which slip is detected
+        If friction exceeds its limit by more than this half-way to that event, slip begins at the start of the step.
     vanishing : 1e-11 to 1e-7, relative to the terms of the sum
         Slip acceleration or force that counts as zero where modes are decided. If it is too small, rounding decides
         between stick and slip; if it is too large, a slow start of slip counts as stick.
@@ -39,9 +39,9 @@ class EventTolerances:
         Energy added by contacts in an impact, or in a step of time stepping, above which an event reports it.
     correction : 1e-5 to 1e-2, relative to 1 + the largest entry of the state
         Largest correction by projection. Too small: coarse steps are refused; too large: wrong states are accepted.
-    mobile : 1e-8 to 1e-4, relative to the slip without joints
-        Slip caused by a tangential force below which a slip residual is not corrected. If it is too small, the
-        correction at a dead centre changes all other velocities.
+    mobile : 1e-8 to 1e-4, relative to the slip that the same force would cause without joints
+        Threshold for the slip that a tangential force causes; under it, a slip residual is not corrected. If it is too
+        small, the correction at a dead centre changes all other velocities.
     approaches : count, 10 to 50
         Number of bisections of a step that fails; the failure is located to 2^-approaches of the step.
     near : 1e-9 to 1e-4, rtol and atol
@@ -84,7 +84,7 @@ class ContactModes:
 
     Attributes
     ----------
-    closed : numbers of the contacts that touch, in ascending order
+    closed : numbers of the touching contacts, in ascending order
     sticking : numbers of the closed contacts with friction but without slip
     sigma : (k, d)
         Direction of friction of the sliding contacts, fixed even if the slip vanishes within a trial step; zero for
@@ -104,7 +104,7 @@ class ContactModes:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> ContactModes:
-        """Make the modes from plain data, such as JSON holds."""
+        """Make the modes from plain data, as read from JSON."""
         sigma, wall = (np.array(data[x], dtype=np.float64) for x in ("sigma", "wall"))
         return cls(tuple(data["closed"]), frozenset(data["sticking"]), sigma.reshape(len(wall), -1), wall)
 
@@ -119,7 +119,7 @@ class ContactModes:
             return part
         slip = -self.sigma[index]
         if part.v_T.shape[1] > 1:
-            # Where the slip vanishes within a trial step, the old direction replaces that of rounding errors.
+            # Where the slip vanishes within a trial step, its direction is rounding noise: keep the old direction.
             moving = (np.einsum("kd,kd->k", slip, part.v_T) > 0) & (part.speed > RESTING)
             slip = np.where(moving[:, None], part.v_T, slip)
         wall = self.wall[index]

@@ -91,12 +91,12 @@ class CertifiedStage(NamedTuple):
 
     @property
     def worst(self) -> tuple[float, float, float, float, float]:
-        """Error bound, relative error, two residuals and rounding floor, of which trajectories keep the largest."""
+        """Error bound, relative error, two residuals and rounding floor; trajectories keep the largest of each."""
         bound, _, missed, reported, floor, norm_a, *_ = self.numbers
         return bound, bound / (1.0 + norm_a), missed, reported, floor
 
     def passed(self, tolerance: float) -> bool:
-        """Tell whether the certificate passes, by the rule of `ContactCertificate.passed`."""
+        """Return whether the certificate passes, by the rule of `ContactCertificate.passed`."""
         bound, _, missed, reported, floor, norm_a, _, natural, laws, _, norm_gamma = self.numbers
         own = min(tolerance, math.sqrt(tolerance))
         return bool(
@@ -105,7 +105,7 @@ class CertifiedStage(NamedTuple):
 
     @property
     def certificate(self) -> ContactCertificate:
-        """The certificate, with the numbers that the general path would give it."""
+        """The certificate, with the same numbers as from the general path."""
         bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, smallest, norm_gamma = self.numbers
         verdict, n = _VERDICTS[self.how], len(self.a)
         return ContactCertificate(
@@ -117,7 +117,7 @@ class CertifiedStage(NamedTuple):
         )  # fmt: skip
 
     def answer(self) -> Answer:
-        """Return the result as an `Answer`, like the general path."""
+        """Return the result as an `Answer`, as the general path does."""
         (m, c, d), certificate = self.shape, self.certificate
         at = len(self.a) + m
         return Answer(
@@ -133,7 +133,7 @@ class StageKernel:
     ----------
     tolerance : tolerance of the certificate, as for `StepSolver`
     compiling : time that loading or compiling the kernel took, s; None before the first stage
-    left : for each reason, the number of stages that were left to the general path
+    left : by reason, the number of stages that the kernel left to the general path
     """
 
     def __init__(self, tolerance: float) -> None:
@@ -143,7 +143,7 @@ class StageKernel:
         self._phase: ContactModes | None = None
 
     def _enter(self, phase: ContactModes, n: int, m: int) -> None:
-        """Prepare the arrays of a new phase; its first active set lets all contacts push, and those at rest stick."""
+        """Prepare the arrays of a new phase; in its first active set all contacts push, and those at rest stick."""
         self._phase = phase
         c, (k, d) = len(phase.closed), phase.sigma.shape
         resting = len(phase.sticking)
@@ -168,7 +168,7 @@ class StageKernel:
             self._active[:] = memory["active"]
 
     def learn(self, answer: Answer, step: StepData, phase: ContactModes) -> None:
-        """Make the next stage start from the active set of an answer of the general path.
+        """Derive the active set from which the next stage starts from an answer of the general path.
 
         Where contacts can share forces in many ways (a box that sticks with two feet), few active sets are feasible.
         """
@@ -186,17 +186,17 @@ class StageKernel:
             self._active[c + len(phase.sticking) + place] = push >= 2.0 * bound - least and bound > least
 
     def solve(self, step: StepData, phase: ContactModes) -> CertifiedStage | None:
-        """Return the kernel's certified result, None if the kernel does not apply; `step` has all contacts."""
+        """Return the kernel's certified result for a step with all contacts; None if it is left to the general path."""
         n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
         if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
-            self.left.update([NOT_TAKEN] * bool(c))  # not counted without contacts, where the general path is as fast
+            self.left.update([NOT_TAKEN] * bool(c))  # not counted without contacts: general path equally fast
             return None
         begin = perf_counter()
         if phase is not self._phase:
             self._enter(phase, n, m)
         if self.compiling is None:
-            # The time so far was spent on loading the kernel, or on compiling it if the cache did not hold it.
+            # Until now the time was spent on loading the kernel, or on compiling it if it was not in the cache.
             now = perf_counter()
             self.compiling, begin = now - begin, now
         np.concatenate((
@@ -215,7 +215,7 @@ class StageKernel:
         return None
 
     def _monotone(self, M: Matrix, c: int) -> bool:
-        """Tell whether the accelerations are unique although forces are not; see `contact.complementarity.monotone`."""
+        """Return whether accelerations are unique although forces are not; see `contact.complementarity.monotone`."""
         motion = np.linalg.cholesky(M).T @ (self._memory.motion[c : 2 * c, : len(M)].T / self._memory.norm[:c])
         return monotone(self._memory.S, motion)
 

@@ -1,9 +1,9 @@
 """Search for the instant within a step at which a function first falls below zero, even if it does so many times.
 
 Value and rate of the function can be evaluated at any instant of the step. On a piece of the step the function equals
-its cubic interpolant up to a defect, which is estimated by one evaluation in the middle. Half of the piece is decided
-if its cubic stays above zero by more than the defect, or falls monotonically through zero; other halves are bisected.
-The defect of a smooth function is sixteen times smaller in a half than in the piece, whose estimate is therefore safe.
+its cubic interpolant up to a defect, which is estimated by one evaluation in the middle. Each half of the piece is
+bisected unless its cubic stays above zero by more than the defect, or falls monotonically through zero. The defect of a
+smooth function is sixteen times smaller in a half than in the piece, whose estimate is therefore safe.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class CrossingSearch:
     def first(self, begin: HermitePoint, end: HermitePoint, number: int) -> tuple[float, float] | None:
         """Return the first interval between `begin` and `end` in which the function falls through zero, or None.
 
-        It searches `number` equal pieces in order; raises MotionStopped if the function is too rough for the search.
+        The search takes `number` equal pieces in order; raises MotionStopped if the function is too rough for it.
         """
         left = begin
         for i in range(1, number + 1):
@@ -93,14 +93,14 @@ class CrossingSearch:
 
 
 def above(a: HermitePoint, b: HermitePoint, curvature: float) -> bool:
-    """Tell whether a function stays above zero between a and b; `curvature` is its largest |f''| at the two ends."""
+    """Return whether a function stays above zero between a and b; `curvature` is the larger |f''| of the two ends."""
     h = b.s - a.s
     curvature = max(curvature, abs(b.rate - a.rate) / h)
     return _lowest(a, b) > CURVED * curvature * h**2 / 8.0
 
 
 def unmoved(values: Matrix) -> int:
-    """Return the number of steps, from the first, in which no function passes through zero or comes near zero.
+    """Return the number of steps before the first step in which a function passes through zero or comes near it.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def _lowest(a: HermitePoint, b: HermitePoint) -> float:
 
 
 def _falls(a: HermitePoint, b: HermitePoint, defect: float) -> bool:
-    """Tell whether a function falls monotonically in a piece, so that it passes through zero once."""
+    """Return whether a function falls monotonically in a piece, so that it passes through zero once."""
     third = (b.s - a.s) / 3.0
     x, y = third * a.rate, third * b.rate
     return max(x, y, b.value - a.value - x - y) < -2.0 * defect

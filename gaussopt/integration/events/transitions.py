@@ -32,7 +32,7 @@ STEADY = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ImpactAccumulation:
-    """The contact whose impacts accumulate, the estimated instant of accumulation, s, and the ratio of intervals."""
+    """A contact whose impacts accumulate, the estimated instant, s, and the ratio of successive intervals."""
 
     contact: int
     time: float
@@ -40,7 +40,7 @@ class ImpactAccumulation:
 
 
 def accumulates(contact: int, instants: Sequence[float]) -> ImpactAccumulation | None:
-    """Estimate where impacts accumulate from their last four instants; None if they do not seem to accumulate.
+    """Estimate when impacts accumulate from the last four instants; None if they do not seem to accumulate.
 
     Intervals are assumed to shrink geometrically, D, r D, r^2 D, ..., so that D r / (1 - r) remains after interval D.
     """
@@ -92,7 +92,7 @@ class Transitions:
         return self.motion.whole(self.loop.t, self.loop.q, self.loop.v)
 
     def settle(self, hints: dict[int, Hint], loose: Mapping[int, Vector]) -> ImpactAccumulation | None:
-        """Process impacts and set the phase that follows; return an accumulation of impacts if it ends the motion.
+        """Process impacts and set the phase that follows; return the accumulation of impacts if one ends the motion.
 
         `hints` holds, by contact, the mode changes that events announce; `loose` holds the directions of friction of
         contacts that start to slip. Raises BadInput if the modes do not settle.
@@ -123,7 +123,7 @@ class Transitions:
         )
 
     def _impact(self, touching: list[int], rate: float) -> ImpactAccumulation | None:
-        """Set the velocity after the impact; return an accumulation of impacts if it ends the motion, or None."""
+        """Set the velocity after the impact; return the accumulation of impacts if one ends the motion, else None."""
         guides, loop = np.array(self.system.two_sided, dtype=bool)[touching], self.loop
         if guides.any():
             # The positions have just been projected, which has changed the rows of the guides.
@@ -189,7 +189,7 @@ class Transitions:
             speed = float(np.linalg.norm(step.v_T[i]))
             if step.mu[i] == 0:
                 continue
-            # In space a slip may pass beside zero, and all contacts of a body stop together up to rounding errors.
+            # In space a slip may pass near zero, and contacts of one body stop together only up to rounding errors.
             follows = in_space and (speed > rate or stops)
             if old.sigma[i].any() and hints.get(i) not in (Hint.STOPS, Hint.BREAKS) and not follows:
                 sigma[i] = old.sigma[i]
@@ -219,7 +219,7 @@ class Transitions:
         again = False
         for place, i in enumerate(phase.closed):
             w = wall[i] * float(step.J_N[i] @ a + step.zeta_N[i])
-            # Terms as large as the whole acceleration may cancel in w, so that rounding errors are of that size.
+            # Terms as large as the whole acceleration may cancel in w, so that its rounding error is relative to them.
             size = float(np.linalg.norm(step.J_N[i] * d) * np.linalg.norm(a / d) + np.abs(step.zeta_N[i]))
             mass = 1.0 / float(step.J_N[i] ** 2 @ inverse)
             if answer.lam_N[place] - mass * w < -TOLERANCES.vanishing * (mass * size + float(answer.lam_N.max())):
@@ -280,7 +280,7 @@ class Transitions:
             self._projected = closed, held, loop.t, q.tobytes() + v.tobytes()
 
     def _mobile(self, i: int) -> bool:
-        """Tell whether the joints allow contact i to slip."""
+        """Return whether the joints allow contact i to slip."""
         step = self._whole
         row = step.J_T[i]
         moved = np.linalg.norm(row @ eliminate_joints(step.select([])).root)

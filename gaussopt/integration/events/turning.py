@@ -40,12 +40,12 @@ Angles = tuple[list[float], list[float]]
 
 
 class Turning(Protocol):
-    """Computes the angles of a system.
+    """Computes the angles of a system: the arguments of the nonlinear functions in its gaps.
 
     Attributes
     ----------
     least : smallest number of pieces of a step
-    periodic : number of arguments of periodic functions, which come first; changes of other angles count up to `CAPPED`
+    periodic : number of angles, the first ones, of periodic functions; changes of the others count up to `CAPPED`
     """
 
     least: int
@@ -59,7 +59,7 @@ class Turning(Protocol):
 
 
 class _OfEnergies:
-    """Angles of a system given by energies, found in the expressions of its gaps and slips."""
+    """The angles of a system that is given by energies; they occur in the expressions of its gaps and slips."""
 
     least = 1
 
@@ -81,7 +81,7 @@ class _OfEnergies:
 
 
 class _OfCoordinates:
-    """Angles of a system given by plain functions: all coordinates on which J_N depends, in the coordinates' units."""
+    """The angles of a system that is given by plain functions: all coordinates on which J_N depends, in their units."""
 
     least = FEW
     periodic = 0
@@ -144,7 +144,7 @@ def turn(turning: Turning, h: float, begin: Angles, end: Angles) -> float:
 
 
 def _bends(system: AbstractSystem, t: float, q: Vector, j: int) -> bool:
-    """Tell whether J_N of a system of plain functions depends on q_j; True if this cannot be evaluated."""
+    """Return whether J_N of a system of plain functions depends on q_j; True if this cannot be evaluated."""
     still = np.zeros(len(q))
     rows = system.evaluate(t, q, still).J_N
     for shift in SHIFTS:

@@ -41,8 +41,8 @@ def without_contacts(system: AbstractSystem, state: str, stabiliser: Stabilisati
 def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> CertifiedAnswer:
     """Solve a step under J a = gamma; first make the entries of gamma consistent, if rows are redundant.
 
-    Residuals of redundant constraints agree to first order only; the remainder would make the rows contradictory.
-    `unique` tells whether the multipliers of the step are unique, in which case no row is redundant.
+    Residuals of redundant constraints are consistent only to first order; the rest would make the rows contradictory.
+    `unique` says whether the multipliers of the step are unique, in which case no row is redundant.
     """
     if not unique:
         gamma = step.J @ least_motion(step.M, step.J, gamma)
@@ -50,7 +50,7 @@ def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> C
 
 
 def depend_on_velocity(before: StepData, after: StepData) -> bool:
-    """Tell whether the force or J differs between two step data of the same t and q at two velocities."""
+    """Return whether the force or J differs between two step data with equal t and q but different velocities."""
     J = (before.J.data, after.J.data) if is_sparse(before.J) else (before.J, after.J)
     return not (np.array_equal(before.force, after.force) and np.array_equal(*J))
 

@@ -60,7 +60,7 @@ class Unwatched:
 
 
 def beside(method: Stepper, motion: Motion, control: Control, start: State, t: float) -> tuple[Vector, Vector]:
-    """Return q and v at an instant by an extra, shorter step from `start`, ignored by the motion's monitoring."""
+    """Return q and v at an instant by an extra, shorter step from `start`, which the motion does not monitor."""
     reached, q, u = start
     shorter = Control(t, None, control.rtol, control.atol, first_step=t - reached)
     integration = method.start(Unwatched(motion), reached, q, u, shorter)

@@ -170,7 +170,7 @@ class _Radau(Integration):
         self._h = max(grown, self._h) if h < self._h else grown
 
     def _factor(self, norm: float, h: float, iterations: int) -> float:
-        """Return the ratio of the next step size to h: the smaller of the ratios from the error and from its trend."""
+        """Return the ratio of the next step size to h, from this step's error or, if smaller, from the last two."""
         if norm == 0.0:
             return MOST
         safety = SAFETY * (2 * ITERATIONS + 1) / (2 * ITERATIONS + iterations)
