@@ -132,7 +132,7 @@ def without_directions() -> Evidence:
     H, normal = step.J_T[:, 0].T, np.array([13.0, 11.0])
     f = step.sigma[:, 0] * step.mu * normal
     by_friction = step.J_N @ np.linalg.solve(step.M, H @ f)
-    # The normal gap accelerations in (11) with and without friction, for the same normal forces.
+    # Compute the normal gap accelerations in (11) with and without friction, for the same normal forces.
     whole, ideal = (step.J_N @ np.linalg.solve(step.M, D @ normal) for D in (step.friction_map, step.J_N.T))
     numbers = {
         "entries of f(F), two contacts": float(len(f)),

@@ -1,6 +1,6 @@
 """A rigid box on a rough floor with two or three contacts: its motion is unique, its contact forces are not.
 
-Uniform box of mass m, width and height; x, y is its centre, theta its angle. It has contacts at the two lower corners
+A uniform box of mass m, width and height; x, y is its centre, theta its angle. Contacts are at the two lower corners
 and, in the regular model, at the middle of the lower side. Three collinear contacts are statically indeterminate.
 """
 

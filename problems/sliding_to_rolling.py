@@ -1,7 +1,7 @@
 """A sphere or disc that is thrown along a rough floor: it slides, then it rolls.
 
 x, y is the centre, phi the angle of rotation, positive for rolling to the right. Friction slows the centre and spins
-up the body until v = r omega, without initial spin at t = speed0 / (mu g (1 + 1 / inertia)).
+up the body until v = r omega; without initial spin this happens at t = speed0 / (mu g (1 + 1 / inertia)).
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ def printed_sign(step: StepData, p: Parameters) -> StepData:
 
 
 def printed_rows(step: StepData, p: Parameters) -> StepData:
-    """Use the W_N printed in the paper."""
+    """Use the normal contact rows W_N as the paper prints them."""
     assert step.q is not None
     l, th1, th2 = p["l"], step.q[2], step.q[3]
     first = [0.0, l, -l / 2 * np.cos(th1), 0.0]

@@ -38,7 +38,7 @@ class ConeSolver(Solver[C]):
 
 
 class ConeIteration(ConeSolver[C], Kept[C]):
-    """An iteration from r = 0, or from the start, that ends when the natural map is small."""
+    """An iteration that begins at the given start, or at r = 0, and ends when the natural map is small."""
 
     @abstractmethod
     def iterate(self, problem: ConeComplementarity, r: Vector) -> tuple[Vector, int]:

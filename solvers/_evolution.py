@@ -5,7 +5,7 @@ rounds the reference point of the costs (see `_search`) moves to the best point 
 
 A search proves nothing. It claims `solved` if it has converged (by the criterion of each solver) to a point that
 satisfies the inequality rows, and the equations (or the complementarity of an LCP) to 1e-7 of their terms, the default
-tolerance. It claims `iteration_limit` if its generations ran out before, or if the cost falls without end. It claims
+tolerance. It claims `iteration_limit` if its generations ran out before, or if the cost falls without bound. It claims
 `inaccurate` if it has converged to a point that violates a row, as always happens in full coordinates, where violations
 only add to the cost. Convergence may be premature, especially at a corner of inequality rows.
 """

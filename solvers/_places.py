@@ -79,7 +79,7 @@ class Places:
         return np.asarray(found[self._kept])
 
     def matrix(self, values: Vector) -> Any:
-        """Store values in the one matrix object, and return it; columns are compressed, with 32-bit indices."""
+        """Store values in the matrix, always the same object, and return it: compressed columns, 32-bit indices."""
         self._made.data = values
         return self._made
 
@@ -217,7 +217,7 @@ class InColumns(Solver[O]):
 
 
 class TwoInterfaces(InColumns[O]):
-    """A backend with a dense and a sparse interface; the variant or, without one, the program's density selects it."""
+    """A backend with a dense and a sparse interface; the program's density decides if no variant is given."""
 
     sparse: ClassVar[bool] = True
 

@@ -119,7 +119,7 @@ class QuadraticSearch:
         return out
 
     def distance(self, y: Vector) -> float:
-        """Estimate the distance from y to the minimiser along steepest descent, or to a violated row if larger."""
+        """Estimate the distance from y to the minimiser along steepest descent; at least that to violated rows."""
         self.refer(y)
         stiff = 2.0 * self._cost.weight * (self._R.T @ self._R)
         far = _descent(self._gradient, self._P + stiff)

@@ -25,7 +25,7 @@ from gaussopt.linalg.cones import feasible, steps_of
 
 @dataclass(frozen=True)
 class APGDOptions(Options):
-    """`max_iter`: maximum number of steps; `tolerance`: last step relative to a gradient step from r = 0."""
+    """`max_iter`: maximum number of steps; `tolerance`: last step, relative to the gradient step from r = 0."""
 
     max_iter: int = 20_000
     tolerance: float = 1e-12

@@ -107,7 +107,7 @@ class DEAP(Evolution[DEAPOptions]):
         def algorithm(length: int, elite: Any, statistics: Any) -> Any:
             toolbox.register("select", select, elite=elite)
             for individual in population:
-                del individual.fitness.values  # it is relative to the previous reference point
+                del individual.fitness.values  # fitness is relative to the previous reference point
             rates = o.crossover_rate, o.mutation_rate
             return algorithms.eaSimple(population, toolbox, *rates, length, statistics, elite, verbose=False)
 
@@ -130,7 +130,7 @@ def _crossover(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
 
 
 def _line(a: Any, b: Any) -> tuple[Any, Any]:
-    """Replace the parents a and b by two points of the line through them, at most BEYOND |b - a| outside of them."""
+    """Replace the parents a and b by points of the line through them, at most BEYOND |b - a| outside the segment."""
     s, t = (random.uniform(-BEYOND, 1.0 + BEYOND) for _ in range(2))
     for i, (p, q) in enumerate(zip(a, b, strict=True)):
         a[i], b[i] = p + s * (q - p), q + t * (p - q)

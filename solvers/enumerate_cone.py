@@ -1,7 +1,7 @@
 """Solutions of one or two contacts with friction cones, by visiting every mode.
 
 The modes of a single contact are open, stick, and the roots of the quartic for slip; no solution is missed. For two
-contacts every pair of modes is tried; if both slide, one slip direction is scanned. Newton's method refines candidates.
+contacts every pair of modes is tried; if both slide, the slip direction of one is scanned. Newton steps refine results.
 Reference: O. Bonnefon, G. Daviet, "Quartic formulation of Coulomb 3D frictional contact", INRIA RT-0400, 2011.
 """
 

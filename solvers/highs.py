@@ -81,7 +81,7 @@ class HiGHS(Solver[HiGHSOptions]):
         claim = _CLAIMS.get(status.name, Status.SOLVER_ERROR)
         iterations = max(info.qp_iteration_count, info.ipm_iteration_count, 0)  # a method that did not run reports -1
         seconds, words = self._solver.getRunTime(), self._solver.modelStatusToString(status)
-        found = self._solver.getSolution()  # it may be right even if HiGHS reports the program as unbounded
+        found = self._solver.getSolution()  # the point may be right even if HiGHS reports the program as unbounded
         x, y = np.array(found.col_value), np.array(found.row_dual)
         return RawSolution(x, y, claim, iterations, seconds, "" if claim is Status.SOLVED else words)
 

@@ -83,11 +83,11 @@ class HybridOptions(Options):
     """Limits of the methods.
 
     `tolerance`: natural map, relative to |q|, at which the solver ends; `sweeps`: number of sweeps in a round;
-    `programs`: number of cone programs; `searched`: largest number of contacts for which a second velocity is searched,
+    `programs`: number of cone programs; `searched`: largest number of contacts for which a second solution is searched,
     0 for no search; `starts`: number of starts of the search; `seed`: seed of its random starts; `followed`: largest
     number of contacts with unknown forces for which Newton's method is tried first, from the given start, such as the
-    impulses of the previous step; `enough`: natural map up to which other methods are accepted, for redundant contacts,
-    with which Newton's method may not converge.
+    impulses of the previous step; `enough`: natural map that suffices if Newton's method does not converge, as may
+    happen for redundant contacts.
     """
 
     tolerance: float = 1e-13
@@ -102,7 +102,7 @@ class HybridOptions(Options):
 
 
 class Hybrid(Kept[HybridOptions]):
-    """Sweeps, cone programs, Newton's method and proximal steps."""
+    """The combination of sweeps, cone programs, Newton's method and proximal steps."""
 
     name = "hybrid"
     title = "Sweeps or cone programs, then damped Newton, then proximal steps"
@@ -144,7 +144,7 @@ class Hybrid(Kept[HybridOptions]):
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
 
     def _quickly(self, given: Vector | None) -> RawSolution | None:
-        """Try, in order, Newton's method from the start, sweeps with Newton's method between them, and from r = 0."""
+        """Try Newton's method from the start, then after each round of sweeps, then from r = 0; None if all fail."""
         found = None if given is None else self._followed(given)
         if found is not None:
             return found
@@ -161,7 +161,7 @@ class Hybrid(Kept[HybridOptions]):
             if (found := self._followed(sweeps.r)) is not None:
                 return found
             if now > 0.5 * before:
-                # Impulses of redundant contacts may drift without effect until a contact slips: extrapolate so far.
+                # Impulses of redundant contacts may drift without effect until a contact slips: jump to that point.
                 drift = sweeps.r - old
                 far = way_inside(self.program.mu, sweeps.r, drift)
                 if 1.0 < far < np.inf:
@@ -212,7 +212,7 @@ class Hybrid(Kept[HybridOptions]):
             yield from self._split()
 
     def _split(self) -> Iterator[Vector]:
-        """Yield what alternating directions, Newton's method and proximal problems from their results lead to."""
+        """Yield the results of alternating directions, refined by Newton's method and then by proximal problems."""
         problem, tolerance = self.program, self.options.tolerance
         for rho, count in SPLIT:
             options = ADMMOptions(count, max(tolerance, ROUNDED), rho, balanced=False)
@@ -228,7 +228,7 @@ class Hybrid(Kept[HybridOptions]):
         return errors[1] > max(NEAR, 0.5 * errors[0])
 
     def _sweep(self, sweeps: Sweeps) -> float:
-        """Sweep as long as the natural map falls by half within WITHIN rounds; return the natural map."""
+        """Sweep as long as the last WITHIN rounds have halved the natural map; return the natural map."""
         tolerance, size = self.options.tolerance, velocity_size(self.program)
         seen = [np.inf] * WITHIN
         for _ in range(ROUNDS):
@@ -239,7 +239,7 @@ class Hybrid(Kept[HybridOptions]):
         return seen[-1]
 
     def _search(self, first: Vector) -> tuple[Vector, ...]:
-        """Search for solutions with other velocities; return the impulses of all, or () if there is no other."""
+        """Search for solutions with other velocities; return the impulses of all, or () if only one is found."""
         problem = self.program
         if monotonicity(problem) > 0:
             return ()

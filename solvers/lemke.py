@@ -127,7 +127,7 @@ def _visit(lcp: LCP, found: RawSolution) -> RawSolution:
 
 
 def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, most: int) -> RawSolution:
-    """Follow the path of the problem with rows scaled by R and columns by C, up to `most` pivots after `pivots`."""
+    """Follow the path for rows scaled by R and columns by C, with pivots counted from `pivots` up to `most`."""
     n = lcp.n
     M, q = R[:, None] * lcp.M * C, R * lcp.q
     q = q / np.abs(q).max()
@@ -213,7 +213,7 @@ def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: V
 def _lexicographic(values: Vector, inverse: Matrix, column: Vector, left: NDArray[np.intp]) -> int:
     """Return the lexicographically smallest of the rows `left` of (values, inverse) / column.
 
-    Entries that differ by rounding errors count as equal; columns of the inverse are examined while rows are tied.
+    Entries that differ by rounding errors count as equal; columns of the inverse serve only to break ties.
     """
     for j in range(-1, len(inverse)):
         ratios = (values if j < 0 else inverse[:, j])[left] / column[left]

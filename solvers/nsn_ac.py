@@ -49,11 +49,11 @@ class ConeEquations(Protocol):
         """Return Phi, (3 k,)."""
 
     def parts(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Matrix]:
-        """Return Phi, (3 k,), and elements of its generalised derivatives by r and by u = W r + q, (k, 3, 3) each."""
+        """Return Phi, (3 k,), and generalised derivatives with respect to r and to u = W r + q, (k, 3, 3) each."""
 
 
 class NSNAC(ConeIteration[ConeOptions]):
-    """Damped nonsmooth Newton steps from r = 0, or from the start."""
+    """Damped nonsmooth Newton steps from the given start, or from r = 0."""
 
     name = "nsn-ac"
     title = "Nonsmooth Newton on Alart and Curnier's function, damped"
@@ -83,7 +83,7 @@ def steps(
     own: ConeComplementarity, x: Vector, limit: int, measure: Callable[[Vector], float], tolerance: float,
     equations: ConeEquations | None = None,
 ) -> tuple[Vector, int]:  # fmt: skip
-    """Take the steps of `newton` in scaled variables, with a `Response` as W; `measure` is what has to fall."""
+    """Take the steps of `newton` in scaled variables, with a `Response` as W, until `measure` <= `tolerance`."""
     equations, W = equations or AlartCurnier(), cast(Response, own.W)
     best, least = x, measure(x)
     recent: list[float] = []
@@ -137,7 +137,7 @@ def _step(W: Response, parts: tuple[Vector, Matrix, Matrix], damping: float) -> 
 def _shortened(
     equations: ConeEquations, own: ConeComplementarity, x: Vector, d: Vector, bound: float
 ) -> tuple[Vector, float] | None:
-    """Return x after the longest of the steps d, d/2, d/4, ... that brings |Phi| below the bound, and the fraction."""
+    """Return x after the longest step among d, d/2, d/4, ... that brings |Phi| below the bound, and its share of d."""
     if not np.isfinite(d).all():
         return None
     part = 1.0
@@ -157,7 +157,7 @@ class AlartCurnier:
 
     def parts(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Matrix]:
         phi, y, length, radius = self._target(own, x)
-        D = np.zeros((own.k, ROWS, ROWS))  # D is the derivative of the target by x = r - u
+        D = np.zeros((own.k, ROWS, ROWS))  # D is the derivative of the target with respect to x = r - u
         closed, stick = y[:, 0] > 0.0, length <= radius
         D[closed, 0, 0] = 1.0
         free = closed & ~stick

@@ -25,13 +25,13 @@ SMOOTH = 1e-12
 
 @dataclass(frozen=True)
 class FischerBurmeisterOptions(ConeOptions):
-    """Options; tolerances below the default are not reached, because the square root loses digits."""
+    """Options of the method, which cannot reach smaller tolerances than the default: the square root loses digits."""
 
     tolerance: float = 1e-8
 
 
 class NSNFB(ConeIteration[FischerBurmeisterOptions]):
-    """Damped nonsmooth Newton steps from r = 0, or from the start."""
+    """Damped nonsmooth Newton steps from the given start, or from r = 0."""
 
     name = "nsn-fb"
     title = "Nonsmooth Newton on Fischer and Burmeister's function, damped"
@@ -44,7 +44,7 @@ class NSNFB(ConeIteration[FischerBurmeisterOptions]):
 
 
 class FischerBurmeister:
-    """Phi of every contact; without friction, the scalar Fischer-Burmeister function of (r_N, u_N), and r_T."""
+    """Phi of every contact; for contacts without friction, it is the scalar function of (r_N, u_N), and r_T."""
 
     def value(self, own: ConeComplementarity, x: Vector) -> Vector:
         return self.parts(own, x)[0]

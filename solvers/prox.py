@@ -48,7 +48,7 @@ def proximal(
 ) -> tuple[Vector, int]:
     """Solve at most `limit` proximal problems from r; return the point of least natural map, and the problem count.
 
-    `alpha` is that of the first problem, in scaled variables.
+    `alpha` is the value for the first problem, in scaled variables.
     """
     own, s = scaled(problem)
     W, x, failed = Response.of(own.W), r / s, 0

@@ -1,4 +1,4 @@
-"""Certificates: proved bounds on the distance between a candidate, whatever produced it, and the true solution."""
+"""Certificates: proved bounds on the distance between a candidate, from any source, and the true solution."""
 
 from __future__ import annotations
 

@@ -35,33 +35,33 @@ class Certificate:
     constraint_residual : ||J a - gamma||_2
     force_residual : float
         ||M a + h - Q - J^T lam||_{M^-1}, the residual of the equations of motion with the reported lam; 0 if no forces
-        were reported. If M is singular, it is the 2-norm in coordinates of unit mass, where entries of coordinates
-        without mass are relative to 1 + the size of the forces.
+        were reported. If M is singular, it is the 2-norm in coordinates of unit mass, with the entries of massless
+        coordinates divided by 1 + the size of the forces.
     rounding_floor : the error of `error_bound` that rounding may cause
-    condition : condition number of the system that the certificate solved (NaN on the regular path)
-    norm_a, norm_a_2, norm_gamma : ||a||_M, ||a||_2, ||gamma||_2, the scales of `passed`
+    condition : condition number of the system that the certificate solved; NaN if it was not computed
+    norm_a, norm_a_2, norm_gamma : ||a||_M, ||a||_2, ||gamma||_2, relative to which `passed` judges errors
     verdict : Status
-        Verdict of the mechanics on the step itself: solved (a unique acceleration exists), infeasible,
-        unbounded or acceleration_not_unique.
+        Verdict on the step, whatever the candidate is: solved (a unique acceleration exists), infeasible, unbounded
+        or acceleration_not_unique.
     forces_unique : whether the multipliers are unique
     singular_mass : bool
     lam : (m,), multipliers with the smallest residual of the equations of motion
     natural_scale : float
-        Size, in the mass norm, of the accelerations that the forces and constraints of the step cause; infinite if
-        errors are so small relative to ||a||_M that it is not needed.
+        Size, in the mass norm, of the accelerations that the forces and constraints of the step cause; infinite if it
+        is not needed, because errors are tiny relative to ||a||_M.
     unit_error : float
-        The error in coordinates of unit mass, where coordinates without mass are scaled by the rows that constrain
-        them. NaN if M is regular, so that `error_bound` suffices, or if it is unknown.
+        2-norm of the error in coordinates of unit mass, where massless coordinates are scaled by the rows that
+        constrain them. NaN if it is unknown, or not needed because M is regular and `error_bound` suffices.
     residual_share : float
-        Largest residual of a row of J a = gamma relative to its terms |J| |a| + |gamma|; NaN if the constraint
-        residual is so small that it is not needed.
+        Largest residual of a row of J a = gamma relative to the row's terms |J| |a| + |gamma|; NaN if it is not
+        needed, because the constraint residual is tiny.
     force_share : float
         Residual of the equations of motion with the reported forces, relative to their terms; 0 if M is regular, so
         that `force_residual` suffices.
     independence : float
         Sine of the smallest angle between a row of J and the span of the rows before it, in the metric of M^-1. If M
-        is singular or rows are nearly dependent, it is the smallest nonzero singular value of J in unit masses and
-        rows of unit length, of which the sine is an upper bound. NaN if unknown.
+        is singular or rows are nearly dependent, the smallest nonzero singular value of J in unit masses and rows of
+        unit length is given instead; for independent rows it is a lower bound on the sine. NaN if unknown.
     closeness : (m,) or None
         Reciprocal square of the distance of each row of J from the span of the rows before it, in unit masses, with
         rows of unit length if M is singular; None if unknown.
@@ -103,7 +103,7 @@ class Certificate:
         return bool(accepted) and math.isfinite(self.norm_a_2) and self._holds_massless(tolerance)
 
     def own_tolerance(self, tolerance: float) -> float:
-        """Return the allowed error relative to the scale of the step itself, `natural_scale` + ||a||_M."""
+        """Return the largest error that is allowed relative to the scale of the step, `natural_scale` + ||a||_M."""
         return math.sqrt(tolerance)
 
     @property
@@ -127,7 +127,7 @@ class Certificate:
 
     @property
     def own_error(self) -> float:
-        """Largest error of acceleration, forces, massless coordinates and rounding, relative to the scale of the step.
+        """The largest error (acceleration, forces, massless coordinates, rounding) relative to the scale of the step.
 
         If all quantities are far below 1 in their units, this number must be small for the candidate to pass.
         """
@@ -159,7 +159,7 @@ class Certificate:
 
 
 def beside(left: float, *terms: float) -> float:
-    """Return the ratio of a remainder to the sum of the sizes of its terms; 0 if all terms are 0."""
+    """Return the ratio of the residual `left` to the sum of the sizes of its terms; 0 if all terms are 0."""
     size = sum(terms)
     return left / size if size > 0.0 else 0.0
 

@@ -5,7 +5,7 @@ r_c = J a - gamma, S = (J M^-1 J^T)^-1 and lam = S J M^-1 (M a - Q + h),
 
     ||a - a*||_M^2 = ||M a + h - Q - J^T lam||_{M^-1}^2 + r_c^T S r_c,
 
-an M-orthogonal decomposition of a - a* into components in ker J and in its complement. If M is singular or rows are
+because the components of a - a* in ker J and in its complement are M-orthogonal. If M is singular or rows are
 dependent, the error is e = J^+ r_c + Z (Z^T M Z)^-1 Z^T (M a + h - Q - M J^+ r_c), where Z is a basis of ker J.
 """
 
@@ -70,7 +70,7 @@ def certify_dense(step: StepData, a: Vector | None, lam: Vector | None) -> Certi
 
 
 def about_rows(step: StepData) -> Certificate:
-    """Certify the candidate a = 0 of a dense step; callers use only what the certificate states about the rows."""
+    """Certify the candidate a = 0 of a dense step; callers use only the properties of the rows in the certificate."""
     a = np.zeros(step.n)
     found = None if step.arithmetic is None else certify_generated(step, a, None)
     return found or _regular(step, a, None) or _careful(step, a, None)
@@ -146,7 +146,7 @@ def _regular(step: StepData, a: Vector, lam: Vector | None) -> Certificate | Non
     size_r = np.abs(M) @ np.abs(a) + np.abs(f) + np.abs(J.T) @ np.abs(best)
     size_c = np.abs(J) @ np.abs(a) + np.abs(gamma)
     floor = EPS * math.hypot(norm(np.abs(invert_lower(L)) @ size_r), norm(np.abs(invert_lower(C)) @ size_c))
-    # The error vector itself: L^-T times the sum of its two orthogonal components.
+    # The error vector is L^-T times the sum of its two orthogonal components.
     error = solve_lower_transposed(L, kernel + B @ solve_lower_transposed(C, s))
     return Certificate(
         error_bound=math.hypot(norm(kernel), norm(s)), error_norm=norm(error), constraint_residual=norm(r_c),
@@ -185,7 +185,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     size_a, size_J = np.abs(ad), np.abs(Jd)
     size_f = np.abs(Md) @ (size_a + np.abs(particular)) + np.abs(fd) + size_J.T @ np.abs(held)
     size_c = size_J @ size_a + np.abs(gd)
-    answers = (Z / np.sqrt(values)).T  # maps forces to accelerations in coordinates with M = 1
+    answers = (Z / np.sqrt(values)).T  # `answers` maps forces to accelerations in coordinates with M = 1
     called = Jp - answers.T @ (answers @ (Md @ Jp))  # `called` maps g to the acceleration that the rows require
     lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", called, Md @ called), 0.0))
     through = step.n * space.condition * resistance(values) * norm(along)
@@ -207,7 +207,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
 def _explained(
     step: StepData, lam: Vector, ad: Vector, residual: Vector, data: Balanced, singular: bool
 ) -> tuple[float, float]:
-    """Return the residual of the equations of motion with `lam`, and, for singular M, its ratio to their terms."""
+    """Return the residual of the equations of motion with `lam`; for singular M also its ratio to all terms, else 0."""
     if not math.isfinite(float(lam.sum())):
         return math.inf, 0.0
     Md, fd, d = data.M, data.f, data.d
@@ -218,22 +218,22 @@ def _explained(
     if not singular:
         L = cholesky(Md)
         return norm(gap) if L is None else norm(solve_lower(L, gap)), 0.0
-    # With a_J the acceleration that the rows require, a residual that rounding errors of M a_J can cause is zero.
-    # If no force acts at all, the multipliers consist of rounding errors only.
+    # A residual counts as zero if rounding errors of M a_J can cause it; a_J is the acceleration that the rows require.
+    # If no force is applied, the rounding errors of a_J itself are the threshold.
     called = data.space.pinv @ data.g
     size_M, left, forces, reactions = np.abs(Md), norm(gap), norm(fd), norm(pull)
     inertia = size_M @ np.abs(called) if forces else called
     if not left > 8 * step.n * EPS * norm(inertia):
         left = 0.0
-    # The share is relative to all terms of M a, even if their sum vanishes, and to all forces.
+    # The share is the residual over the sizes of all terms: of M a, even if they cancel, and of all forces.
     terms, own = size_M @ np.abs(ad), Md.diagonal()
     share = beside(left, norm(terms), forces, reactions)
-    # Residuals beyond rounding are divided by the square root of the mass that remains after scaling by the rows.
+    # Residuals above rounding level are later divided by the root of the scaled mass, below 1 if rows set the scale.
     most = norm(terms) + forces + reactions
     beyond = np.abs(gap) > np.maximum(ROUNDED * (terms + np.abs(fd) + np.abs(pull)), 8 * step.n * EPS * most)
     missed = np.where((own > 0) | ~beyond, 0.0, gap)
     if left and missed.any():
-        # Beside masses at their own scales, where a mass that is hardly any is not scaled by the rows.
+        # Judge the share also in units in which nearly massless coordinates are scaled by their mass, not by the rows.
         ratio = scaled_by_rows(step.M, step.J, mass_scale(step.M))[0] / d
         share = max(share, beside(norm(missed * ratio), *(norm(x * ratio) for x in (terms, fd, pull))))
     gap = gap / np.sqrt(np.where((own > 0) & beyond, own, 1.0))

@@ -1,4 +1,4 @@
-"""The certificate of a sparse step: the exact error of a candidate, in time and memory of O(N).
+"""The certificate of a sparse step: the exact error of a candidate, in time and memory proportional to its size.
 
 With r = M a + h - Q and r_c = J a - gamma, the error e = a - a* and the multipliers lam of a* satisfy
 
@@ -7,7 +7,7 @@ With r = M a + h - Q and r_c = J a - gamma, the error e = a - a* and the multipl
 (subtract M a* + h - Q = J^T lam, J a* = gamma). The system is factorised anew, independently of the solver, and the
 solution is refined until these equations, evaluated by products with M and J, hold: the factors only influence the
 speed. The rounding floor is the effect of rounding in r and r_c on e. For the forces it is |L^-1| times the sizes of
-the terms; for the constraints it is the largest effect over all signs that a few steps of a convex ascent find.
+the terms; for the constraints, a few steps of a convex ascent estimate the largest effect over all signs of the errors.
 
 If the regularised system is needed, the residual of refinement leads to a proof: w with J^T w = 0 and w . gamma != 0
 proves that the rows contradict each other, and w with M w = 0 and J w = 0 that the direction w has neither mass nor
@@ -127,7 +127,7 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
 
 
 def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
-    """Estimate the largest mass norm of x over all right-hand sides with entries +-`size_f` and +-`size_c`.
+    """Estimate the largest mass norm of the solution x over all right-hand sides with entries +-`size_f`, +-`size_c`.
 
     The square of the norm is a convex function of the right-hand side, and half its gradient is the solution for
     (M x, 0). Each step of the ascent gives the right-hand side the signs of this gradient.
@@ -165,7 +165,7 @@ def _met(saddle: Saddle, found: SaddleSolution, size_f: Vector, size_c: Vector) 
 
 
 def _unsolved(saddle: Saddle, found: SaddleSolution) -> float:
-    """Estimate the error of e that refinement left, in the mass norm, from two more corrections; 0 if M is eliminated.
+    """Estimate the mass norm of the error in e after refinement, by two more corrections; 0 for a regular system.
 
     If rows are nearly dependent, rounding errors are amplified by the reciprocal of the smallest singular value.
     """
@@ -190,7 +190,7 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     limit, most = least_contradiction(step, row, d), EVALUATED * size_in_units(step, row, d)
     left_g, left_f = norm(found.rest_g * row), norm(found.rest_f * d)
     # Very large accelerations or forces leave residuals by rounding even in consistent equations.
-    # So the only proofs are a dependency of rows that gamma contradicts, and a free direction along which a force acts.
+    # So a residual proves nothing; a dependency that gamma contradicts, or a force along a free direction, is a proof.
     if _contradicted(saddle, step, found):
         return Status.INFEASIBLE, False, True
     if max(left_f, left_g) > limit and _unheld(saddle, f, f, limit):
@@ -209,7 +209,7 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
 
 
 def _idle_rows(saddle: Saddle, g: Vector) -> bool:
-    """Return whether w, the component of g outside the range of J, satisfies J^T w = 0: the rows are dependent."""
+    """Return whether the rows are dependent: J^T w = 0 for the component w of g outside the range of J."""
     w = saddle.left_null(g)
     return norm(times(saddle.J.T, w * saddle.row) * saddle.scale) <= PROOF * norm(w)
 

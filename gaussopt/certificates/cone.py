@@ -62,8 +62,8 @@ class ConeCertificate(ProgramCertificate):
     ----------
     residual : norm of the natural map relative to |q|; in m/s if q = 0
     floor : the residual that rounding alone may cause
-    error_bound : |u - u*|, m/s, to the nearest solution; None if nothing is proved
-    impulse_error_bound : |r - r*|, N s, to the same solution; None if nothing is proved
+    error_bound : bound on |u - u*|, m/s, for the nearest solution u*; None if nothing is proved
+    impulse_error_bound : bound on |r - r*|, N s, for the same solution; None if nothing is proved
     bound_from : the proof of the bounds: "monotone", "newton-kantorovich", "none" or "skipped", see `limit_proofs`
     modulus : modulus of monotonicity, dimensionless; if it is positive, existence and uniqueness are proved
     velocity_unique, impulses_unique : True if proved, False if refuted, None if undecided
@@ -75,8 +75,8 @@ class ConeCertificate(ProgramCertificate):
     dual_violation : largest distance of u~_i from K*, relative to the largest entry of q
     complementarity : largest distance of a pair (r_i / R, u~_i / |q|) from the law
     asymmetry : relative asymmetry of W
-    proof_seconds : processor time of modulus and bounds so far, s; if they take much longer than a solve, the
-        certificate of this solve leaves them out, and uniqueness with them
+    proof_seconds : processor time spent so far on modulus and bounds, s; if it would be much longer than the solve,
+        the certificate of this solve contains neither modulus nor bounds nor proofs of uniqueness
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class ConeCertificate(ProgramCertificate):
 
     @cached_property
     def measures(self) -> Measures:
-        """The residual, its rounding error, and the largest violation divided by ROUGH, as the numbers to be judged."""
+        """The numbers that decide: the residual, its rounding error, and the largest violation divided by ROUGH."""
         return Measures(True, self.residual, max(self._violations) / ROUGH, self.floor)
 
     def to_mapping(self) -> Mapping[str, Any]:
@@ -285,9 +285,9 @@ def _uniqueness(
 def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, float, float]:
     """Return the relative distances of r from K, of u~ from K*, and of both from the law.
 
-    The last is the natural map of r / R and u~ / |q|, with the same scales for all contacts; the residual, with rho_i,
-    is insensitive to impulses whose block W_ii is nearly zero. R is the largest entry of r, but at least that of q
-    divided by that of W, because r may consist of rounding errors. |q| is the largest entry of q.
+    The distance from the law is the natural map of r / R and u~ / |q|, with the same scales for all contacts; the
+    residual, with rho_i, is insensitive to impulses whose block W_ii is nearly zero. |q| is the largest entry of q.
+    R is the largest entry of r, but at least |q| over the largest entry of W, as r may consist of rounding errors.
     """
     if r is None:
         return np.inf, np.inf, np.inf
@@ -298,7 +298,7 @@ def violations(problem: ConeComplementarity, r: Vector | None) -> tuple[float, f
     free = largest(problem.q) or 1.0
     size = max(largest(r), free / (largest_entry(problem.W) or 1.0))
     x = r / size - u / free
-    # The natural map of r / R and u~ / |q|, written such that it is exactly u~ / |q| if x is in K.
+    # Compute the natural map of r / R and u~ / |q| such that it is exactly u~ / |q| if x is in K.
     off = rows_of(u / free + (x - project(x, problem.mu)))
     return largest(np.maximum(outside, 0.0)) / size, largest(below) / free, largest(np.linalg.norm(off, axis=1))
 

@@ -9,7 +9,7 @@ The global bound needs a modulus c > 0 of `cone.monotonicity`; e^ is the natural
 For the local bound every contact is in a fixed mode (open: r = 0; stick: u = 0; slip: u_N = 0, r_T x u_T = 0 and
 |r_T|^2 = mu^2 r_N^2), so that the law is a quadratic system F(r^) = 0 with Jacobian J. Let beta = |J^-1|,
 eta = |J^-1 F|, and kappa a Lipschitz constant of J. By Kantorovich's theorem, if beta kappa eta <= 1/2, a root lies
-within 2 eta. It solves the problem if no inequality of the modes can be violated within that distance.
+within 2 eta. This root solves the problem if no inequality of the modes can be violated within that distance.
 References: L. V. Kantorovich, "Functional analysis and applied mathematics", 1948; J.-S. Pang, "Error bounds in
 mathematical programming", Math. Prog. 79, 1997.
 """

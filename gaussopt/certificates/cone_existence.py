@@ -42,7 +42,7 @@ def existence_margin(problem: ConeComplementarity) -> float | None:
         return None
     n, k = problem.n, problem.k
     size = float(np.linalg.norm(problem.q)) or 1.0
-    # Unknowns y, in the scale of `own`, and t. The factor mu of u_T transforms K* to the standard cone.
+    # The unknowns are y, in scaled variables, and t. The factor mu of u_T turns K* into the standard cone.
     factor = np.column_stack((np.ones(k), problem.mu, problem.mu)).ravel()
     A = np.zeros((n + 1, n + 1))
     A[:n, :n] = -factor[:, None] * own.W / s[:, None]
@@ -63,7 +63,7 @@ def existence_margin(problem: ConeComplementarity) -> float | None:
 
 
 def farkas_ray(problem: ConeComplementarity) -> Vector | None:
-    """Return normal impulses y >= 0, (k,), with scaled sum <= 1, that form a Farkas ray; None if none is found."""
+    """Return a Farkas ray: normal impulses y >= 0, (k,), whose scaled sum is at most 1; None if none is found."""
     from scipy.optimize import linprog
 
     if not problem.k or (problem.sparse and problem.n > DENSE_ROWS):

@@ -2,7 +2,7 @@
 
 The distance of a candidate is measured to the solution in the modes (open, stick or slip) that its forces indicate.
 This solution is found by Newton's method on the equations of the modes, with steps of least norm if redundant contacts
-leave forces undetermined; then all inequalities are checked. If there is none, `cone_bounds` may give a bound.
+leave forces undetermined; then all inequalities are checked. If no solution is found, `cone_bounds` may give a bound.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class ConeLaws:
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Return the distance to the solution in the modes of x, or a bound: mass norm, 2-norm, and rounding error."""
+        """Return the distance (or a bound) to the solution in the modes of x: mass norm, 2-norm and rounding error."""
         op, scale = self.cones.op, float(self.cones.op.scale.max())
         true, floor = self._complete(x)
         if true is not None:
@@ -118,7 +118,7 @@ class ConeLaws:
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
         """Return the solution in the modes of x that is nearest to x, and the mass norm of its rounding error.
 
-        The solution is None if there is none in these modes.
+        If these modes have no solution, return None in its place.
         """
         op, (own, s) = self.cones.op, scaled(self.cones.problem)
         y = self.cones.r(x) / s

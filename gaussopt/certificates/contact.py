@@ -33,10 +33,10 @@ class ContactCertificate(Certificate):
 
     Attributes
     ----------
-    law_residual : natural map of the contact and friction laws, in the unit of ||a||_M
+    law_residual : norm of the natural map of the contact and friction laws, in the unit of ||a||_M
     friction_power : power of friction if it is positive (friction acts along the slip), otherwise 0, W
     smallest_w : smallest gap acceleration, m/s^2; NaN if it was not computed
-    contact : Uniqueness, the verdict on the contact problem and its proof
+    contact : Uniqueness, how many accelerations the contact laws allow, and the proof
     """
 
     law_residual: float = 0.0
@@ -45,7 +45,7 @@ class ContactCertificate(Certificate):
     contact: Uniqueness = NO_CONTACTS
 
     def own_tolerance(self, tolerance: float) -> float:
-        """Return the smaller of `tolerance` and its root: errors must be small also relative to the step's scale."""
+        """Return the error allowed relative to the scale of the step: `tolerance`, or its root if that is smaller."""
         return min(tolerance, math.sqrt(tolerance))
 
     @property

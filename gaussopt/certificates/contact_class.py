@@ -33,8 +33,8 @@ class ContactClass:
     weights : (k,) or None, the diagonal of a positive D such that D delassus is symmetric, if one exists
     verdict : how many accelerations the contact laws allow, and the proof
     printed_is_lcp : bool or None
-        Whether the normal-force program as printed in the paper returns the solution of the LCP, by criterion eta; None
-        if the criterion does not apply.
+        Whether the normal-force program as printed in the paper returns the solution of the LCP, by the criterion of
+        `gaussopt.contact.qp_equivalence`; None if this criterion does not apply.
     """
 
     delassus: Matrix
@@ -96,7 +96,7 @@ def classify_step(step: StepData) -> ContactClass:
 
 
 def _prediction(op: ContactOperator, matrix: MatrixClass) -> bool | None:
-    """Return whether `printed_is_lcp` holds by criterion eta; None unless the operator is positive definite."""
+    """Return `ContactClass.printed_is_lcp`; None unless the operator is positive definite."""
     if op.resting.any() or not matrix.positive_definite or not op.complementarity.enumerable:
         return None
     found = op.complementarity.enumerated.solutions

@@ -29,7 +29,7 @@ class LinearCertificate(ProgramCertificate):
     Attributes
     ----------
     residual : largest entry of K x - b, or of A^T (A x - b)
-    relative_residual : the largest residual, each relative to the size of its terms
+    relative_residual : the largest of all residuals, each relative to the size of its terms
     relative_error : float
         Distance to the nearest solution relative to the size of x: for linear systems the largest ratio of all
         coordinates, for least squares the ratio of norms in scaled units; NaN for sparse systems.
@@ -79,7 +79,7 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
     rank = int((s > 8 * n * EPS * s[0]).sum()) if n else 0
     inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     size, reach = _sizes(K, b, Vt[:rank].T @ (Vt[:rank] @ x), inverse)
-    if not b.any():  # b = 0 gives x no size, so errors are judged relative to the units of the coordinates
+    if not b.any():  # then no data give x a size, so errors are relative to the units of the coordinates
         size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), np.maximum(reach, largest(1.0 / d))
     noise = (n + 2) * EPS * (np.abs(K) @ np.abs(x))
     contradictory = rank < n and feasibility(K, b, b).possible is False
@@ -90,7 +90,7 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
 
 
 def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector, Vector]:
-    """Return the sizes, (n,) each, by which errors of rows and coordinates are judged, at least at rounding level.
+    """Return the sizes, at least at rounding level, relative to which errors of rows and coordinates are judged.
 
     A coordinate that is zero at the solution has the size of the rounding error of the largest coordinate.
     """

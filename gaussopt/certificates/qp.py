@@ -5,7 +5,7 @@ With duals y (estimated if none are given) and a feasible point x_f near x,
     1/2 ||x_f - x*||_P^2 <= gap = 1/2 x_f^T P x_f + q^T x_f - D(y),
 
 so ||x - x*||_P <= ||x - x_f||_P + sqrt(2 gap). If P is singular, P x* is still the same for all minimisers, and
-||.||_P measures the distance in directions with curvature; in directions without, the gap bounds the loss of objective.
+||.||_P measures the distance along directions with curvature; along flat directions the gap bounds f(x_f) - f*.
 
 Every residual is judged in its own unit, so that neither units nor a single large coefficient influence the verdict:
 
@@ -230,6 +230,6 @@ def _duality_gap(qp: QP, x: Vector, y: Vector) -> float:
 
 
 def classify_qp(qp: QP) -> Status:
-    """Return solved, infeasible or unbounded, by `qp_verdict`, or for large sparse programs by `qp_sparse`."""
+    """Return solved, infeasible or unbounded, as found by `qp_verdict`, or by `qp_sparse` for large sparse programs."""
     qp = dense_if_small(qp)
     return classify_sparse(qp) if qp.sparse else classify(qp)

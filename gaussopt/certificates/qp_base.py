@@ -1,4 +1,4 @@
-"""The interface by which the module `qp` judges a point of a quadratic program, dense (in scaled units) or sparse."""
+"""The interface by which the module `qp` judges a point of a dense (scaled) or of a sparse quadratic program."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Sizes:
         return np.where(size > 0, np.maximum(size + self.absolute_A @ np.abs(self.x), self.share * wide), wide)
 
     def rounding(self, row: int) -> float:
-        """Return the threshold below which the terms of a row count as rounding errors of moves by `reach`."""
+        """Return the least size of a row relative to which its violations are judged: `share` times |A| `reach`."""
         return self.share * float(self.absolute_A[row] @ self.reach)
 
     @property
     def pull(self) -> Vector:
-        """The smallest dual of each row, (m,), whose force on some coordinate equals the other forces on it."""
+        """For each row, (m,), the least dual whose force on at least one coordinate is as large as the forces there."""
         felt = np.where(self.absolute_A > 0, self.force / np.where(self.absolute_A > 0, self.absolute_A, 1.0), np.inf)
         least = felt.min(axis=1, initial=np.inf)
         return np.where(np.isfinite(least), least, 0.0)
@@ -103,7 +103,7 @@ class JudgedPoint(ABC):
     def losses(self, gap: float, sloped: float, y: Vector, slack: Vector, sizes: Sizes) -> tuple[float, ...] | None:
         """Return bounds on f(x) - f* that follow from the gap, relative to the terms of the objective and to its value.
 
-        Return None if squares overflow, or if the loss exceeds the value.
+        Return None if squares overflow, or if the loss exceeds the value of the objective.
         """
 
     @abstractmethod

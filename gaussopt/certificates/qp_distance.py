@@ -96,7 +96,7 @@ def _bound_from(qp: QP, curvature: Curvature, x: Vector, y: Vector, held: Any, n
 
 
 def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, noise: Vector) -> Vector | None:
-    """Return duals, (m,), of the same signs that balance the gradient along the flat directions.
+    """Return duals, (m,), with the same signs as y that balance the gradient along the flat directions.
 
     Return None if no change of the nonzero duals achieves this, or if a sign would have to change.
     """

@@ -37,7 +37,7 @@ class CandidatePoint(JudgedPoint):
         self.curvature = Curvature(qp.P)
         self.definite = self.curvature.L is not None
         self.level = rounding(qp.n + qp.m)
-        # The smallest scale of a coordinate relative to the largest scale; smaller differences are rounding errors.
+        # No coordinate gets a scale below this share of the largest scale, because rounding errors are of this size.
         self.share = self.level / DEFAULT_TOLERANCE
         self.z = qp.A @ x
         self.absolute_A, self.absolute_P = np.abs(qp.A), np.abs(qp.P)
@@ -57,9 +57,9 @@ class CandidatePoint(JudgedPoint):
         return math.sqrt(max(float(x @ self.qp.P @ x), 0.0))
 
     def _curved(self, place: Vector) -> float:
-        """Return p^T P p, but at most x^T P x of the candidate x; both points have zeros at fixed coordinates.
+        """Return p^T P p for p = `place`, but at most x^T P x of the candidate x, without its fixed coordinates.
 
-        `_placed` computes p by mixing coordinates of two points with equal P x; p^T P p may exceed both their values.
+        `_placed` takes each coordinate of p from one of two points with equal P x, so that p^T P p may exceed both.
         """
         own = np.where(self.fixed, 0.0, self.x)
         return max(min(float(place @ self.qp.P @ place), float(own @ self.qp.P @ own)), 0.0)
@@ -142,7 +142,7 @@ class CandidatePoint(JudgedPoint):
                 yield self._refined(_fit(qp.A / weight, gradient / weight, at_lower, at_upper), gradient, weight)
 
     def _refined(self, y: Vector, gradient: Vector, weight: Vector) -> Vector:
-        """Correct the nonzero duals by least squares, with each stationarity residual relative to the forces there."""
+        """Correct the nonzero duals by least squares, with residuals relative to the forces on their coordinates."""
         push, scale = y != 0, weight + self.absolute_A.T @ np.abs(y)
         r = (gradient - self.qp.A.T @ y) / scale
         if not push.any() or not np.isfinite(r).all():
@@ -167,7 +167,7 @@ class CandidatePoint(JudgedPoint):
         rounded = 2.0 * (qp.n + qp.m + 3) * EPS * (self.absolute_P @ self._near(x))
         total = np.maximum(total + self.absolute_A.T @ np.abs(forces), diagonal * reach) + rounded / DEFAULT_TOLERANCE
         total = np.maximum(total, self.share * total.max(initial=0.0))
-        if not qp.q.any() and not (qp.P @ x).any():  # for zero gradient only the units give forces a size
+        if not qp.q.any() and not (qp.P @ x).any():  # for zero gradient, forces are judged in the units of the program
             total = np.maximum(total, self.scaled.d)
         return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room), self.share)
 
@@ -180,10 +180,10 @@ class CandidatePoint(JudgedPoint):
         return self._polished
 
     def _placed(self, y: Vector) -> Vector:
-        """Return the point, (n,), that P x and the bounds of active rows determine; sizes are computed from it.
+        """Return the point, (n,), from which sizes are computed; P x and the bounds of active rows determine it.
 
         It is the point of least norm with this P x and active rows at their bounds, so that it does not diverge with
-        the candidate. Its coordinates are replaced by those of the candidate where these are smaller.
+        the candidate. Where a coordinate of the candidate is smaller, it is used instead.
         """
         x = self.x
         if self.curvature.L is not None:
@@ -197,7 +197,7 @@ class CandidatePoint(JudgedPoint):
     def pushes(self, y: Vector) -> Any:
         """Return a mask, (m,), of the rows with (force / other forces) > (slack / terms of the row).
 
-        A force below rounding of the other forces does not count, unless it balances q along a flat direction.
+        A force at the rounding level of the other forces counts only if it balances q along a flat direction.
         """
         qp, size = self.qp, self.absolute_A
         named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
@@ -211,9 +211,9 @@ class CandidatePoint(JudgedPoint):
         return known & (share * terms > np.abs(self.z - named))
 
     def _near(self, x: Vector) -> Vector:
-        """Return |x| of the candidate, (n,), but at most the larger of the given |x| and `_least`.
+        """Return |x| of the candidate, (n,), each entry limited to the larger of the given |x| and `_least`.
 
-        Rounding errors of this size are tolerated; without the limit, large entries would enlarge the tolerance.
+        Rounding errors of points of this size are tolerated; without the limit, huge entries would be tolerated, too.
         """
         return np.asarray(np.minimum(np.abs(self.x), np.maximum(np.abs(x), self._least)))
 
@@ -236,9 +236,9 @@ class CandidatePoint(JudgedPoint):
         return np.abs(self.x if near is None else near)
 
     def least_size(self, row: int, bound: float, seen: Matrix, goal: Vector) -> float:
-        """Return |bound| plus the least sum of the terms of a row over all points that satisfy the given `ties`.
+        """Return |bound| plus the least sum of the terms of a row over all points that satisfy the equations of `ties`.
 
-        If curvature does not determine the point, the terms of the candidate may have diverged and hide an error.
+        Where curvature does not determine the point, the candidate's terms may be huge, so that errors look small.
         """
         size = self.absolute_A[row]
         least = np.abs(self.x)
@@ -259,8 +259,8 @@ class CandidatePoint(JudgedPoint):
     def _room(self, x: Vector, y: Vector) -> Vector:
         """Return how far each coordinate, (n,), could move before its term in some row exceeds the other terms.
 
-        In a row with this coordinate only, the term is limited by the bound if the row is active, and otherwise by
-        the larger bound if the row has two.
+        If a row contains this coordinate alone, its term may grow to the bound if the row is active; otherwise to the
+        larger bound if the row has two.
         """
         size = self.absolute_A
         own = size * np.abs(x)
@@ -274,17 +274,17 @@ class CandidatePoint(JudgedPoint):
         bound = np.where((y != 0) & (held > 0), held, boxed)
         alone = (size > 0) & ((np.count_nonzero(size, axis=1) == 1) & (bound > 0))[:, None]
         room = np.minimum(room, np.where(alone, bound[:, None] / entry, np.inf).min(axis=0, initial=np.inf))
-        # Without a row that limits a coordinate, the limit is the rounding error of the bounds.
+        # If no row limits a coordinate, it may move by the rounding error of the bounds.
         known = (size > 0) & (ends > 0)[:, None]
         least = self.share * np.where(known, ends[:, None] / entry, np.inf).min(axis=0, initial=np.inf)
         return np.where(np.isfinite(room), room, np.where(np.isfinite(least), least, 0.0))
 
     def stake(self, y: Vector, sizes: Sizes) -> tuple[float, float, float]:
-        """Return three sizes of the objective: of its terms, of its terms for moves by `reach`, and of its value.
+        """Return three sizes of the objective: of its terms at the point, of its terms at `reach`, and of its value.
 
         Terms that are equal at all feasible points are left out; a coordinate that rows hold at zero counts with its
-        `reach`. The value is computed from the dual objective, forces times bounds, where the cancelling terms of the
-        primal do not occur. The rounding error of the gap is added to the sizes, since it is not a loss.
+        `reach`. The value is computed from the dual objective, forces times bounds, which lacks the terms that cancel
+        in the primal. The rounding error of the gap is added to all sizes, because it is no loss of the objective.
         """
         qp, fixed = self.qp, self.fixed
         size = np.where(self._vanishing(y), sizes.reach, np.abs(sizes.x))
@@ -312,9 +312,9 @@ class CandidatePoint(JudgedPoint):
         return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
 
     def _told(self, sizes: Sizes) -> bool:
-        """Return whether the slopes of q along directions without curvature exceed rounding errors of the gradient.
+        """Return whether all nonzero slopes of q along flat directions exceed the rounding errors of the gradient.
 
-        At a point far along such a direction the rounding errors are larger, and the sign of the slope is unknown.
+        If the point lies far along a flat direction, the rounding errors may exceed the slope and hide its sign.
         """
         Z = np.abs(self.curvature.Z)
         slopes = Z.T @ np.where(self.fixed, 0.0, np.abs(self.qp.q))

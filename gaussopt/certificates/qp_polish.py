@@ -3,7 +3,7 @@
 The active rows are guessed from a point and its duals, and corrected until the minimiser on them satisfies all other
 rows and all forces have the right signs. This point z is proved to be near the minimiser, however it was found: if the
 active rows hold exactly and no other row has a force, the gap comes from the residual r alone, and
-||z - x*||_P <= ||r||_{P^-1}. Residuals of the rows, which are rounding errors, add the length of a correction.
+||z - x*||_P <= ||r||_{P^-1}. Because the rows hold only up to rounding errors, the length of a correction is added.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
         z, y = _on_rows(qp, root, held, bound)
         if not (np.isfinite(z).all() and np.isfinite(y).all()):
             return None
-        force = np.where(qp.equality, 0.0, np.where(upper, y, -y))  # positive: the wrong sign
+        force = np.where(qp.equality, 0.0, np.where(upper, y, -y))  # positive if the sign is wrong
         pulls = held & (force * unit > level * (float(np.abs(y) @ unit) + pull))
         s = qp.A @ z
         beyond = np.maximum(qp.l - s, s - qp.u)
-        # The rounding error of a point, in the norm of P, affects every row.
+        # The point z has a rounding error in the norm of P, which makes an error in every row.
         whole = max(pull, math.sqrt(float(np.abs(z) @ (np.abs(qp.P) @ np.abs(z)))))
         blur = level * (size @ np.abs(z) + unit * whole)
         broken = ~held & (beyond > blur + level * np.abs(np.where(s < qp.l, qp.l, qp.u)))
@@ -126,7 +126,7 @@ def _least_distance(qp: QP, root: Matrix) -> tuple[Any, Any]:
 
 
 def _on_rows(qp: QP, root: Matrix, held: Any, bound: Vector) -> tuple[Vector, Vector]:
-    """Return the minimiser, (n,), with given rows at their bounds, and its duals, (m,), after two refinements."""
+    """Return the minimiser, (n,), with the rows `held` at their bounds, and its duals, (m,), after two refinements."""
     y, z = np.zeros(qp.m), np.zeros(qp.n)
     B = qp.A[held] @ root
     inverse = _inverse(B, qp.n) if len(B) else np.zeros((qp.n, 0))

@@ -40,10 +40,10 @@ class Scaled:
 
 
 def units(diagonal: Vector, A: Matrix, q: Vector) -> tuple[Vector, Vector]:
-    """Return units d of the coordinates and factors of the rows, powers of two.
+    """Return units d of the coordinates and factors of the rows, as powers of two.
 
-    Coordinates without curvature are scaled by the rows that contain them, such that the sum of squared logarithms of
-    all entries is least (Curtis and Reid 1972). If no row contains them, they are scaled by their entry of q.
+    Coordinates without curvature are scaled such that the sum of the squared logarithms of all entries of A is least
+    (Curtis and Reid 1972). If no row contains such a coordinate, its unit follows from its entry of q.
     """
     massed = diagonal > 0
     exponent = np.zeros(len(q), dtype=np.int64)
@@ -74,9 +74,9 @@ def _massless(A: Matrix, exponent: NDArray[np.int64], massed: NDArray[np.bool_])
 
 
 def _least_norm(normal: Matrix, right: Vector, rows: int) -> Vector:
-    """Return the least-norm solution without singular values, whose computation would take too long.
+    """Return the least-norm solution of the normal equations, without a slow singular value decomposition.
 
-    The null vectors are known: for each connected component, 1 at its rows and -1 at its columns.
+    There is a null vector for each connected component of the matrix, with 1 at its rows and -1 at its columns.
     """
     from scipy.linalg import solve
     from scipy.sparse import csr_array

@@ -1,7 +1,7 @@
 """The certificate of a sparse convex quadratic program, in time and memory proportional to its number of entries.
 
 With the active rows as equalities and no other rows, the program has the form of a step (M = P, h = q), whose
-certificate bounds the distance to the minimiser on these rows. It is the minimiser of the whole program if its
+certificate bounds the distance to the minimiser on these rows. This point is the minimiser of the whole program if its
 multipliers have the signs that the bounds allow and every other row holds. The active rows are guessed from the duals
 and corrected, as in `qp_polish`. If they are not found, no distance is proved, and residuals alone are judged.
 Contradictions below FEASIBLE times the largest bound are only detected by the certificate of dense programs.
@@ -53,7 +53,7 @@ MOST_CHECKED = 4_000_000
 
 
 def dense_if_small(qp: QP) -> QP:
-    """Return a program with inequalities in dense form if its matrices are small enough, otherwise unchanged."""
+    """Return a program in dense form if it has inequalities and small matrices, otherwise unchanged."""
     if not qp.sparse or qp.equalities_only or qp.n * max(qp.n, qp.m) > ENTRIES:
         return qp
     return replace(qp, P=qp.P.toarray(), A=qp.A.toarray())  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ def nearest_minimiser(qp: QP, x: Vector, y: Vector | None) -> Nearest:
 
 
 def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
-    """Certify, as a step, a program that has only equalities; return the verdict, the error in P-norm, and duals."""
+    """Certify a program that has only equalities as a step; return the verdict, the error in P-norm, and duals."""
     step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
     c = certify_sparse(step, x, None)
     # A program with several minimisers counts as solved.
@@ -102,7 +102,7 @@ def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class SparseSizes(Sizes):
-    """Sizes of a sparse program; unlike in `Sizes`, rounding errors of `reach` do not enlarge the size of a row."""
+    """Sizes of a sparse program; unlike in `Sizes`, the size of a row depends on `reach` only if its bound is zero."""
 
     def row(self, bound: Vector) -> Vector:
         wide = self.absolute_A @ self.reach
@@ -172,7 +172,7 @@ class SparsePoint(JudgedPoint):
 def _placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
     """Return the least-norm point, (n,), with this P x and active rows at their bounds.
 
-    Entries of x that are smaller are used instead. The norm is measured in the units d, (n,), of the coordinates.
+    Where an entry of x is smaller, it is used instead. The norm is measured in the units d, (n,), of the coordinates.
     """
     held = qp.equality | (y != 0)
     goal = np.concatenate((qp.P @ x, np.where(y < 0, qp.u, qp.l)[held]))
@@ -232,7 +232,7 @@ def _contradictory(A: Any, l: Vector, u: Vector) -> bool:
 
 
 def _felt(A: Any, force: Vector) -> Vector:
-    """Return the smallest dual of each row, (m,), whose force on some coordinate equals the other forces on it."""
+    """Return `Sizes.pull` of a sparse matrix A, (m,), for sums `force` of the absolute forces."""
     A = scipy.sparse.csr_array(A)
     least, filled = np.zeros(A.shape[0]), np.diff(A.indptr) > 0
     duals = np.where(A.data != 0, force[A.indices] / np.where(A.data != 0, np.abs(A.data), 1.0), np.inf)

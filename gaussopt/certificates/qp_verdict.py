@@ -2,7 +2,7 @@
 
 Rows contradict each other if some y with A^T y = 0 has y^T b > 0, where b_i is the bound selected by the sign of y_i
 (Farkas). The objective of a feasible program is unbounded if no multipliers mu balance q along the directions Z without
-curvature. This is a contradiction of the same kind, between Z^T A^T mu = Z^T q and the signs of mu.
+curvature, that is if Z^T A^T mu = Z^T q contradicts the signs of mu; this is decided in the same way.
 
 A contradiction counts if it exceeds rounding of the bounds with y_i != 0: y^T b > rounding * sum |y_i b_i|. This rule
 does not depend on units, on other rows, or on any solver's answer. Linear programs find y, and it is then checked
@@ -49,7 +49,7 @@ def rounding(n: int) -> float:
 class Feasibility:
     """Whether l <= A x <= u has a solution (None if the linear programs did not decide), and the proof.
 
-    x, (n,), satisfies every row to rounding of its bound; y, (m,), are multipliers that prove a contradiction.
+    x, (n,), satisfies every row up to rounding of its bound; y, (m,), are multipliers that prove a contradiction.
     """
 
     possible: bool | None
@@ -81,7 +81,7 @@ def flat_directions(P: Matrix) -> Matrix:
 
 
 def held_where_flat(qp: QP, Z: Matrix) -> bool:
-    """Return whether multipliers of the right signs balance q along the directions Z; True also if undecided."""
+    """Return whether multipliers of the right signs balance q along the directions Z; True if undecided."""
     if not Z.shape[1]:
         return True
     level = rounding(qp.n)
@@ -100,7 +100,7 @@ def held_where_flat(qp: QP, Z: Matrix) -> bool:
 
 
 def feasibility(A: Matrix, l: Vector, u: Vector) -> Feasibility:
-    """Find a point that satisfies the rows, or multipliers that prove that there is none."""
+    """Find a point that satisfies the rows, or multipliers that prove that no such point exists."""
     m, n = A.shape
     empty = ~A.any(axis=1)
     wrong = empty & ((l > 0) | (u < 0))
@@ -129,8 +129,8 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
     """Return a point near x, (n,), that satisfies every row to rounding of its bound, computed in extended precision.
 
     Return None if none is found. The point proves that the rows do not contradict each other, because for multipliers
-    with A^T y = 0, y^T b is at most the sum of |y_i| times the violation of row i at any point. An allowance for
-    rounding of A x would be too wide, because terms of A x may be large relative to the bounds.
+    with A^T y = 0, y^T b is at most the sum of |y_i| times the violation of row i, at any point. Double precision
+    would not suffice, because the terms of A x may be large relative to the bounds.
     """
     wide, x = A.astype(np.longdouble), x.astype(np.longdouble)
     size, level, blur = np.abs(wide), rounding(A.shape[1]), (A.shape[1] + 2) * WIDE_EPS
@@ -216,7 +216,7 @@ def least_violation(A: Any, low: Vector, high: Vector) -> tuple[Vector | None, f
 def contradiction(A: Matrix, l: Vector, u: Vector, y: Vector) -> tuple[float, Vector] | None:
     """Return the size y^T b / sum |y_i b_i| of the contradiction that the multipliers y prove, and corrected y, (m,).
 
-    They are first corrected such that A^T y = 0, exactly if few rows take part. Return None if they prove nothing.
+    The multipliers are first corrected such that A^T y = 0, exactly if few rows take part. Return None without a proof.
     """
     y = np.where(np.abs(y) > SUPPORT * np.abs(y).max(initial=0.0), y, 0.0)
     part = np.flatnonzero(y)
@@ -254,7 +254,7 @@ def _excess_exact(exact: list[Fraction], l: Vector, u: Vector, part: Any, m: int
 
 
 def _exact_dependency(rows: Matrix) -> list[Fraction] | None:
-    """Return the coefficients of the combination of rows that vanishes, if it is unique up to a factor, or None."""
+    """Return the coefficients of the vanishing combination of rows if it is unique up to a factor, else None."""
     table = [[Fraction(value) for value in line] for line in rows.T.tolist()]
     lines: dict[int, list[Fraction]] = {}  # rows of the reduced echelon form, keyed by pivot column
     for column in range(len(rows)):
@@ -272,6 +272,6 @@ def _exact_dependency(rows: Matrix) -> list[Fraction] | None:
 
 
 def _without(column: int, line: list[Fraction], leading: list[Fraction]) -> list[Fraction]:
-    """Return `line` minus the multiple of `leading` that makes the entry of `line` in a column zero."""
+    """Return `line` minus a multiple of `leading`, such that the entry in `column` becomes zero."""
     factor = line[column]
     return [a - factor * b for a, b in zip(line, leading, strict=True)] if factor else line

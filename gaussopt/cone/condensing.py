@@ -97,7 +97,7 @@ def eliminate_rows(A: Matrix, p: int, m: int, local: Vector) -> int:
                     A[a, b] -= factor * A[j, b]
                 terms[a] += abs(factor * A[j, p])
     size = p - m
-    # Set rows to zero that the equalities fix entirely; only rounding errors are left in them.
+    # Set to zero the rows that the equalities fix entirely; only rounding errors are left in these rows.
     for a in range(size):
         keep = 1.0 if A[m + a, m + a] > HELD * whole[m + a] else 0.0
         q = A[m + a, p]
@@ -160,7 +160,7 @@ def condense(
 
 @kernel
 def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: Vector) -> None:
-    """Write lam that solves E M^-1 (E^T lam + C^T r) = -G^T lam_given, and x = M^-1 (share f + E^T lam + C^T r)."""
+    """Overwrite lam by the solution of E M^-1 (E^T lam + C^T r) = -G^T lam; x = M^-1 (share f + E^T lam + C^T r)."""
     n = len(x)
     L, Z, A = S[0:n], S[n : 2 * n], S[2 * n : 2 * n + p]
     for j in range(m):
@@ -190,7 +190,7 @@ def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: V
 
 @kernel
 def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) -> bool:
-    """Write pushes, (3 k,): impulses on positions that remove penetration after a step; return whether found.
+    """Write pushes, (3 k,): pseudo-impulses that move bodies apart where they penetrate; return whether any are found.
 
     The gaps at the end are dt u_N plus the penetration at the beginning. Pushes act along normals and never pull; they
     act only at contacts that they leave closed, and whose gaps they can change. Newton's method on min(push, gap) = 0
@@ -207,7 +207,7 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
             u, terms = u + part, terms + abs(part)
         ahead[i] = min(gaps[i], 0.0) + dt * u
         if abs(ahead[i]) <= ROUNDED * (dt * terms - min(gaps[i], 0.0)):
-            ahead[i] = 0.0  # a contact that touches: its rounding error must not decide whether it is pushed
+            ahead[i] = 0.0  # the contact touches: rounding errors must not decide whether it is pushed
         deepest = max(deepest, abs(ahead[i]))
     for j in range(n):
         push[j] = 0.0

@@ -34,7 +34,7 @@ def distances(W: Vector, q: Vector, mu: Vector, r: Vector) -> tuple[float, float
                 total += W[row * n + j] * r[j]
                 terms += abs(W[row * n + j] * r[j])
             u[axis] = total + q[row]
-            # Rounding of r - rho u loses the velocity where the impulse is huge relative to rho u.
+            # If the impulse is huge relative to rho u, rounding of r - rho u loses digits of the velocity.
             terms = EPS * (terms + abs(q[row]) + abs(r[row]) / rho[i])
             hidden += terms * terms
         step, p = rho[i], 3 * i

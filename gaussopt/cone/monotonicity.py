@@ -29,7 +29,7 @@ FASTER = 0.8
 def monotonicity(problem: ConeComplementarity, seconds: float = np.inf) -> float:
     """Return the largest modulus c found, less its rounding error, so that a positive value is a proof.
 
-    -inf for sparse problems of more than DENSE_ROWS rows, for which no modulus is sought. The search ends after
+    For sparse problems of more than DENSE_ROWS rows, return -inf without a search. The search ends after
     `seconds` of processor time, or when no tau can give a positive modulus, or when c stays far below zero.
     """
     if problem.sparse and problem.n > DENSE_ROWS:

@@ -124,7 +124,7 @@ def eliminate(J: Vector, y: Vector) -> float:
 def solve_coupled(J: Vector, y: Vector, most: int) -> float:
     """Solve J x = y like `eliminate`, where rows that depend on known entries of x only are solved first, one by one.
 
-    Such are the rows of open contacts, and those of friction that is bounded by a given force and slides. J is
+    These are the rows of open contacts, and the rows of sliding friction that a given normal force bounds. J is
     overwritten; return 0 if it is singular, or if more than `most` rows remain.
     """
     n = len(y)
@@ -153,7 +153,7 @@ def solve_coupled(J: Vector, y: Vector, most: int) -> float:
             total, column = y[i], 0
             for j in range(n):
                 if known[j] == 0.0:
-                    J[row * left + column] = J[i * n + j]  # never beyond the entry that is read
+                    J[row * left + column] = J[i * n + j]  # compact J in place; this entry has been read
                     column += 1
                 else:
                     total -= J[i * n + j] * y[j]
@@ -183,7 +183,7 @@ def newton_steps(
     enough: float,
     most: int,
 ) -> int:
-    """Take at most `count` steps from r, which is overwritten; return their number, `count` if one cannot be taken.
+    """Take at most `count` steps from r, which is overwritten; return how many, or `count` if a step is impossible.
 
     The iteration ends when |Phi / rho|, m/s, is within the tolerance, or is below `enough` and no longer halves.
     """
@@ -217,8 +217,8 @@ def continued(
 
     `start` holds impulses of a similar problem. Here `tolerance` and `enough` of `newton_steps` are relative to |q|.
     `most` is the largest number of rows that depend on each other; where there are more, the method is not tried.
-    `softened` are shares of the diagonal of W by which it is enlarged in turn, each time from the impulses before: with
-    a response of their own redundant contacts have unique forces, near which a solution without it is found.
+    The method is run first with each share in `softened` of the diagonal of W added to W, then with W, each time from
+    the last impulses: with the added diagonal redundant contacts have unique forces, which are near a solution for W.
     """
     r, size = start.copy(), velocity_size(problem)
     W, q = np.ascontiguousarray(problem.W), np.ascontiguousarray(problem.q)

@@ -88,7 +88,7 @@ def _differ(problem: ConeComplementarity, r: Vector, other: Vector) -> bool:
 
 
 def _stick(W: Matrix, q: Vector, regular: bool) -> tuple[list[Vector], bool, bool | None]:
-    """Return impulses with u = 0, whether there may be further ones, and whether each velocity has a unique impulse."""
+    """Return impulses with u = 0, whether others may exist, and whether each velocity has a unique impulse."""
     if regular:
         return [np.asarray(-np.linalg.solve(W, q))], False, True
     r: Vector = np.asarray(-np.linalg.lstsq(W, q, rcond=1e-10)[0])

@@ -2,9 +2,9 @@
 
     K d + B (W + alpha I) d = c,    K and B with a 3 x 3 block for each contact
 
-With D = (K + alpha B)^-1 B and e = (K + alpha B)^-1 c this is d + D W d = e. Of an operator W = H^T M^-1 H it follows
-that (M + H D H^T) v = H e, a sparse system with six unknowns for each rigid body, and d = e - D H^T v. A system of this
-size stays small where bodies have many contacts, and it is regular where contacts are redundant.
+With D = (K + alpha B)^-1 B and e = (K + alpha B)^-1 c this is d + D W d = e. For an operator W = H^T M^-1 H it follows
+that (M + H D H^T) v = H e, a sparse system with six unknowns for each rigid body, and d = e - D H^T v. This system
+stays small if bodies have many contacts, and it is regular if contacts are redundant.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ PIVOT = 1e-3
 class Response:
     """The operator W + alpha I, of shape (3 k, 3 k), with a solver of the equations above.
 
-    `M` and `H` are those of a `DelassusProduct`, scaled so that the inverse of M has a diagonal of ones; otherwise None
-    and W, dense or as a sparse matrix.
+    For a `DelassusProduct`, `M` and `H` are its factors, scaled so that M^-1 has a diagonal of ones. Otherwise `M` is
+    None, and `H` is W, as a dense or a sparse matrix.
     """
 
     W: Any
@@ -47,7 +47,7 @@ class Response:
 
     @classmethod
     def of(cls, W: Any) -> Response:
-        """Return the operator W, dense, as blocks, or by its factors."""
+        """Return the operator for a W that is dense, stored as blocks, or given by its factors."""
         if isinstance(W, DelassusProduct):
             d = sparse.diags_array(np.sqrt(W.A.diagonal()))
             return cls(W, (d @ block_inverse(W.A.tocsr()) @ d).tocsc(), (d @ W.H).tocsr())

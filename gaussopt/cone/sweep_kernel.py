@@ -202,7 +202,7 @@ def block_sweeps(
 
     Parameters
     ----------
-    begin, column, block : the blocks (3, 3) of W off its diagonal, by rows of blocks; flat, each by rows
+    begin, column, block : the off-diagonal blocks (3, 3) of W in compressed rows of blocks; `block` is flat
     own : (9 k,), the diagonal blocks
     rho : (k,), kg, which converts changes of impulses to velocities
     r, alpha : (3 k,), (k,), in and out
@@ -272,7 +272,7 @@ def factor_sweeps(
 
 @kernel
 def colours_of(begin: Index, column: Index, colour: Index, used: Index) -> int:
-    """Write into `colour`, (k,), the first colour that no earlier neighbour of a contact has; return how many occur.
+    """Write into `colour`, (k,), each contact's first colour that no earlier neighbour has; return how many occur.
 
     `used`, (k + 1,), is working memory, in which all entries are -1.
     """

@@ -39,7 +39,7 @@ class BlockRows(NamedTuple):
 
 
 def block_rows(W: Any, k: int) -> BlockRows:
-    """Return the nonzero blocks of a dense operator, or the blocks of a sparse one."""
+    """Return the nonzero blocks of a dense operator, or all stored blocks of a sparse operator."""
     if isinstance(W, np.ndarray):
         blocks = W.reshape(k, ROWS, k, ROWS).transpose(0, 2, 1, 3)
         beside = blocks.any(axis=(2, 3)) & ~np.eye(k, dtype=bool)
@@ -54,7 +54,7 @@ def block_rows(W: Any, k: int) -> BlockRows:
 
 
 class ContactFactors(NamedTuple):
-    """An operator H^T A H: for each contact the indices in v and the entries of H and G = A H; its diagonal blocks."""
+    """An operator H^T A H: its diagonal blocks; for each contact the entries of H and G = A H, and indices in v."""
 
     begin: Index
     place: Index

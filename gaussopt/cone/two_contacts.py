@@ -23,7 +23,7 @@ STEPS = 360
 
 
 def candidates(problem: ConeComplementarity) -> Iterator[Vector]:
-    """Yield impulses, (6,), at or near solutions; some violate inequalities, or are only near a solution."""
+    """Yield impulses, (6,), at or near solutions; some of them violate inequalities."""
     first, second = slice(0, ROWS), slice(ROWS, 2 * ROWS)
     for a, b in ((first, second), (second, first)):
         mu = problem.mu[a.start // ROWS]

@@ -1,4 +1,4 @@
-"""Decide which contacts are closed at a state, and refuse contacts that penetrate or touch and approach."""
+"""Decide which contacts are closed at a state; refuse contacts that penetrate, or that touch and still approach."""
 
 from __future__ import annotations
 

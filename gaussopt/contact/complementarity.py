@@ -86,7 +86,7 @@ class ComplementarityLaws(ContactLCP):
         return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
 
     def _oriented(self) -> bool:
-        """Return whether `oriented` proves uniqueness; False if it does not apply, as with least normal forces."""
+        """Return whether `oriented` proves uniqueness; False also if lower bounds on normal forces are not zero."""
         op, g, p = self.op, self.op.weights, len(self.op.rows)
         # Every contact at least doubles the number of modes.
         if 2**op.k > MODES or op.step.least.any() or (g <= MOVED * op.bare).any():
@@ -122,7 +122,7 @@ class ComplementarityLaws(ContactLCP):
             if found.status is Status.SOLVED:
                 del ranges["a"]
                 if joints_unique and found.decided and all(_is_point(ends) for ends in ranges.values()):
-                    # All forces are unique; only kappa_R and kappa_L of open contacts are not.
+                    # All forces are unique; only the unknowns kappa_R and kappa_L of open contacts are not.
                     unique, ranges = True, None
                 elif not found.decided:
                     ranges = None
@@ -136,7 +136,7 @@ class ComplementarityLaws(ContactLCP):
         return Uniqueness(status, UniquenessProof.ENUMERATION, unique, solutions, ranges)
 
     def _friction_rows(self) -> tuple[Matrix, Vector]:
-        """Return lam_T of every contact and tangent as rows in z, and its value at z = 0."""
+        """Return the matrix and the constant of lam_T = matrix z + constant, with a row per contact and tangent."""
         z = np.eye(self.lcp.n)
         start = self.op.split(self.x_0)[1].ravel()
         columns = [self.op.split(self.x(unit))[1].ravel() - start for unit in z]
@@ -185,7 +185,7 @@ class ComplementarityLaws(ContactLCP):
             edges[k + place, i] = -op.step.mu[i]
             edges[i, k + place], edges[k + place, k + place] = 1.0, op.step.mu[i]
         g, root = op.weights, op.motion
-        # The part of a - a_J that contact forces can cause.
+        # Keep only the component of a - a_J that contact forces can cause.
         values, vectors = np.linalg.eigh(op.joints.K)
         keep = values > 1e-12 * values[-1]
         inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
@@ -223,10 +223,10 @@ class ComplementarityLaws(ContactLCP):
         return complete(self.op, x, self.start_size)
 
     def _to_enumerated(self, a: Vector, true: Vector | None, floor: float) -> tuple[float, float, float]:
-        """Return the error to the nearest enumerated solution, and its rounding floor.
+        """Return the distance of a to the nearest enumerated solution, and its rounding floor.
 
-        If `true`, the solution in the candidate's mode, agrees with the enumerated solution, it is used instead: it has
-        no rounding errors of ill-determined forces. Alone it proves nothing, as it is lawful only up to tolerances.
+        `true` is the solution in the candidate's mode. Alone it proves nothing, because it is lawful only up to
+        tolerances; if both solutions agree, `true` is used, because its forces are better determined.
         """
         op, found, step = self.op, self.enumerated, self.op.step
         scale = float(op.scale.max())
@@ -250,7 +250,7 @@ class ComplementarityLaws(ContactLCP):
         return error[0] + missed, error[1] + missed * scale, apart + EPS * norm(terms)
 
     def _natural_bound(self, x: Vector) -> float:
-        """Bound the error of the acceleration by x in the mass norm; infinite unless all slide and sym A > 0."""
+        """Bound the mass norm of the error of the acceleration due to x; infinite unless all slide and sym A > 0."""
         op, A = self.op, self.op.delassus
         definite = None if op.resting.any() else _definite(A)
         if definite is None:
@@ -276,7 +276,7 @@ def monotone(sym: Matrix, motion: Matrix) -> bool:
 
 
 def _is_point(ends: Matrix) -> bool:
-    """Return whether the two ends of every range agree."""
+    """Return whether the lower and the upper end of every range agree."""
     size = np.abs(ends).max(initial=0.0)
     return bool((ends[:, 1] - ends[:, 0] <= 1e-9 * size).all()) if np.isfinite(size) else False
 
@@ -291,7 +291,7 @@ def _lengths(step: StepData, e: Vector) -> tuple[float, float]:
 
 
 def _definite(A: Matrix) -> tuple[Vector, float] | None:
-    """Return E and the smallest eigenvalue of sym(E A E), diag(E A E) = 1, if it is clearly positive; else None."""
+    """Return E with diag(E A E) = 1, and the least eigenvalue of sym(E A E); None unless it is clearly positive."""
     diagonal = A.diagonal()
     if not (diagonal > 0).all():
         return None

@@ -2,7 +2,7 @@
 
 A contact without slip obeys Coulomb's law in the accelerations of gap and slip: it sticks with |lam_T| <= mu lam_N, or
 starts to slip against its friction in a direction that the law determines. The friction lam_T = mu lam_N sigma of a
-sliding contact is part of the column of its normal force: here the contact has mu = 0 and u_T = 0.
+sliding contact is part of the column of its normal force, so that in this problem the contact has mu = 0 and u_T = 0.
 """
 
 from __future__ import annotations

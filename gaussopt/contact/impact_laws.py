@@ -41,7 +41,7 @@ class VelocityJump:
         return float((step.v + 0.5 * self.dv) @ step.M @ self.dv)
 
     def energy_fed(self, step: StepData) -> float:
-        """Return the work of the contact impulses relative to the touched obstacle, J; positive if contacts add energy.
+        """Return the work of the contact impulses in the frame of the obstacle, J; positive if contacts add energy.
 
         This work equals the change of the kinetic energy if the obstacle is at rest.
         """

@@ -1,4 +1,4 @@
-"""Elimination of the joints of a step: its acceleration without contact forces, and the response to further forces."""
+"""Eliminate the joints of a step: compute the acceleration without contact forces, and the response to such forces."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _regular(step: StepData) -> Joints | None:
     if not step.m:
         return Joints(inverse.T @ inverse, inverse.T @ (inverse @ force), np.zeros(0), np.zeros((0, step.n)), inverse.T)
     Y = solve_lower(C, B.T)
-    free = inverse - Y.T @ (Y @ inverse)  # L^-1 projected; the next line repeats it against rounding errors
+    free = inverse - Y.T @ (Y @ inverse)  # project L^-1; the next line projects again to remove rounding errors
     free -= Y.T @ (Y @ free)
     lift = -solve_lower_transposed(C, Y @ inverse)
     lam_J = lift @ force + solve_lower_transposed(C, solve_lower(C, step.gamma))

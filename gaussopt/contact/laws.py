@@ -12,7 +12,7 @@ from gaussopt.core.status import Status
 
 
 class UniquenessProof(StrEnum):
-    """Proof of the number of accelerations that the laws allow."""
+    """The kind of proof of how many accelerations the laws allow."""
 
     NO_CONTACTS = "no contacts"
     JOINTS = "joints"
@@ -86,8 +86,8 @@ class ContactLaws(Protocol):
     """The laws of the contact forces of one step, by which candidates are judged.
 
     A certificate of an acceleration and forces, from any source, needs three results: by how much they violate the
-    laws, how far the nearest lawful acceleration is, and whether it is unique. A new law computes these results in a
-    class of its own, listed in `gaussopt.certificates.cone_laws.laws_of`; the certificate does not change.
+    laws, how far the nearest lawful acceleration is, and whether it is unique. A new law needs a class that computes
+    these results, listed in `gaussopt.certificates.cone_laws.laws_of`; the certificate does not change.
     `gaussopt.contact.complementarity.ComplementarityLaws` treats laws that are an LCP, by the contact modes, and
     `gaussopt.certificates.cone_laws` friction cones, by a natural map.
 

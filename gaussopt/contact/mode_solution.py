@@ -20,8 +20,8 @@ EXACT = 1e-11
 def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector | None, float]:
     """Return the true solution nearest to x in the contact mode that x indicates; None if that mode has no solution.
 
-    Rounding errors are judged by the least-norm solution of the mode's linear system, which depends on the data of
-    the step only. If the system has several solutions, the one nearest to x is returned.
+    Rounding errors are estimated for the least-norm solution of the mode's linear system, which depends only on the
+    data of the step. If the system has several solutions, the solution nearest to x is returned.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _mode(op: ContactResponse, g: Vector, f: Vector, y: Vector) -> _Mode:
     P[np.flatnonzero(closed), np.arange(c)] = 1.0
     p[:k] = np.where(closed, 0.0, least)
     P[k + np.flatnonzero(stick), c + np.arange(t)] = 1.0
-    for i in np.flatnonzero(slip):  # their friction is at its bound
+    for i in np.flatnonzero(slip):  # the friction of slipping contacts is at its bound
         P[k + i] = side[i] * mu[i] * P[index[i]]
         p[k + i] = side[i] * mu[i] * p[index[i]]
     return _Mode(closed, stick, slip, side, P, p)

@@ -73,7 +73,7 @@ def oriented(
             kinds = 4 if partner[i] else 2
             kind = rest % kinds
             rest = rest // kinds
-            if kind:  # closed; kinds 1 and 2 slip to one side and to the other, kind 3 sticks
+            if kind:  # a closed contact: it slips to either side in kinds 1 and 2, and sticks in kind 3
                 row[size], side[size] = i, 1 if kind == 2 else 0
                 size += 1
             if kind == 3:

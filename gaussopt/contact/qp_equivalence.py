@@ -46,11 +46,11 @@ def criterion(lcp: LCP, z: Vector, ell: Vector | None = None) -> Criterion:
         sigma mu J_T (a_J - a0) for the program over all ideal forces (eq. 24); absent for eq. (29).
     """
     eta = multipliers(lcp.M, z, ell)
-    # Forces and gap accelerations in the same unit, contact by contact.
+    # Scale each contact such that its force and its gap acceleration have the same unit.
     unit = np.sqrt(lcp.M.diagonal())
     w, force, e = (lcp.M @ z + lcp.q) / unit, z * unit, eta * unit
     size = max(float(np.abs(force).max(initial=0.0)), float(np.abs(e).max(initial=0.0)), 1e-300)
-    open_ = w > force  # open contacts, as at a solution either w or the force is zero
+    open_ = w > force  # open contacts: at a solution w or the force is zero, and the larger decides
     predicts = bool((e[~open_] >= -DECIDED * size).all() and (np.abs(e[open_]) <= DECIDED * size).all())
     return Criterion(eta, predicts)
 

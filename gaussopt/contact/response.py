@@ -112,7 +112,7 @@ class ContactResponse:
 
     @cached_property
     def motion(self) -> Matrix:
-        """root^T forces, (rank K, k + r): accelerations by the unknowns, in coordinates with mass norm = 2-norm."""
+        """root^T forces, (rank K, k + r): accelerations due to the unknowns, where the mass norm is the 2-norm."""
         return self.joints.root.T @ self.forces
 
     @cached_property
@@ -176,7 +176,7 @@ class ContactResponse:
         return self.start[: self.k]
 
     def split(self, x: Vector) -> tuple[Vector, Matrix]:
-        """Return lam_N (k,) and lam_T (k, d) of the unknowns."""
+        """Return lam_N (k,) and lam_T (k, d) for the unknowns x."""
         lam_N = x[: self.k]
         lam_T = self.step.sigma * (self.step.mu * lam_N)[:, None]
         if self.resting.any():
@@ -188,11 +188,11 @@ class ContactResponse:
         return np.concatenate((lam_N, lam_T[self.resting].ravel())) if self.resting.any() else lam_N
 
     def acceleration(self, x: Vector) -> Vector:
-        """Return a_J + K f of the unknowns, (n,)."""
+        """Return the acceleration a_J + K f, (n,), for the contact forces x."""
         return np.asarray(self.joints.a_J + self.effect @ x)
 
     def rounding(self, between: Vector, own_error: float) -> float:
-        """Bound the rounding error of a_J, in the mass norm, which a distance to an `acceleration` does not reveal.
+        """Bound the rounding error of a_J in the mass norm, which distances from an `acceleration` do not contain.
 
         Two bounds hold, and the smaller is returned: 8 n EPS times the size of a_J, the error of an elimination with n
         unknowns; and `own_error`, the distance of a candidate's acceleration from the acceleration that its forces
@@ -202,5 +202,5 @@ class ContactResponse:
         return min(far, 8 * self.step.n * EPS * float(np.linalg.norm(self.joints.a_J / self.scale)))
 
     def multipliers(self, x: Vector) -> Vector:
-        """Return lam, (m,), of the unknowns."""
+        """Return the multipliers lam of the joints, (m,), for the contact forces x."""
         return np.asarray(self.joints.lam_J + self.joints.lift @ (self.forces @ x))

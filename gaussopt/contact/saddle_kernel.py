@@ -1,4 +1,4 @@
-"""The saddle-point matrix of a step as compiled kernels: factors, responses, lengths.
+"""Compiled kernels for the saddle-point matrix of a step: factors, solutions, and mass norms.
 
     K = [M, J^T; J, 0] = L D L^T,   K (a, -lam) = (force, gamma)
 
@@ -27,7 +27,7 @@ def factorise(K: Matrix, L: Matrix, first: Index, n: int) -> int:
     Parameters
     ----------
     K : (n + m, n + m), its lower triangle is read
-    L : at least the size of K, written: L below the diagonal, from `first` on in every row, and 1 / D on it
+    L : at least the size of K, written: L below the diagonal, from `first` on in every row; 1 / D on the diagonal
     first : (n + m,), column of the first entry of every row
 
     Returns

@@ -1,4 +1,4 @@
-"""A stage of a motion with contacts as one compiled kernel: operator, laws, solution and certificate of one instant.
+"""A compiled kernel that solves and certifies one instant (a stage of the integrator) of a motion with contacts.
 
 The kernel takes the regular case only: M positive definite, joints independent, every contact moved by its own force,
 and friction far enough from the limit where the contact operator loses its definiteness. In all other cases it returns
@@ -40,16 +40,16 @@ def stage(
     data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, space: StageWorkspace,
     out: Vector, numbers: Vector,
 ) -> tuple[int, int]:  # fmt: skip
-    """Solve and certify one instant in the modes of a phase; its p rows are c normals, then tangents without slip.
+    """Solve and certify one instant; the p rows are the normals of c closed contacts, then the tangents without slip.
 
     Parameters
     ----------
     data : flat; M, Q - h, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu of all k contacts, each by rows
     n, m, k, d : coordinates, joint rows, contacts, tangents
     closed : (c,), the contacts that are closed
-    modes : flat; sigma (k, d) of the phase, then (k,) the normal's sign, -1 at the opposite wall of a two-sided contact
+    modes : flat; sigma (k, d) of the phase, then signs of normals (k,), -1 at the opposite wall of two-sided contacts
     active : (2 p - c,)
-        In and out: the pairs of the complementarity problem with w_i = 0: normals, then stick, then slip.
+        Input and output: mask of the pairs with w_i = 0, first the normals, then the pairs of stick, then of slip.
     space : StageWorkspace
     out : flat; written: a (n,), lam (m,), lam_N (c,), lam_T (c, d)
     numbers : (`NUMBERS`,), written
@@ -108,8 +108,8 @@ def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
 def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
     """Write `NUMBERS` 0 to 6 and 10 for x = (a, -lam), where b holds all forces and gamma.
 
-    They follow from the residual K x - b of the equations of motion, as in `gaussopt.certificates.bilateral`: K^-1
-    times the residual holds the error of the acceleration.
+    These numbers follow from the residual K x - b of the equations of motion, as in `gaussopt.certificates.bilateral`:
+    K^-1 times the residual contains the error of the acceleration.
     """
     K, L, first, p = space.K, space.L, space.first, len(space.norm) // 2
     b, x, u, half, size = space.rows[2 * p], space.motion[2 * p], space.body[0], space.body[1], space.body[2]

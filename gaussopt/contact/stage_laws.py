@@ -33,9 +33,9 @@ class StageWorkspace(NamedTuple):
     ----------
     K, L, first, body : (n + m, n + m) twice, (n + m,), (3, n + m); the block of the joints in K must be zero
     rows, sigma, law, order : (2 p + 1, n + m), (c, d), (7, 2 p - c), (3, 2 p - c)
-        Columns of the first 2 p `rows` from n on must be zero.
+        In the first 2 p rows of `rows`, the columns from n on must be zero.
     motion, norm : (2 p + 1, n + m), (2 p + 1,)
-        The kernel writes the motions due to forces along the rows, contact forces and all other forces; their norms.
+        Written: the motions due to a unit force along each row, to contact forces, and to other forces; their norms.
     B, T, D : (2 p - c, 2 p - c)
     S : (c, c), written for contacts that slide: sym(delassus) in the unit of the mass norm
     """
@@ -95,8 +95,8 @@ def read_laws(
 ) -> bool:
     """Fill the rows of the laws, J_N and then J_T of the contacts without slip, then the rows of their forces.
 
-    lam_T is mu lam_N sigma, with sigma = -1 and lam_R added where a contact has no slip. Sliding friction has the
-    direction of the phase in the plane; in space it opposes the slip, unless the slip is zero or reversed.
+    A sliding contact has lam_T = mu lam_N sigma, a contact without slip lam_T = lam_R - mu lam_N. In space sigma
+    opposes the current slip; in the plane, and if that slip is zero or reversed, it is the sigma of the phase.
 
     The function writes rows, sigma, law[0] (bias), law[1] (mu), and order[0], which holds for each contact the row of
     its friction if it has no slip, otherwise 0.
@@ -199,7 +199,7 @@ def uniqueness(space: StageWorkspace) -> int:
 def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> None:
     """Invert the principal system of the active pairs; dependent pairs become inactive.
 
-    Elimination takes diagonal pivots in the given order while they are stable, and otherwise pivots completely.
+    Elimination takes diagonal pivots in the given order if they are stable, and uses complete pivoting otherwise.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> 
 
 
 def solve_pairs(active: Active, space: StageWorkspace) -> bool:
-    """Solve 0 <= z, w = B z + q >= 0, z . w = 0 from the given active pairs; False if `SETS` sets do not suffice.
+    """Solve 0 <= z, w = B z + q >= 0, z . w = 0 from the given active pairs; return False after `SETS` wrong sets.
 
     The function updates `active`, the pairs with w_i = 0. It writes law[3] to law[6]: z, w, the sum of the magnitudes
     of the terms of w, and the correction by a further refinement; and T, order[1] and order[2] as `invert` does.

@@ -19,7 +19,7 @@ class Parametrised(Formulation):
 
 
 class Projected(Parametrised):
-    """Least squares over the free vector z of the general solution, a = J^+ gamma + N z with N = I - J^+ J."""
+    """A least-squares problem in the vector z of the general solution a = J^+ gamma + N z with N = I - J^+ J."""
 
     def refuses(self, step: StepData) -> str | None:
         if cholesky(step.M) is None:

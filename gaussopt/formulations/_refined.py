@@ -32,8 +32,8 @@ class MassEliminating(Formulation):
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
         """Return the refined acceleration of `found`, and the multipliers.
 
-        None if M is singular, if the step has contacts, or if the solver's residual exceeds rounding error: only exact
-        solutions of the program are refined.
+        Return None if M is singular, if the step has contacts, or if the solver's residual exceeds rounding error: only
+        exact solutions of the program are refined.
         """
         if step.k or not np.isfinite(found.a).all() or not _solves(program, x):
             return None

@@ -18,7 +18,7 @@ from gaussopt.core.step_data import StepData
 class Candidate(NamedTuple):
     """Acceleration and forces that a formulation computes from the solution of its program.
 
-    a (n,), lam (m,), lam_N (k,), lam_T (k, d); None where the program gives none.
+    a (n,), lam (m,), lam_N (k,), lam_T (k, d); None for quantities that the program does not determine.
     """
 
     a: Vector
@@ -34,7 +34,7 @@ class Formulation(ABC):
     ----------------
     name, title
     source : publication of the equation
-    exact : whether its solution is the Gauss minimiser; False for a formula reproduced although it is wrong
+    exact : whether the solution is the Gauss minimiser; False for a published formula that is wrong
     state : state that a motion integrates by default in addition to q, "velocity" or "quasi-velocity"
     level : level of its unknowns, "acceleration", or "velocity" for jumps
     sparse : whether it makes a sparse program of a sparse step; otherwise it refuses a sparse step
@@ -87,8 +87,8 @@ class Formulation(ABC):
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
         """Refine `found`, which its certificate rejected although the solver claims that x solves the program.
 
-        None if the formulation recovers its answer without loss of digits, or if x does not solve the program up to
-        rounding error, so that the error comes from the solver.
+        Return None if the formulation recovers its answer without loss of digits, or if the error comes from the
+        solver, because x does not solve the program up to rounding error.
         """
         return None
 

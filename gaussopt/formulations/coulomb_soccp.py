@@ -2,8 +2,8 @@
 
     u = (w, s),    K* contains u + mu |s| n   _|_   (lam_N, lam_T) in K = {|lam_T| <= mu lam_N}
 
-with the accelerations w of gaps, and s of the slip of contacts without slip, which stick, or start to slip against
-their friction. Contacts that slide have lam_T = mu lam_N sigma as in `lcp`.
+where w are the gap accelerations and s the slip accelerations of contacts without slip, which stick, or start to slip
+against their friction. Contacts that slide have lam_T = mu lam_N sigma as in `lcp`.
 """
 
 from __future__ import annotations

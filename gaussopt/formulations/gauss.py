@@ -2,7 +2,7 @@
 
     min 1/2 a^T M a - a^T (Q - h)   subject to   J a = gamma,   J_N a + zeta_N >= 0
 
-Contacts must be frictionless: a friction force depends on the normal force, which is no unknown of the program. M may
+Contacts must be frictionless, because friction depends on normal forces, which are not among the unknowns. M may
 be singular: the minimiser is unique if rank [M; J] = n. The duals of the equality rows are the constraint forces lam,
 and the duals of the contact rows are the normal forces lam_N.
 """

@@ -1,4 +1,4 @@
-"""Newton's impact law with Coulomb impulses on the slip after the impact: an LCP, in space a problem over cones.
+"""Newton's impact law, with Coulomb's law for the slip after the impact: an LCP, or in space a problem over cones.
 
     0 <= J_N v+ + e_N J_N v-   complementary to   Lam_N >= 0,   |Lam_T| <= mu Lam_N against   J_T v+ + e_T J_T v-
 

@@ -29,7 +29,7 @@ from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
 class JointForceQP(Formulation):
-    """The printed program with joints; reproduced for comparison, not a law of mechanics."""
+    """Equation (24) of Yao, Liu & Yang 2020 as printed; reproduced for comparison, not a law of mechanics."""
 
     name = "joint-force-qp"
     title = "QP over all ideal forces as printed (eq. 24 of 001)"

@@ -21,7 +21,7 @@ from gaussopt.formulations._sliding import SlidingFormulation
 
 
 class NormalForceQP(SlidingFormulation):
-    """The printed quadratic program; reproduced for comparison, not a law of mechanics."""
+    """Equation (29) of Yao, Liu & Yang 2020 as printed; reproduced for comparison, not a law of mechanics."""
 
     name = "normal-force-qp"
     title = "Normal-force QP as printed (eq. 29 of 001)"

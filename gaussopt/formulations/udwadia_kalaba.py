@@ -36,8 +36,8 @@ class UdwadiaKalaba(Parametrised, MassEliminating):
             a0 = inverse_root @ (inverse_root @ f)
             program = LeastSquares(J @ inverse_root, gamma - J @ a0, space.rank, minimum_norm=True)
             return program, (data.d * a0, data.d[:, None] * inverse_root)
-        # I - J^+ J = Z Z^T with orthonormal columns of Z: Z^T M in place of Z Z^T M gives the same pseudo-inverse
-        # solution and omits dependent rows, as many as the rank of J, which rounding errors could make contradictory.
+        # I - J^+ J = Z Z^T, where the columns of Z are orthonormal. Z^T M in place of Z Z^T M gives the same solution
+        # and avoids rank(J) dependent rows, which rounding errors could make contradictory.
         stacked = np.vstack((space.Z.T @ M, J))
         b = np.concatenate((space.Z.T @ f, gamma))
         return LeastSquares(stacked, b, row_space(stacked).rank, minimum_norm=True), (np.zeros(step.n), np.diag(data.d))

@@ -22,7 +22,7 @@ from gaussopt.formulations._sliding import SlidingFormulation
 
 
 class WeightedNormalForceQP(SlidingFormulation):
-    """The printed program, corrected by weights where they exist."""
+    """Equation (29) of Yao, Liu & Yang 2020, corrected by weights; refused if no such weights exist."""
 
     name = "weighted-normal-force-qp"
     title = "Normal-force QP with symmetrising weights"

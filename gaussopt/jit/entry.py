@@ -48,7 +48,7 @@ def address_of(array: NDArray[Any]) -> int:
 
 
 class _Record:
-    """A taker of records; it caches the places of the latest record, because most calls pass the same record."""
+    """A `Taker` of records; it caches the places of the latest record, because most calls pass the same record."""
 
     def __init__(self, fields: Sequence[Taker]) -> None:
         self._fields = fields
@@ -65,7 +65,7 @@ class _Record:
 
 
 def _array(entry: str, dimensions: int) -> Taker:
-    """Return a taker that checks an array and appends its address and shape."""
+    """Return a `Taker` that checks an array and appends its address and shape."""
     kind, array = _KINDS[entry], np.ndarray
 
     def take(x: Any, places: list[Any]) -> None:
@@ -90,7 +90,7 @@ def _function(x: Any, places: list[Any]) -> None:
 
 
 def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
-    """Return the struct format and the taker of a parameter with this annotation."""
+    """Return the struct format and the `Taker` of a parameter with this annotation."""
     name = annotation_name(annotation)
     if name in NUMBERS:
         return NUMBERS[name], _number

@@ -123,7 +123,7 @@ class Expressions(Arithmetic):
         return self._b.load(place, typ=place.type.pointee) if part is None else part
 
     def _place(self, node: ast.Subscript) -> tuple[ir.Value, Any]:
-        """Return the address of an entry and None; for a part of an array, its address and the part itself."""
+        """Return the address to which a subscript refers, and the part of the array; None if it refers to one entry."""
         base, index = self._value(node.value), node.slice
         if isinstance(base, Array) and len(base.shape) == 2:
             rows, width = base.shape

@@ -53,7 +53,7 @@ class Kernel:
 
 
 def kernel(function: F) -> F:
-    """Mark a function, in the Python subset of `gaussopt.jit.translation`, as a kernel; compile it if switched on."""
+    """Mark a function in the Python subset of `gaussopt.jit.translation` as a kernel, unless compilation is off."""
     return cast("F", Kernel(function)) if COMPILED else function
 
 

@@ -99,7 +99,7 @@ def _sources(module: ModuleType, names: Sequence[str], given: Sequence[ModuleTyp
         found = (plain(function.__globals__.get(name)) for name in function.__code__.co_names)
         waiting += [x for x in found if isinstance(x, FunctionType)]
         kinds = [(function.__globals__, kind) for kind in function.__annotations__.values()]
-        while kinds:  # named tuples, and those inside them
+        while kinds:  # find named tuples, also as fields of named tuples
             names_there, kind = kinds.pop()
             record = names_there.get(annotation_name(kind))
             if isinstance(record, type):

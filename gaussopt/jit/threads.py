@@ -23,7 +23,7 @@ def share(work: Callable[[int, int], object], pieces: range, threads: int | None
     Parameters
     ----------
     work : function that processes the pieces first, ..., last - 1; different pieces do not share memory
-    pieces : range of the numbers of all pieces
+    pieces : range of the indices of all pieces
     threads : number of threads; None for the number of cores
     each : number of parts for each thread
     """

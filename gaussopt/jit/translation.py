@@ -60,7 +60,7 @@ class Translation(Unit):
     contract : whether a product and a sum may become one operation with one rounding
     known : numeric constants of the module by name
     others : modules whose functions and records the module uses
-    checked : whether functions return whether all values that they compute are defined, see `CheckedBody`
+    checked : whether functions are made to return True only if all their values are defined, see `CheckedBody`
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Translation(Unit):
             case ast.ClassDef(name=name):
                 self._types[name] = node
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple() as value):
-                with suppress(ValueError):  # the values are no literals
+                with suppress(ValueError):  # the values are not literals
                     values = ast.literal_eval(value)
                     if all(isinstance(x, float | int) for x in values):
                         self._table(name, values)

@@ -55,7 +55,7 @@ def _no_program(given: object) -> BadInput:
 
 
 def residuals(program: Program, x: Any, y: Any) -> Residuals:
-    """Return the residuals of a point x, infinite without a point, with duals y, which are estimated if absent."""
+    """Return the residuals of x with duals y, which are estimated if absent; infinite if x is None or not finite."""
     if x is None or x.shape != (program.n,) or not np.isfinite(x).all():
         return Residuals()
     return page_of(program).residuals(program, x, y)

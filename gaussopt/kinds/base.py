@@ -69,8 +69,8 @@ class Page(Generic[D]):
     entries : names of the numerical entries of its files
     answer : names of the entries of a file with an answer
     solver : an exact solver of its programs, if the same solver suits all of them
-    formulations : which formulations make programs of its problems, "step" or "contact"; "" if it is a program itself
-    not_exported : why its problems cannot be exported, as the end of "The formulation ... makes"; None if they can
+    formulations : which formulations make programs of its problems, "step" or "contact"; "" if these are programs
+    not_exported : why its problems cannot be exported, to complete "The formulation ... makes"; None if they can be
     """
 
     kind: ClassVar[type]
@@ -139,7 +139,7 @@ class Page(Generic[D]):
         return ()
 
     def judge(self, program: D, raw: RawSolution, tolerance: float) -> Judged:
-        """Return the verified status of an answer: from the program first, then the certificate, then the claim."""
+        """Return the verified status: the verdict on the program decides, else the certificate, else the claim."""
         proof = self.certify(program, raw, tolerance)
         verdict = self.truth(program, proof, raw, tolerance)
         if verdict is None and proof is not None and proof.passed(tolerance):
@@ -153,7 +153,7 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def motion(self, problem: D, r: Vector) -> tuple[dict[str, Vector], dict[str, float]]:
-        """Return the velocities of bodies that impulses r cause, by name, and residuals; empty without bodies."""
+        """Return, by name, velocities of bodies due to impulses r, and residuals; both are empty without bodies."""
         return {}, {}
 
     def least_cost(self, program: D) -> float | None:

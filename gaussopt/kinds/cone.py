@@ -94,7 +94,7 @@ class ContactPage(Page[ConeComplementarity]):
         return proof.solutions
 
     def residuals(self, program: ConeComplementarity, x: Vector, y: Vector | None) -> Residuals:
-        """Return the distances of r from K (`primal`), of shifted velocities from K* (`dual`), from the law (`gap`)."""
+        """Return the distances of r from K (`primal`), of u~ from K* (`dual`), and of both from the law (`gap`)."""
         return Residuals(*violations(program, x))
 
     def answer_sizes(self, problem: ConeComplementarity) -> dict[str, int]:
@@ -193,7 +193,7 @@ def _momentum(problem: GlobalContacts, v: Vector) -> float:
 
 
 def several(problem: ConeComplementarity, solutions: Sequence[Vector]) -> dict[str, Any]:
-    """Return the entries `solutions` and `u_range` if there are several solutions, otherwise nothing."""
+    """Return the entries `solutions` and `u_range` if several solutions are given, otherwise an empty dict."""
     if not solutions:
         return {}
     return {"solutions": [r.tolist() for r in solutions], "u_range": velocity_range(problem, solutions).tolist()}

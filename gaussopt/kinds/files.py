@@ -92,7 +92,7 @@ ELSEWHERE = {
 
 
 def _near(key: str, value: Any, names: Iterable[str], data: Mapping[str, Any]) -> str | None:
-    """Return the entry of which `key` is taken for a misspelling; None if it is a different name."""
+    """Return the entry that `key` probably misspells; None if `key` is a different name."""
     if "u" in names and key in ELSEWHERE and isinstance(value, list | dict):
         return ELSEWHERE[key]
     plain = {_plain(name): name for name in names if len(name) > 1}
@@ -126,7 +126,7 @@ def _check_numbers(key: str, value: Any) -> None:
 
 
 def _no_number(value: Any) -> tuple[tuple[int | str, ...], str | bool] | None:
-    """Return the indices and the value of the first text or boolean in an entry; None if there is none."""
+    """Return the indices and the value of the first string or boolean in an entry; None if it has neither."""
     if isinstance(value, str | bool):
         return (), value
     if isinstance(value, list):

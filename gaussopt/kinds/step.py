@@ -1,4 +1,4 @@
-"""Steps; their verified status comes from the mechanics first, then the certificate, then the solver's claim."""
+"""Steps; their status comes from the verdict on the step, else from the certificate, else from the solver's claim."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _check_open(step: StepData, closed: Any, lam_N: Vector | None, lam_T: Any) -
 def judge(
     step: StepData, raw: RawSolution, certificate: Certificate, tolerance: float, advice: str
 ) -> tuple[Status, str]:
-    """Return the verified status: from the mechanics first, then the certificate, then the solver's claim."""
+    """Return the verified status: from the verdict on the step, else the certificate, else the solver's claim."""
     if certificate.verdict is not Status.SOLVED:
         return certificate.verdict, _why_ill_posed(step, certificate)
     if certificate.passed(tolerance):

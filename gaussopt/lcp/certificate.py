@@ -5,8 +5,8 @@ solution. With d_i = M_ii^(-1/2) and the dimensionless A = diag(d) M diag(d), of
 
     ||z - z*|| <= (1 + ||A||_2) / c ||r||,   ||x||^2 = sum (x_i / d_i)^2,   c = lambda_min(sym A) > 0.
 
-For every P-matrix the maximum norm of (z - z*)_i / d_i is at most beta times that of r_i / d_i, where beta is the
-maximum of ||(I - I_S + I_S A)^-1||_inf over all subsets S. Otherwise, if all solutions can be enumerated, the distance
+For every P-matrix max |(z - z*)_i / d_i| <= beta max |r_i / d_i|, where beta is the maximum of
+||(I - I_S + I_S A)^-1||_inf over all subsets S of indices. Otherwise, if all solutions can be enumerated, the distance
 to the nearest solution is computed. If M_ii <= 0, rho_i and d_i come from the entries that couple i to other indices.
 References: J.-S. Pang, "Error bounds in mathematical programming", Math. Prog. 79, 1997; X. Chen, S. Xiang,
 "Computation of error bounds for P-matrix linear complementarity problems", Math. Prog. 106, 2006.

@@ -68,7 +68,7 @@ def _literature() -> Iterator[KnownLCP]:
     for n in (2, 4):
         half = np.diag(np.arange(1.0, n + 1)) + 1.0
         M = np.block([[np.zeros((n, n)), half], [half.T, np.zeros((n, n))]])
-        apart = np.concatenate((np.eye(n)[0], np.eye(n)[1]))  # an equilibrium: the two strategies differ
+        apart = np.concatenate((np.eye(n)[0], np.eye(n)[1]))  # an equilibrium of two different strategies
         yield _known("bimatrix", M, -np.ones(2 * n), apart, "several")
 
 
@@ -99,7 +99,7 @@ def _drawn() -> Iterator[KnownLCP]:
 
 
 def _posed(name: str, M: Matrix, rng: np.random.Generator, idle: float = 0.0, push: float = 0.5) -> KnownLCP:
-    """Return a problem with a random solution; `push` is the probability of w_i = 0, `idle` that of z_i = w_i = 0."""
+    """Return a problem with a random solution; `push` and `idle` are the probabilities of w_i = 0 and z_i = w_i = 0."""
     n = len(M)
     size, pushing = rng.integers(1, 10, size=n) * (rng.random(n) >= idle), rng.random(n) < push
     pushing[rng.integers(n)] = True

@@ -72,7 +72,7 @@ class LCPSolutions:
     floors : the rounding error that each of `solutions` may have, (n,) each
     representatives : a z, (n,), for each distinct value of y (for each continuum, if y is not unique)
     observed : the values of y at `representatives`
-    decided : False if rounding errors hide the solutions of a singular basis; then `unique` is False, too
+    decided : False if rounding errors hide which solutions a singular basis has; then `unique` is False, too
     """
 
     points: Matrix
@@ -220,7 +220,7 @@ def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> SolutionPart:
 
 
 def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPart | None:
-    """Return the part if it satisfies every row, perhaps after setting entries at rounding level to zero; else None."""
+    """Return `part`, perhaps with entries at rounding level set to zero, if it satisfies every row; otherwise None."""
     if _holds(part, lcp, size):
         return part
     scaled = part.vertices / C
@@ -230,7 +230,7 @@ def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPa
 
 
 def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
-    """Return whether the residual of every row is small relative to its terms, which the null space cannot ensure."""
+    """Return whether all vertices satisfy every row relative to its terms; the computed null space may violate rows."""
     terms = part.vertices @ np.abs(lcp.M).T + size
     w = part.vertices @ lcp.M.T + lcp.q
     inside, outside = part.support, ~part.support

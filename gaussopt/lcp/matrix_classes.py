@@ -1,4 +1,4 @@
-"""Scaling of complementarity problems, and matrix classes, which determine the number of their solutions."""
+"""Scaling of complementarity problems, and the matrix classes that determine how many solutions a problem has."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def subsets(n: int) -> NDArray[np.bool_]:
 
 
 def power_of_two(x: Vector) -> Vector:
-    """Return 1 / x rounded to powers of two, by which scaling causes no rounding errors; 1 where x is zero."""
+    """Return 1 / x rounded to powers of two, so that scaling by them is exact; 1 where x is zero."""
     positive = x > 0
     return np.asarray(np.where(positive, np.exp2(-np.round(np.log2(np.where(positive, x, 1.0)))), 1.0))
 
@@ -113,7 +113,7 @@ def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
 
     Definiteness is judged after scaling to unit diagonal, the P-property by all principal minors of the balanced
     matrix. Both are independent of units (z_i times a factor, w_i divided by it), and the P-property also of the
-    scaling of rows. Numbers below about 1e-13, relative, count as zero.
+    scaling of rows. Eigenvalues and minors below about 1e-13 of the scaled matrix count as zero.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def unit_diagonal(M: Matrix) -> Vector:
 
 
 def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
-    """Return whether all principal minors are positive; for n > `max_minors`, None unless one of order 2 is not."""
+    """Return whether all principal minors are positive; None if n > `max_minors` and those of order 1 and 2 are."""
     from scipy.linalg import matrix_balance
 
     n = len(M)
@@ -191,8 +191,8 @@ def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
 def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:
     """Return whether all principal minors are positive, for matrices, (..., n, n), of unit diagonal.
 
-    Each minor is divided by that of the subset without the highest index. The quotient is a pivot of elimination, which
-    is at rounding level if the block is singular.
+    Each minor is divided by the minor of the subset without the highest index. The quotient is a pivot of elimination,
+    which is at rounding level if the block is singular.
     """
     n = A.shape[-1]
     masks = subsets(n)

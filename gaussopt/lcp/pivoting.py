@@ -58,7 +58,7 @@ PATIENCE = 3
 
 
 def power_of_two(x: float) -> float:
-    """Return 1 / x rounded to a power of two, by which scaling causes no rounding errors; 1 if x is zero."""
+    """Return 1 / x rounded to a power of two, so that scaling by it is exact; 1 if x is zero."""
     if not x > 0.0:
         return 1.0
     _, exponent = math.frexp(x)

@@ -126,7 +126,7 @@ def _vertices(x: Vector, N: Matrix, f: Vector, F: Matrix) -> tuple[Matrix, Matri
 
 
 def _rays(N: Matrix, F: Matrix) -> Matrix:
-    """Return the extreme rays of {N t >= 0}, (r, n), scaled to largest entry 1; errors of N are relative to F."""
+    """Return the extreme rays of {N t >= 0}, (r, n), with largest entry 1; FLAT F bounds the errors of N."""
     n, k = N.shape
     if k == 1:
         t = np.ones((1, 1))

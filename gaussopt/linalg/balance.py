@@ -2,12 +2,12 @@
 
 Coordinates are scaled to unit mass and rows to unit length, so that ranks and verdicts do not depend on units, apart
 from rounding. Rows of J count as dependent if a singular value is at most 8 max(m, n) eps of the largest. Dependent
-rows, and forces along directions without mass and constraint, may contradict the other equations. They count as
-consistent if a residual is below 8 max(m, n) eps of the terms of its equation and of the equations it depends on,
+rows, and forces along directions without mass and constraint, may contradict the other equations. An equation counts
+as consistent if its residual is below 8 max(m, n) eps times its terms and the terms of the equations it depends on,
 so that rounding may have caused it. The terms are |J| |a| + |gamma| and |M| |a| + |h - Q| + |J^T| |lam|.
 
 A step that holds the velocity `v` at which it was evaluated contains rounding errors of that evaluation, which may be
-large relative to gamma if terms cancel. A contradiction must then also exceed 1e-9 of the size of the step's numbers.
+large relative to gamma if terms cancel. A contradiction must then also exceed 1e-9 times the size of the step's data.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Balanced:
 
     @cached_property
     def _answer(self) -> tuple[Vector, Vector, Vector, Vector]:
-        """Least-squares acceleration and multipliers, zero along free directions, and residuals of both equations."""
+        """Least-squares acceleration (zero along free directions) and multipliers, and residuals of both equations."""
         values, ways = self.inertia
         values, ways = values[~self.free], ways[:, ~self.free]
         a, lam, rest_f, rest_g = np.zeros(len(self.f)), np.zeros(len(self.g)), self.f, self.g
@@ -96,7 +96,7 @@ class Balanced:
 
     @cached_property
     def _whole(self) -> float:
-        """Size of the numbers of the step: |f| + |g| + |a|."""
+        """Size of the data and the acceleration of the step: |f| + |g| + |a|."""
         return norm(self.f) + norm(self.g) + norm(self._answer[0])
 
     def limits_g(self) -> Vector:

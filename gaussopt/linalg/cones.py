@@ -122,7 +122,7 @@ def in_cones(problem: ConeComplementarity, r: Vector) -> tuple[Vector, float]:
     """Return x = P_K(r - rho u~), or r if x has the larger `residual`; also return the residual.
 
     Where a block W_ii nearly vanishes, the impulses r_i hardly change any velocity, and may be far outside their cone
-    although the residual is small. In x they are inside, and zero at open contacts.
+    although the residual is small. In x all impulses are inside their cones, and zero at open contacts.
     """
     found = residual(problem, r)
     if not np.isfinite(found):

@@ -64,7 +64,7 @@ def cholesky(M: Matrix) -> Matrix | None:
     if L is None or not len(L):
         return L
     # The pivots alone do not decide, because rounding may make the pivots after a small one too large.
-    # In units of mass 1, the product below is the determinant, which is at most e times the smallest eigenvalue.
+    # In units of mass 1, the product below is the determinant; it is at most 2.718 times the smallest eigenvalue.
     diagonal = L.diagonal()
     unsure = float(np.prod(diagonal * diagonal / M.diagonal())) < math.e * 64 * len(L) * EPS
     return None if unsure and _semidefinite(M) else L
@@ -177,7 +177,7 @@ def mass_scale(M: Matrix | Sparse) -> Vector:
 
 
 def coordinate_scale(M: Matrix, J: Matrix) -> Vector:
-    """Return `mass_scale`, reduced for coordinates that are nearly massless directions, see `without_own_mass`."""
+    """Return `mass_scale`, reduced for coordinates along nearly massless directions, see `without_own_mass`."""
     return without_own_mass(M, np.abs(J), mass_scale(M))
 
 
@@ -219,7 +219,7 @@ def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -
 
     If M is singular and its null vector is nearly along a coordinate, as for a quaternion near (1, 0, 0, 0), the scale
     1 / sqrt(mass) of this coordinate is far too large: its entry in a row exceeds `share` times the sum of the others.
-    It is replaced by the geometric mean of itself and the scale that makes the entry as large as the others together.
+    It is replaced by the geometric mean of 1 / sqrt(mass) and the scale that makes the entry as large as the others.
     """
     if np.count_nonzero(M) == np.count_nonzero(M.diagonal()):  # M is diagonal, so null vectors are massless coordinates
         return d
@@ -260,7 +260,7 @@ def _lengths(A: Matrix) -> Vector:
 
 
 def unit_scales(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
-    """Return the scales of `equilibrate` rounded to powers of two, by which scaling causes no rounding errors."""
+    """Return the scales of `equilibrate` rounded to powers of two, so that scaling by them is exact."""
     d, row = equilibrate(M, J)
     return np.exp2(np.round(np.log2(d))), np.exp2(np.round(np.log2(row)))
 
@@ -322,7 +322,7 @@ def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None
 def nearest(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
     """Return the x, (n,), with J x = r and the least x^T M x, also if M is singular or rows are dependent.
 
-    The second value is the smallest nonzero singular value of the scaled J, relative to the largest.
+    Also return the smallest nonzero singular value of the scaled J, relative to the largest.
 
     Where neither masses nor rows determine x, its Euclidean norm is least. Contradictory rows are satisfied in the
     least-squares sense. With x_p from the pseudoinverse, x = x_p - Z z, where Z^T M (x_p - Z z) = 0.

@@ -22,7 +22,7 @@ def exact(values: ArrayLike | Sequence[Any]) -> Exact:
 
 
 def whole(values: ArrayLike | Sequence[Any]) -> tuple[Exact, int]:
-    """Return numbers as whole numbers, and the number by which all are divided."""
+    """Return the numerators of numbers over their least common denominator, and this denominator."""
     given = exact(values)
     by = int(np.lcm.reduce([x.denominator for x in given.ravel()] or [1], dtype=object))
     found: Exact = np.array([None, *(x.numerator * (by // x.denominator) for x in given.ravel())], dtype=object)[1:]
@@ -32,7 +32,7 @@ def whole(values: ArrayLike | Sequence[Any]) -> tuple[Exact, int]:
 def solve(A: Exact, B: Exact) -> Exact | None:
     """Return A^-1 B for A, (n, n), and B, (n,) or (n, r); None if A is singular.
 
-    Rows of whole numbers are eliminated without fractions (Bareiss 1968), whose numbers stay short.
+    Elimination uses only integers (Bareiss 1968), which have fewer digits than fractions would have.
     """
     n = len(A)
     if not n:

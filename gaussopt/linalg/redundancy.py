@@ -170,7 +170,7 @@ def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
 
 
 def size_in_units(step: StepData, row: Vector, d: Vector) -> float:
-    """Return the size |row gamma| + |d (Q - h)| of a step's numbers, in unit masses and rows of unit length."""
+    """Return |row gamma| + |d (Q - h)|, the size of a step's data in unit masses and rows of unit length."""
     return norm(step.gamma * row) + norm(step.force * d)
 
 
@@ -178,8 +178,8 @@ def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, V
     """Find a combination of the rows of a sparse step that vanishes or nearly vanishes.
 
     If there are several, take any of them, or with `by_gamma` the combination that gamma contradicts most. Return the
-    weights, of norm 1, for rows scaled to unit length, the scales of the rows, and the length of the weighted sum, or
-    None if all rows are clearly independent or the step cannot be factorised.
+    weights, of norm 1, for rows scaled to unit length, the scales of the rows, and the length of the weighted sum.
+    Return None if all rows are clearly independent, or if the step cannot be factorised.
     """
     M, J = parts(step)
     saddle = Saddle.of(M, J)
@@ -190,7 +190,7 @@ def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, V
     whole = saddle.left_null(probe)
     if not norm(whole) > 0:
         return None
-    # Among all such combinations, take the projection of the unit vector of the row with the largest weight.
+    # Among all such combinations, take the one with the largest weight on the row that leads in `whole`.
     w = saddle.left_null((np.arange(step.m) == _leading(whole)) / row)
     if not norm(w) > 0:
         return None
@@ -254,8 +254,8 @@ def near_dependency(step: StepData) -> str | None:
 def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Return the forces that are not unique: they may change together without any change of the acceleration.
 
-    They occur in the null space of [J^T, J_N^T, J_T^T], where the column of a sliding contact is that of its normal
-    force together with its friction force. Bounds on the forces (unilateral contact, Coulomb's law) are ignored,
+    They occur in the null space of [J^T, J_N^T, J_T^T], where the column of a sliding contact belongs to its normal
+    force with the friction that it causes. Bounds on the forces (unilateral contact, Coulomb's law) are ignored,
     although they may make forces unique. All contacts must be closed; `v_T` shows which of them slide.
 
     Returns
@@ -278,7 +278,7 @@ def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple
 
 
 def named_forces(forces: Mapping[str, Sequence[Any]], rows: Sequence[str] = ()) -> str:
-    """Return forces in words: rows of lam, given as indices from 0, by name or number from 1; contacts unchanged."""
+    """Return forces in words; entries of lam, given by index, are named by `rows` or, if empty, numbered from 1."""
     named = []
     for name, where in forces.items():
         listed = [str(x) if name != "lam" else rows[x] if rows else str(x + 1) for x in where[:MOST_NAMED]]
@@ -289,7 +289,7 @@ def named_forces(forces: Mapping[str, Sequence[Any]], rows: Sequence[str] = ()) 
 
 
 def rows_by_name(sentence: str, rows: Sequence[str]) -> str:
-    """Return a sentence that names the rows of J to which `sentence` refers by number, from 1; "" if there are none."""
+    """Return a sentence with the names of the rows of J that `sentence` gives as numbers; "" if it gives none."""
     found = re.findall(r"Row \d+ of J is .*?(?=, but gamma|\.(?:\s|$))", sentence)
     met = dict.fromkeys(int(n) for text in found for n in re.findall(r"\b[Rr]ow (\d+)\b", text))
     named = [f"row {n} is {rows[n - 1]}" for n in met if n <= len(rows)]

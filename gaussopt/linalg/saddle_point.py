@@ -3,7 +3,7 @@
     M a - J^T lam = f,     J a = gamma
 
 has a unique solution for every f and gamma if and only if J has full row rank and M is definite on ker J. If M is
-definite and the rows are far from dependent, Cholesky factors prove it; otherwise singular values in scaled units.
+definite and the rows are far from dependent, Cholesky factors prove it; otherwise singular values decide.
 """
 
 from __future__ import annotations

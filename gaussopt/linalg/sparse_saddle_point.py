@@ -187,7 +187,7 @@ class Structure:
             flat[self._place] = values
             return Band.of(flat.reshape(m, self.half_band + 1).T, self._order)
         lower = self._gram.pattern
-        upper = scipy.sparse.csc_matrix((values, lower.indices, lower.indptr), shape=(m, m))  # lower transposed
+        upper = scipy.sparse.csc_matrix((values, lower.indices, lower.indptr), shape=(m, m))  # the transpose of `lower`
         factor = factorise(upper, before)
         if factor is None or (factor.pivots < DEPENDENT * upper.diagonal()[factor.order]).any():
             return None
@@ -271,7 +271,7 @@ class Saddle:
         return self._root is not None
 
     def stored(self) -> tuple[int, int]:
-        """Return two numbers of bytes: of the factors, and of the lists that are kept between steps for a banded S."""
+        """Return the memory, in bytes, of the factors, and of the lists that are kept between steps for a banded S."""
         structure, gram = self.structure, self.structure._gram
         lists = (gram._left, gram._right, gram._starts, structure._order, structure._place)
         numbers = self.factor.fill + (0 if self._root is None else len(self._root.data))
@@ -347,14 +347,14 @@ _own = threading.local()
 
 
 def nearest_sparse(M: Sparse, J: Sparse, r: Vector) -> Vector:
-    """Return x as `linalg.dense.nearest` does, for sparse matrices and to ACCURACY; NaN if factorisation fails."""
+    """Return x like `linalg.dense.nearest`, for sparse matrices, to relative ACCURACY; NaN if factorisation fails."""
     before: Saddle | None = vars(_own).pop("last", None)
     saddle = _own.last = Saddle.of(M, J, before)
     return np.full(M.shape[0], np.nan) if saddle is None else saddle.solve(np.zeros(M.shape[0]), r, ACCURACY).x
 
 
 def equilibrate_sparse(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]:
-    """Return scales as `linalg.dense.equilibrate` does, but scale all coordinates in rows without mass at once."""
+    """Return scales like `linalg.dense.equilibrate`, but all coordinates of rows without mass are scaled at once."""
     measured, places, size = M.diagonal() > 0, Pattern.of(J), np.abs(J.data)
     while True:
         known = np.where(measured, d, 0.0)[J.indices]

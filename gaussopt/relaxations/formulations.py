@@ -78,7 +78,7 @@ class CoulombPyramid(ContactFormulation):
 
 
 class _Frozen(ContactFormulation):
-    """Convex programs with a vector (k,) frozen at its value at the last answer, until it settles."""
+    """Convex programs, each with a vector, (k,), fixed at its value at the last answer, until it no longer changes."""
 
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
         P, frozen, found = problem.symmetric_part, np.zeros(problem.k), None
@@ -97,7 +97,7 @@ class _Frozen(ContactFormulation):
 
     @abstractmethod
     def thawed(self, problem: ConeComplementarity, r: Vector) -> Vector:
-        """Return the vector that follows from impulses."""
+        """Return the vector, (k,), that the impulses r determine for the next program."""
 
 
 class ACLM(_Frozen):

@@ -29,7 +29,7 @@ class Linearisation:
     B : (p + f, n), for generalised forces tau in addition to those of the system
     c : (p + f,), zero at an equilibrium
     Y : (n, p), orthonormal basis of the displacements that the constraints allow, as columns
-    W : (n, f), such a basis of the allowed velocities; equal to Y if there are no nonholonomic constraints
+    W : (n, f), orthonormal basis of the allowed velocities; equal to Y if there are no nonholonomic constraints
     """
 
     A: Matrix

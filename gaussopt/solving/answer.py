@@ -26,7 +26,7 @@ class Answer:
     a : (n,) or None
     lam : (m,) or None, multipliers; computed by the certificate if the formulation has none
     lam_N, lam_T : (k,), (k, d), contact forces; NaN if there is no answer
-    status, message : verified status and its sentence; `claim` is the status that the solver itself reported
+    status, message : verified status, and a sentence that explains it; `claim` is the status that the solver reported
     certificate : Certificate, a ContactCertificate if the step has contacts
     iterations : int
     timing : Timing

@@ -22,7 +22,7 @@ from gaussopt.solving.verification import verified
 
 
 class ContactSequence:
-    """Solve contact problems by one or several programs each; every formulation is judged by exact Coulomb's law.
+    """Solve contact problems by one or several programs each; answers are judged by Coulomb's law without relaxation.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class ContactSequence:
         raw = replace(last, x=r, y=None, iterations=sum(word.iterations for word in words), history=())
         if self.programs > 1 or not isinstance(self._entry, CoulombSOCCP):
             raw = replace(raw, solutions=())
-        if self.programs == self._entry.most_programs > 1:  # it ended at its limit, without convergence
+        if self.programs == self._entry.most_programs > 1:  # the iteration ended at its limit, without convergence
             raw = replace(raw, claim=Status.ITERATION_LIMIT)
         timing = timing._replace(build=max(0.0, whole - timing.total))
         return partial(verified, problem, raw, timing, self._tolerance)

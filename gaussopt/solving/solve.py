@@ -181,8 +181,8 @@ def solve_lcp(
     """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
 
     Solver options are given as in `solve`. The x of the solution is z. The returned dict names the solver and holds
-    entries that the formulation adds, such as the multipliers eta. Raises NotAccepted if it needs a step, or is
-    not applicable.
+    entries that the formulation adds, such as the multipliers eta. Raises NotAccepted if the formulation needs a step,
+    or does not apply to the LCP.
     """
     entry: Formulation = registry.load("formulation", formulation)
     lcp = checked(lcp)
@@ -208,8 +208,8 @@ def solve_contacts(
 ) -> dict[str, Any]:
     """Solve contacts with friction cones; return impulses r, velocities u and, for a global problem, v, for JSON.
 
-    Every formulation is judged by exact Coulomb's law. The entry `dilation` is the largest opening velocity, m/s, of a
-    contact with a normal impulse. Raises UnknownName, BadInput, MissingBackend or NotAccepted.
+    Answers are judged by Coulomb's law without relaxation. The entry `dilation` is the largest opening velocity, m/s,
+    of a contact with a normal impulse. Raises UnknownName, BadInput, MissingBackend or NotAccepted.
     """
     local = problem.local
     sequence = ContactSequence(formulation, solver, solver_options, tolerance)

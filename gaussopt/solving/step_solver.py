@@ -69,7 +69,7 @@ class StepSolver:
         return self.ask(step)()
 
     def ask(self, step: StepData) -> Callable[[], Answer]:
-        """Solve a step, and return a function that certifies the answer, so that solves can be timed without it."""
+        """Solve a step; return a function that certifies the answer, so that timing can exclude the certificate."""
         begin = perf_counter()
         step = self.formulation.prepare(step)
         self.formulation.check(step)
@@ -126,7 +126,7 @@ class StepSolver:
     def _refined(
         self, step: StepData, program: Program, raw: RawSolution, found: Candidate
     ) -> tuple[Candidate, Certificate] | None:
-        """Refine the candidate, as its recovery from an exact answer may have lost digits; return it if it passes."""
+        """Refine a candidate that may have lost digits in the recovery from an exact answer; return it if it passes."""
         if step.k or raw.x is None or raw.claim is not Status.SOLVED:
             return None
         better = self.formulation.refined(step, program, raw.x, found)

@@ -34,7 +34,7 @@ class Layout:
         return len(self.names)
 
     def cuts(self, n: int) -> tuple[int, ...]:
-        """Return the index after each of g_N, gdot_N, J_N, zeta_N, J_T, zeta_T and v_T in the flat output."""
+        """Return the end index of each of g_N, gdot_N, J_N, zeta_N, J_T, zeta_T and v_T in the flat output."""
         k, d = self.k, self.d
         ends, end = [], 0
         for size in (k, k, k * n, k, k * d * n, k * d, k * d):

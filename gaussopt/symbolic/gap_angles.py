@@ -18,7 +18,7 @@ _KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
 
 
 def gap_angles(model: SymbolicModel) -> tuple[Callable[..., Any], int]:
-    """Return a function (t, q, v, p) for angles, then rates, and the number of arguments of periodic functions."""
+    """Return a function of (t, q, v, p) that lists the angles, then their rates; and how many angles are periodic."""
     if model.key not in _KNOWN:
         periodic, others = _angles(model)
         found = [*periodic, *others]

@@ -1,6 +1,6 @@
 """The equations of a system as SymPy expressions, derived from energies and constraints.
 
-All generated code is derived from them.
+All generated code is derived from these equations.
 """
 
 from __future__ import annotations

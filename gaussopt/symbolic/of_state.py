@@ -11,7 +11,7 @@ from gaussopt.core.errors import BadInput
 def of_state(
     expressions: Sequence[Any], names: Sequence[str], parameters: Mapping[str, float], what: str, modules: str = "numpy"
 ) -> Callable[[Any, Any, Any], list[Any]]:
-    """Return the function of t, q and v, with one number or array for each coordinate, that returns the values.
+    """Return a function of t, q and v that returns the values; q and v hold a number or an array for each coordinate.
 
     Symbols are known by their names: t, coordinates, velocities (v_ before the coordinate) and parameters.
 
@@ -20,7 +20,7 @@ def of_state(
     BadInput
         If an expression contains another symbol; `what` names the expression in the message.
     """
-    import sympy as sp  # it takes long, and most motions need none of it
+    import sympy as sp  # the import takes long, and most motions do not need SymPy
 
     columns = [[sp.Symbol(x) for x in names], [sp.Symbol(f"v_{x}") for x in names]]
     values = {sp.Symbol(x): value for x, value in parameters.items()}

@@ -41,7 +41,7 @@ def read_model(
     t: Any,
     name: str,
 ) -> GivenModel:
-    """Make a model from the arguments of `System.from_lagrangian`; `parts` holds its expressions by argument.
+    """Make a model from the arguments of `System.from_lagrangian`; `parts` holds the expressions by argument name.
 
     Only `without_rows` may be missing: names of joints that need no rows because the coordinates satisfy them.
     Raises BadInput, which names an unknown symbol, a wrong length, or an expression that is not allowed.
@@ -275,7 +275,7 @@ def _named(label: str, value: Any, owner: str) -> dict[str, Any]:
 
 
 def _listed(label: str, value: Any, owner: str) -> list[Any]:
-    """Return a user's sequence as a list; raises BadInput for a string, or for what cannot be iterated."""
+    """Return a user's sequence as a list; raises BadInput for a string, or an object that is not iterable."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise BadInput(f"{label} of {owner!r} is {value!s}, which is no list; put it in brackets.")
     return list(value)
