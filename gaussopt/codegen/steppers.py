@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from gaussopt.codegen import constrained_step
+from gaussopt.codegen import constrained_step, recording, source
+from gaussopt.codegen.equations import equations_of
 from gaussopt.codegen.functions import StraightFunctions, Written, looks, names_in, stores, table, value
 from gaussopt.codegen.job import LoopJob, within_limit
+from gaussopt.core import generated_modules
 from gaussopt.core.errors import NotCompiled
+from gaussopt.symbolic.gap_angles import angles_and_rates
 
 
 def constant_step(job: LoopJob) -> Written:
@@ -94,6 +97,32 @@ def rattle(job: LoopJob) -> Written:
     at_once = int(constrained_step.settles_at_once(model))
     space = 3 * n + m + 2 * m_h + len(kept)
     return functions.written(found, space, correct, KEPT=len(kept), AT_ONCE=at_once)
+
+
+def moreau_jean(job: LoopJob) -> Written:
+    """Return the functions of the stepper moreau-jean: those of the model's module, the force, and angles of gaps."""
+    model, (angles, periodic) = job.model, angles_and_rates(job.model)
+    state = {"t": None, "q": model.q, "v": model.v, "p": model.p}
+    e = model.equations
+    more = source.source(
+        [
+            source.Function("force", state, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], "Q - h (n)."),
+            source.Function("angles", state, angles, "Arguments of functions in gaps and slips, then their rates."),
+        ],
+        "",
+    )
+    parts = [
+        recording.residuals(model, text) for text in (generated_modules.text_of(equations_of(model)), more)
+    ]
+    n, m, k, a = len(model.q), len(e.J), len(model.contacts), len(angles) // 2
+    rows, flat, size = m + 2 * k, n * n + 2 * n + m * n + m + k * (2 * n + 5), 2 * n + len(model.p) + 1
+    work = flat + n * (n + rows + 7) + m * (m + 3) + k * (10 + 8 * k) + 4 * a
+    sizes = {
+        "SIZE": 2 * n, "K": k, "LAW": 3 * k, "ROWS": rows, "FLAT": flat, "WORK": work, "CODES": 4**k, "ANGLES": a,
+        "PERIODIC": periodic, "LANES": 1, "STATE": 0, "CONSTANTS": 2 * n, "FAILED": size - 1, "LENGTH": size,
+    }  # fmt: skip
+    functions = [text for part in parts for text in part.functions]
+    return Written(functions, parts[0].imports | parts[1].imports, {**parts[0].constants, **sizes})
 
 
 def _placed(array: str, names: list[str]) -> dict[str, str]:

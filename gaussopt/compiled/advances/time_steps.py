@@ -1,0 +1,225 @@
+"""Moreau-Jean steps in machine code; a step that is not regular is left to the interpreted loop, with its events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gaussopt.codegen.job import LoopJob, Orders
+from gaussopt.compiled import modules
+from gaussopt.compiled.advances.generated import CHUNK
+from gaussopt.compiled.contact_equations import contact_equations
+from gaussopt.compiled.march.moreau_jean import LIFTED
+from gaussopt.compiled.step_certificates import ABOUT, certified_rows, certify
+from gaussopt.contact.stage_kernel import stage
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Stabilisation, Stepper
+from gaussopt.core.system import AbstractSystem
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.integration.accelerations import CertifiedAccelerations
+from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
+from gaussopt.integration.advances.moreau_jean import MoreauJeanSteps
+from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.modes import OPEN, SLIDING
+from gaussopt.integration.looks import BLOCK
+from gaussopt.integration.stabilisation import Unstabilised
+from gaussopt.integration.time_grid import TimeGrid
+from gaussopt.jit import kernel
+from gaussopt.modelling.lagrangian import LagrangianSystem
+
+FIRST = 1000
+"""Number of steps before the first report of progress."""
+
+SHARE = 0.1
+"""Share of interpreted steps above which a motion does not count as compiled."""
+
+MOST_CONTACTS = 6
+"""Largest number of contacts, each of which multiplies the number of modes by four."""
+
+LEFT = (
+    "contacts push against each other, friction leaves it open whether the solution is unique, contacts add energy, or "
+    "a gap turns too far within a step"
+)
+"""Why steps are left to the interpreted loop."""
+
+
+class CompiledTimeSteps(MoreauJeanSteps):
+    """Moreau-Jean steps in machine code, with certificates at the recorded states.
+
+    Attributes
+    ----------
+    handed_over : number of steps, after the first, that were interpreted
+    """
+
+    engine = "compiled"
+
+    @classmethod
+    def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
+        """Accept contacts in the plane of systems given by energies, under the contact laws; otherwise say why not."""
+        if rules.events or rules.integrals:
+            return "events and integrals look at every step, and generated code records only some"
+        assert isinstance(motion, ContactAccelerations)
+        return cls.why_not(motion.system, motion.stabiliser) or motion.solvers.why_interpreted()
+
+    @classmethod
+    def why_not(cls, system: AbstractSystem, stabiliser: Stabilisation) -> str | None:
+        """Say why motions of this system have no machine code for their steps; None if they have."""
+        if not modules.has_llvm():
+            return kernel.SWITCHED_OFF
+        if not isinstance(system, LagrangianSystem):
+            return "the system is not given by energies (System.from_lagrangian)"
+        if system.tangents != 1 or system.quaternions:
+            return "its contacts are in space"
+        if any(system.two_sided):
+            return "it has two-sided contacts"
+        if len(system.contact_names) > MOST_CONTACTS:
+            return f"it has more than {MOST_CONTACTS} contacts"
+        if not isinstance(stabiliser, Unstabilised):
+            return f"the stabilisation {stabiliser.name!r} of these steps is interpreted"
+        return None
+
+    def prepare(self, first: StepData, evaluations: float) -> None:
+        """Generate and compile the loop over steps; raises NotCompiled if that cannot be done."""
+        super().prepare(first, evaluations)
+        begin, system = perf_counter(), self.system
+        assert isinstance(system, LagrangianSystem)
+        orders = Orders.of(system.model, system.constant_entries, first)
+        self._march = modules.compiled(LoopJob(system.model, self.method, orders, False)).march
+        kernel.prepare(stage, certify)
+        self._equations = contact_equations(system.model, system.source)
+        self._p = np.array(list(system.parameters.values()))
+        assert first.e_N is not None
+        assert first.e_T is not None
+        self._law = np.concatenate((first.mu, first.e_N, first.e_T))
+        self._limit = min(self.motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
+        self.motion.timing["compile"] = perf_counter() - begin
+        self.handed_over, self._count = 0, FIRST
+
+    def begin(self) -> None:
+        """Prepare the first step, which is interpreted, as it records the start."""
+        super().begin()
+        self._measure()
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Continue from the state of an earlier loop."""
+        super().recall(memory)
+        self._measure()
+
+    def _measure(self) -> None:
+        assert self.control.dt is not None
+        self._grid = TimeGrid(self.origin, self.control.t_end, self.control.dt, self.every)
+
+    def take(self) -> End | None:
+        """Take as many steps as lie between two reports of progress, or one interpreted step where none is regular."""
+        if self.steps:
+            begin = perf_counter()
+            # The last step is taken alone, so that a continuation can start before it.
+            taken = self._march_steps(min(self._count, max(1, self._grid.steps - self.steps - 1)))
+            spent = perf_counter() - begin
+            if taken:
+                self._count = max(FIRST, min(4 * taken, int(taken * CHUNK / max(spent, 1e-9))))
+                return None
+            self.handed_over += 1
+        return super().take()
+
+    def about(self) -> dict[str, Any]:
+        """Return entries for `Trajectory.meta`: if many steps were interpreted, this engine, and the reason."""
+        many = self.handed_over > SHARE * self.steps
+        slow = {"engine": MoreauJeanSteps.engine, "why_interpreted": LEFT} if many else {}
+        return {**super().about(), "handed_over": self.handed_over, **slow}
+
+    def slow_sentence(self) -> str | None:
+        """Return a warning if many steps were interpreted; None otherwise."""
+        if self.handed_over <= max(SHARE * self.steps, FIRST):
+            return None
+        return f"{self.handed_over} of {self.steps} steps were interpreted, which is slow, because {LEFT}."
+
+    def _march_steps(self, count: int) -> int:
+        """Take up to `count` steps in machine code, note their events and record them; return their number."""
+        motion, n, k, dt = self.motion, len(self.q), len(self.system.contact_names), self.control.dt
+        assert dt is not None
+        each, width = self.every if self.looks is None else 1, 2 + 5 * n
+        count = min(count, max(1, BLOCK // width) * each)
+        y, trace = np.concatenate((self.q, self.v)), np.zeros((count // each + 2) * width)
+        idle = np.array([float(min(self._idle.get(i, LIFTED), LIFTED)) for i in range(k)])
+        events = np.zeros(1 + 2 * k * count)
+        begin = perf_counter()
+        done: int = self._march(
+            self.origin, dt, self.control.t_end, self.steps, count, each, y, self._p, self._limit, idle, events, trace,
+        )  # fmt: skip
+        motion.timing["solve"] += perf_counter() - begin
+        if not done:
+            return 0
+        motion.evaluations += done
+        motion.iterations += done
+        for number, contact in events[1 : 1 + 2 * int(events[0])].reshape(-1, 2).astype(int).tolist():
+            kind, t = EventKind.LANDING if contact > 0 else EventKind.LIFT_OFF, float(self._grid.at(np.array([number]))[0])
+            self.events.append(MotionEvent(t, kind, self.system.contact_names[abs(contact) - 1]))
+        self._idle |= {i: int(x) for i, x in enumerate(idle) if i in self._idle or x < LIFTED}
+        rows = trace.reshape(-1, width)
+        rows = rows[: int((self.steps + done) // each - self.steps // each) + (done == count and bool((self.steps + done) % each))]
+        self.steps += done
+        self.t = float(self._grid.at(np.array([self.steps]))[0])
+        self.q, self.v = y[:n], y[n:]
+        numbers = rows[:, 0].astype(int) + 1
+        if self.looks is not None:  # the loop passes on the last state
+            self.looks.rows(self._grid.at(numbers[:-1]), rows[:-1, 1 + 2 * n : 1 + 3 * n])
+        due = (numbers % self.every == 0) | (numbers == self._grid.steps)
+        self._record_steps(rows[due], np.stack([self._grid.at(numbers[due] - 1), self._grid.at(numbers[due])], axis=1))
+        return done
+
+    def _record_steps(self, rows: Matrix, times: Matrix) -> None:
+        """Certify and record the ends of steps, in runs of steps in which the same contacts take part."""
+        starts = np.flatnonzero(np.diff(rows[:, -1], prepend=-1.0))
+        for first, last in zip(starts, [*starts[1:], len(rows)], strict=True):
+            self._record_run(np.ascontiguousarray(rows[first:last]), np.ascontiguousarray(times[first:last]))
+
+    def _record_run(self, rows: Matrix, times: Matrix) -> None:
+        motion, system, n, k = self.motion, self.system, len(self.q), len(self.system.contact_names)
+        assert isinstance(system, LagrangianSystem)
+        begin, m, worst = perf_counter(), system.m, np.zeros(5)
+        closed = np.array([i for i in range(k) if int(rows[0, -1]) >> i & 1], dtype=np.int64)
+        table = certified_rows(
+            self._equations, (n, m, system.m_h), closed, times, rows, self._p, self._law, motion.solver.tolerance, worst
+        )
+        for name, value in zip(motion.worst, worst.tolist(), strict=True):
+            motion.worst[name] = max(motion.worst[name], value)
+        columns, c = recorded(rows, times, table, closed, (n, m, k)), len(closed)
+        motion.timing["verify"] += perf_counter() - begin
+        at = 0
+        for bad in [*np.flatnonzero(table[:, 0] == 0.0), len(rows)]:
+            if at < bad:
+                self.recorder.extend(*(x[at:bad] for x in columns))
+            if bad < len(rows):
+                self._record_alone(*times[bad].tolist(), rows[bad, 1:])
+            at = bad + 1
+
+    def _record_alone(self, t: float, end: float, states: Vector) -> None:
+        """Record the end of a step whose quick certificate does not pass, with the answer of formulation and solver."""
+        q, v, q_end, v_end = states[: 4 * len(self.q)].reshape(4, -1).copy()
+        answer, _, dv = self._step(t, q, v, end - t)
+        self.record(end, q_end, v_end, self._per_time(answer, dv, q, v, end - t))
+
+
+def recorded(rows: Matrix, times: Matrix, table: Matrix, closed: Vector, sizes: tuple[int, int, int]) -> list[Any]:
+    """Return the columns of recorded states, in the order of `Recorder`, from certified rows of the same contacts."""
+    (n, m, k), c, count = sizes, len(closed), len(rows)
+    h = np.diff(times)
+    ends = np.cumsum([ABOUT, n, m, c, c, k, k, k, 3, table.shape[1] - ABOUT - n - 2 * m - 2 * c - 3 * k - 3, m])
+    about, dv, lam, normal, tangent, gap, rate, slip, energies, phi, velocity = np.split(table, ends[:-1], axis=1)
+    lam_N, lam_T, mode = np.zeros((count, k)), np.zeros((count, k, 1)), np.full((count, k), float(OPEN))
+    lam_N[:, closed], lam_T[:, closed, 0], mode[:, closed] = normal / h, tangent / h, SLIDING
+
+    def largest(*residuals: Matrix) -> Vector:
+        return np.asarray(np.abs(np.hstack(residuals)).max(axis=1, initial=0.0))
+
+    return [
+        times[:, 1], rows[:, 1 + 2 * n : 1 + 3 * n], rows[:, 1 + 3 * n : 1 + 4 * n], dv / h, lam / h, about[:, 1],
+        about[:, 2], largest(phi, gap[:, closed]), largest(velocity, rate[:, closed]), *energies.T, about[:, 3], lam_N,
+        gap, mode, lam_T, slip[:, :, None],
+    ]  # fmt: skip
