@@ -118,7 +118,7 @@ def moreau_jean(job: LoopJob) -> Written:
     rows, flat, size = m + 2 * k, n * n + 2 * n + m * n + m + k * (2 * n + 5), 2 * n + len(model.p) + 1
     work = flat + n * (n + rows + 7) + m * (m + 3) + k * (10 + 8 * k) + 4 * a
     sizes = {
-        "SIZE": 2 * n, "K": k, "LAW": 3 * k, "ROWS": rows, "FLAT": flat, "WORK": work, "CODES": 4**k, "ANGLES": a,
+        "SIZE": 2 * n, "K": k, "LAW": 3 * k, "ROWS": rows, "FLAT": flat, "WORK": work, "ROW": 2 + 5 * n, "CODES": 4**k, "ANGLES": a,
         "PERIODIC": periodic, "LANES": 1, "STATE": 0, "CONSTANTS": 2 * n, "FAILED": size - 1, "LENGTH": size,
     }  # fmt: skip
     functions = [text for part in parts for text in part.functions]

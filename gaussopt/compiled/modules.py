@@ -97,10 +97,13 @@ def loop_of(job: LoopJob) -> tuple[ModuleType, tuple[ModuleType, ...]]:
 
 
 def blocks(job: LoopJob) -> Compiled:
-    """Return the compiled loop over blocks of motions.
+    """Return the compiled loop over blocks of motions; Moreau-Jean steps have blocks of one motion.
 
     Raises NotCompiled if the method has no such loop, or the system is too large to unroll.
     """
+    if METHODS[job.method.name].loop is moreau_jean:
+        loop, given = loop_of(job)
+        return Compiled(native(loop, "march_members", given=given)["march_members"], vars(given[0]))
     module = lane_module(job, lanes.WIDTH)
     return Compiled(native(lanes, "march", given=(module,))["march"], vars(module))
 

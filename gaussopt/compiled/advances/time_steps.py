@@ -14,7 +14,7 @@ from gaussopt.compiled import modules
 from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
 from gaussopt.compiled.march.moreau_jean import LIFTED
-from gaussopt.compiled.step_certificates import ABOUT, certified_rows, certify
+from gaussopt.compiled.step_certificates import certified_rows, certify, taking_part
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.step_data import StepData
@@ -25,7 +25,6 @@ from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import MoreauJeanSteps
 from gaussopt.integration.events.accelerations import ContactAccelerations
-from gaussopt.integration.events.modes import OPEN, SLIDING
 from gaussopt.integration.looks import BLOCK
 from gaussopt.integration.stabilisation import Unstabilised
 from gaussopt.integration.time_grid import TimeGrid
@@ -162,64 +161,43 @@ class CompiledTimeSteps(MoreauJeanSteps):
             self.events.append(MotionEvent(t, kind, self.system.contact_names[abs(contact) - 1]))
         self._idle |= {i: int(x) for i, x in enumerate(idle) if i in self._idle or x < LIFTED}
         rows = trace.reshape(-1, width)
-        rows = rows[: int((self.steps + done) // each - self.steps // each) + (done == count and bool((self.steps + done) % each))]
-        self.steps += done
+        reached = self.steps + done
+        rows = rows[: reached // each - self.steps // each + int(done == count and reached % each > 0)]
+        self.steps = reached
         self.t = float(self._grid.at(np.array([self.steps]))[0])
         self.q, self.v = y[:n], y[n:]
         numbers = rows[:, 0].astype(int) + 1
         if self.looks is not None:  # the loop passes on the last state
             self.looks.rows(self._grid.at(numbers[:-1]), rows[:-1, 1 + 2 * n : 1 + 3 * n])
         due = (numbers % self.every == 0) | (numbers == self._grid.steps)
-        self._record_steps(rows[due], np.stack([self._grid.at(numbers[due] - 1), self._grid.at(numbers[due])], axis=1))
+        start, end = self._grid.at(numbers[due] - 1), self._grid.at(numbers[due])
+        self._record_steps(rows[due], np.stack((start, end - start, end), axis=1))
         return done
 
     def _record_steps(self, rows: Matrix, times: Matrix) -> None:
         """Certify and record the ends of steps, in runs of steps in which the same contacts take part."""
+        motion, system, k, worst = self.motion, self.system, len(self.system.contact_names), np.zeros(5)
+        assert isinstance(system, LagrangianSystem)
         starts = np.flatnonzero(np.diff(rows[:, -1], prepend=-1.0))
         for first, last in zip(starts, [*starts[1:], len(rows)], strict=True):
-            self._record_run(np.ascontiguousarray(rows[first:last]), np.ascontiguousarray(times[first:last]))
-
-    def _record_run(self, rows: Matrix, times: Matrix) -> None:
-        motion, system, n, k = self.motion, self.system, len(self.q), len(self.system.contact_names)
-        assert isinstance(system, LagrangianSystem)
-        begin, m, worst = perf_counter(), system.m, np.zeros(5)
-        closed = np.array([i for i in range(k) if int(rows[0, -1]) >> i & 1], dtype=np.int64)
-        table = certified_rows(
-            self._equations, (n, m, system.m_h), closed, times, rows, self._p, self._law, motion.solver.tolerance, worst
-        )
+            some, at, begin = rows[first:last], times[first:last], perf_counter()
+            good, columns = certified_rows(
+                self._equations, (system.n, system.m, system.m_h), taking_part(some[0, -1], k), at, some, self._p[None],
+                self._law[None], motion.solver.tolerance, worst,
+            )  # fmt: skip
+            motion.timing["verify"] += perf_counter() - begin
+            next_row = 0
+            for bad in [*np.flatnonzero(~good), len(some)]:
+                if next_row < bad:
+                    self.recorder.extend(*(x[next_row:bad] for x in (at[:, 2], *columns.values())))
+                if bad < len(some):
+                    self._record_alone(*at[bad].tolist(), some[bad, 1:])
+                next_row = bad + 1
         for name, value in zip(motion.worst, worst.tolist(), strict=True):
             motion.worst[name] = max(motion.worst[name], value)
-        columns, c = recorded(rows, times, table, closed, (n, m, k)), len(closed)
-        motion.timing["verify"] += perf_counter() - begin
-        at = 0
-        for bad in [*np.flatnonzero(table[:, 0] == 0.0), len(rows)]:
-            if at < bad:
-                self.recorder.extend(*(x[at:bad] for x in columns))
-            if bad < len(rows):
-                self._record_alone(*times[bad].tolist(), rows[bad, 1:])
-            at = bad + 1
 
-    def _record_alone(self, t: float, end: float, states: Vector) -> None:
+    def _record_alone(self, t: float, h: float, end: float, states: Vector) -> None:
         """Record the end of a step whose quick certificate does not pass, with the answer of formulation and solver."""
         q, v, q_end, v_end = states[: 4 * len(self.q)].reshape(4, -1).copy()
-        answer, _, dv = self._step(t, q, v, end - t)
-        self.record(end, q_end, v_end, self._per_time(answer, dv, q, v, end - t))
-
-
-def recorded(rows: Matrix, times: Matrix, table: Matrix, closed: Vector, sizes: tuple[int, int, int]) -> list[Any]:
-    """Return the columns of recorded states, in the order of `Recorder`, from certified rows of the same contacts."""
-    (n, m, k), c, count = sizes, len(closed), len(rows)
-    h = np.diff(times)
-    ends = np.cumsum([ABOUT, n, m, c, c, k, k, k, 3, table.shape[1] - ABOUT - n - 2 * m - 2 * c - 3 * k - 3, m])
-    about, dv, lam, normal, tangent, gap, rate, slip, energies, phi, velocity = np.split(table, ends[:-1], axis=1)
-    lam_N, lam_T, mode = np.zeros((count, k)), np.zeros((count, k, 1)), np.full((count, k), float(OPEN))
-    lam_N[:, closed], lam_T[:, closed, 0], mode[:, closed] = normal / h, tangent / h, SLIDING
-
-    def largest(*residuals: Matrix) -> Vector:
-        return np.asarray(np.abs(np.hstack(residuals)).max(axis=1, initial=0.0))
-
-    return [
-        times[:, 1], rows[:, 1 + 2 * n : 1 + 3 * n], rows[:, 1 + 3 * n : 1 + 4 * n], dv / h, lam / h, about[:, 1],
-        about[:, 2], largest(phi, gap[:, closed]), largest(velocity, rate[:, closed]), *energies.T, about[:, 3], lam_N,
-        gap, mode, lam_T, slip[:, :, None],
-    ]  # fmt: skip
+        answer, _, dv = self._step(t, q, v, h)
+        self.record(end, q_end, v_end, self._per_time(answer, dv, q, v, h))

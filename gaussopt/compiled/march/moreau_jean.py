@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from numpy import zeros
 
-from gaussopt.compiled.march.common import copied
+from gaussopt.compiled.march.common import copied, largest
 from gaussopt.core.arrays import Vector
 from gaussopt.core.endings import last_step
 from gaussopt.jit.kernel import inlined
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
         FLAT,
         K,
         LAW,
+        LENGTH,
         M,
         N,
         PERIODIC,
+        ROW,
         ROWS,
         SIZE,
         WORK,
@@ -51,6 +53,9 @@ SETTLED = 1e-14
 
 MOST_FORCES = 100
 """Largest number of forces of that iteration."""
+
+PENETRATED = 1e-4
+"""Largest depth inside an obstacle, relative to 1 + max |q|, at which a motion may start."""
 
 LIFTED = 3
 """Number of steps without a normal force after which a contact counts as lifted off."""
@@ -465,6 +470,23 @@ def fed(y: Vector, own: Vector) -> bool:
     return work > GAIN * (1.0 + kinetic)
 
 
+@inlined
+def traced(number: int, before: Vector, y: Vector, own: Vector, row: Vector) -> None:
+    """Write the row of step `number`, which `own` holds: the states at its start and its end, its force and contacts.
+
+    A row holds: the number, counted from 0; both states; the force; which contacts take part, as bits.
+    """
+    bits, bit = 0.0, 1.0
+    for c in range(K):
+        bits += bit * own[FLAT + 2 * N + c]
+        bit *= 2.0
+    row[0] = number + 0.0
+    copied(before, row[1:], SIZE)
+    copied(y, row[1 + SIZE :], SIZE)
+    copied(own[FLAT:], row[1 + 2 * SIZE :], N)
+    row[1 + 2 * SIZE + N] = bits
+
+
 def march(
     begin: float, dt: float, end: float, first: int, count: int, every: int, y: Vector, p: Vector, limit: float,
     idle: Vector, events: Vector, trace: Vector,
@@ -477,8 +499,7 @@ def march(
     idle : (K,), for each contact the number of steps since its last normal force, at most `LIFTED`
     events : receives pairs (number of the step counted from 1, contact counted from 1 and negative where it lifts off)
         behind its first entry, which counts them; a landing that adds energy counts as irregular
-    trace : receives, for each step i for which i + 1 is a multiple of `every`, and for the last step taken: the
-        number i, the state at its start, the state at its end, its force and which contacts take part, as bits
+    trace : receives the row (see `traced`) of each step i for which i + 1 is a multiple of `every`, and of the last
     """
     law, own, before, known = zeros(LAW), zeros(WORK), zeros(SIZE), zeros(K)
     coefficients(p, law)
@@ -488,23 +509,20 @@ def march(
         copied(y, before, SIZE)
         copied(idle, known, K)
         good = advance(begin + number * dt, stop, y, p, law, limit, own)
-        noted, lands, bits, bit = events[0], False, 0, 1
+        noted, lands = events[0], False
         if good:
             for c in range(K):
-                if own[FLAT + 2 * N + c] > 0.0:
-                    bits += bit
-                bit *= 2
+                kind = 0.0
                 if own[FLAT + 2 * N + K + 2 * c] > 0.0:
-                    if idle[c] >= LIFTED:
-                        lands = True
-                        events[1 + int(2.0 * noted)], events[2 + int(2.0 * noted)] = number + 1.0, c + 1.0
-                        noted += 1.0
+                    kind = c + 1.0 if idle[c] >= LIFTED else 0.0
+                    lands = lands or kind > 0.0
                     idle[c] = 0.0
                 elif idle[c] < LIFTED:
                     idle[c] += 1.0
-                    if idle[c] == LIFTED:
-                        events[1 + int(2.0 * noted)], events[2 + int(2.0 * noted)] = number + 1.0, -c - 1.0
-                        noted += 1.0
+                    kind = -c - 1.0 if idle[c] == LIFTED else 0.0
+                if kind != 0.0:
+                    events[1 + int(2.0 * noted)], events[2 + int(2.0 * noted)] = number + 1.0, kind
+                    noted += 1.0
             good = not (lands and fed(y, own))
         if not good:
             copied(before, y, SIZE)
@@ -512,26 +530,44 @@ def march(
             return number - first
         events[0] = noted
         if (number + 1) % every == 0 or number + 1 == first + count:
-            trace[place] = number + 0.0
-            copied(before, trace[place + 1 :], SIZE)
-            copied(y, trace[place + 1 + SIZE :], SIZE)
-            copied(own[FLAT:], trace[place + 1 + 2 * SIZE :], N)
-            trace[place + 1 + 2 * SIZE + N] = bits + 0.0
-            place += 2 + 2 * SIZE + N
+            traced(number, before, y, own, trace[place:])
+            place += ROW
     return count
 
 
 @inlined
 def several(
     own: Vector, law: Vector, work: Vector, before: Vector, begin: float, dt: float, end: float, first: int, count: int,
-    every: int, limit: float, states: Vector,
+    every: int, steps: int, limit: float, trace: Vector,
 ) -> None:  # fmt: skip
-    """Take steps of a member of a batch, and record its states; `own` holds its state and parameters."""
+    """Take steps of a member of a batch of `steps` steps, as `march`, with the rows of recorded states in `trace`.
+
+    `own` holds its state and parameters. The row of its start has the force and the contacts of its first step.
+    """
     coefficients(own[CONSTANTS:], law)
     for number in range(first, first + count):
         if own[FAILED] == 0.0:
+            copied(own, before, SIZE)
             stop = last_step(begin + (number + 1) * dt, end, dt)
-            if not advance(begin + number * dt, stop, own, own[CONSTANTS:], law, limit, work):
+            good = advance(begin + number * dt, stop, own, own[CONSTANTS:], law, limit, work)
+            if number == 0:
+                for c in range(K):
+                    good = good and work[FLAT - K * (2 * N + 5) + c] >= -PENETRATED * (1.0 + largest(before, N))
+                traced(-1, before, before, work, trace)
+            if not good:
                 own[FAILED] = number + 1.0
-        if (number + 1) % every == 0:
-            copied(own, states[SIZE * ((number + 1) // every) :], SIZE)
+            elif (number + 1) % every == 0 or number + 1 == steps:
+                traced(number, before, own, work, trace[ROW * ((number + every) // every) :])
+
+
+def march_members(
+    first_member: int, last_member: int, memory: Vector, fresh: int, begin: float, dt: float, end: float,
+    first_step: int, count: int, every: int, steps: int, limit: float, states: Vector, instants: int,
+) -> None:  # fmt: skip
+    """Take steps of the members first_member, ..., last_member - 1 of a batch, by `several`."""
+    law, work, before = zeros(LAW), zeros(WORK), zeros(SIZE)
+    for i in range(first_member, last_member):
+        several(
+            memory[LENGTH * i :], law, work, before, begin, dt, end, first_step, count, every, steps, limit,
+            states[ROW * instants * i :],
+        )  # fmt: skip
