@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.compiled.contact_equations import ContactEquations
-from gaussopt.compiled.contact_kernel import Equations, Stage, certified, copy
+from gaussopt.compiled.contact_kernel import Equations, Stage, certified, copy, laws
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, NUMBERS, StageWorkspace, stage_workspace
 from gaussopt.core.arrays import Matrix, Vector
@@ -64,13 +64,6 @@ def certify(
         at = copy(flat[source - 2 * k : source], found, at)
         at = copy(flat[len(flat) - k : len(flat)], found, at)
         about(end, row[1 + 2 * n : 1 + 3 * n], row[1 + 3 * n : 1 + 4 * n], own, found[at : len(found)])
-
-
-@kernel
-def laws(law: Equations, p: Matrix, none: Vector, table: Matrix) -> None:
-    """Write the coefficients of all contacts for each row of parameters; `none` is an empty array."""
-    for r in range(len(p)):
-        law(0.0, none, none, p[r], table[r])
 
 
 def taking_part(bits: float, k: int) -> Index:

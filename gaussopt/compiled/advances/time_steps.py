@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -179,7 +180,7 @@ class CompiledTimeSteps(MoreauJeanSteps):
         motion, system, k, worst = self.motion, self.system, len(self.system.contact_names), np.zeros(5)
         assert isinstance(system, LagrangianSystem)
         starts = np.flatnonzero(np.diff(rows[:, -1], prepend=-1.0))
-        for first, last in zip(starts, [*starts[1:], len(rows)], strict=True):
+        for first, last in pairwise([*starts, len(rows)]):
             some, at, begin = rows[first:last], times[first:last], perf_counter()
             good, columns = certified_rows(
                 self._equations, (system.n, system.m, system.m_h), taking_part(some[0, -1], k), at, some, self._p[None],
