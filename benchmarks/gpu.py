@@ -3,8 +3,9 @@
     pip install 'gaussopt[cuda]' [mujoco_warp]
     python benchmarks/gpu.py [--members 1000000] [--steps 1000] [--parts joints contacts warp bits] [--out docs/gpu.md]
 
-Takes less than five minutes on a card of 2023, of which `contacts` and `bits` take one. Without a card, `NUMBA_ENABLE_CUDASIM=1` runs numba's simulator with
-`--members 4 --steps 20`; its times say nothing, and the rows say "not measured".
+Takes less than five minutes on a card of 2023, of which `contacts` and `bits` take one. Without a card,
+`NUMBA_ENABLE_CUDASIM=1` runs numba's simulator with `--members 4 --steps 20`; its times say nothing, and the rows say
+"not measured".
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-
 from cart import cart
 from mechanisms import MECHANISMS
 from rivals import mujoco_engine
@@ -33,7 +33,7 @@ from gaussopt.simulation import batch_cuda
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") == "1"
 
 CASES = {"crank-slider": "tau", "four-bar": "psi", "cart": "mu"}
-"""Problems, and the parameter that is different for each member; the cart is that of `cart.py`, with a rough contact."""
+"""Problems, and the parameter that is different for each member; the cart of `cart.py` has a rough contact."""
 
 PARTS = ("joints", "contacts", "warp", "bits")
 """Parts of the measurement: mechanisms, carts with a contact, MuJoCo Warp, and whether states are equal bit for bit."""
@@ -212,7 +212,8 @@ def main() -> int:
             print(*row.cells(), sep=" | ", file=sys.stderr, flush=True)
             table.append(" | ".join(row.cells()))
     equal = same_bits(given.steps) if "bits" in given.parts else None
-    command = f"python benchmarks/gpu.py --members {given.members} --steps {given.steps} --parts {' '.join(given.parts)}"
+    numbers = f"--members {given.members} --steps {given.steps}"
+    command = f"python benchmarks/gpu.py {numbers} --parts {' '.join(given.parts)}"
     about = (
         f"Written by `{command}` on {card}, with {os.cpu_count()} cores "
         f"beside it; Python {platform.python_version()}. Float64; residuals of every step checked; steps of {DT:g} s, "
@@ -222,10 +223,20 @@ def main() -> int:
         "it, which the processor computes. Methods with error control count intervals of recording as steps here. The "
         "cart sticks and slips on a rough floor."
     )
-    same = "equal" if equal else "NOT EQUAL"
-    bits = [] if equal is None else [f"States are {same} bit for bit in parts and blocks of two sizes and in two runs.", ""]
+    same = {True: "equal", False: "NOT EQUAL", None: "not compared"}[equal]
+    bits = f"States are {same} bit for bit in parts and blocks of two sizes and in two runs."
     beside = warp(WARP_STEPS) if "warp" in given.parts else ["MuJoCo Warp was not measured beside it."]
-    lines = ["# Batches on a graphics processor", "", about, "", *(f"| {line} |" for line in table), "", *bits, *beside]
+    lines = [
+        "# Batches on a graphics processor",
+        "",
+        about,
+        "",
+        *(f"| {line} |" for line in table),
+        "",
+        bits,
+        "",
+        *beside,
+    ]
     text = "\n".join(lines) + "\n"
     print(text)
     if given.out is not None:

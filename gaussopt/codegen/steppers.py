@@ -111,15 +111,22 @@ def moreau_jean(job: LoopJob) -> Written:
         ],
         "",
     )
-    parts = [
-        recording.residuals(model, text) for text in (generated_modules.text_of(equations_of(model)), more)
-    ]
+    parts = [recording.residuals(model, text) for text in (generated_modules.text_of(equations_of(model)), more)]
     n, m, k, a = len(model.q), len(e.J), len(model.contacts), len(angles) // 2
-    rows, flat, size = m + 2 * k, n * n + 2 * n + m * n + m + k * (2 * n + 5), 2 * n + len(model.p) + 1
-    work = flat + n * (n + rows + 7) + m * (m + 3) + k * (10 + 8 * k) + 4 * a
+    size, gaps = 2 * n + len(model.p) + 1, n * n + 2 * n + m * n + m
+    normals, own = gaps + 2 * k, {}
+    end = gaps + k * (2 * n + 5)
+    for name, entries in (
+        ("FORCE", n), ("JUMP", n), ("ACTIVE", k), ("PUSH", 2 * k), ("FACTOR", n * n), ("BASIS", (m + 2 * k) * n),
+        ("JOINTS", m * m), ("LENGTHS", 2 * k), ("FRICTION", k), ("PARTS", m), ("DRIFT", m), ("LIFT", m),
+        ("DELASSUS", 4 * k * k), ("BIAS", 2 * k), ("TABLEAU", 2 * k * (2 * k + 1)), ("MOTION", n), ("FREE", n),
+        ("MEAN", n), ("MOVED", n), ("NEXT", n), ("TURNS", 4 * a),
+    ):  # fmt: skip
+        own[name], end = end, end + entries
     sizes = {
-        "SIZE": 2 * n, "K": k, "LAW": 3 * k, "ROWS": rows, "FLAT": flat, "WORK": work, "ROW": 2 + 5 * n, "CODES": 4**k, "ANGLES": a,
+        "SIZE": 2 * n, "K": k, "LAW": 3 * k, "WORK": end, "ROW": 2 + 5 * n, "CODES": 4**k, "ANGLES": a,
         "PERIODIC": periodic, "LANES": 1, "STATE": 0, "CONSTANTS": 2 * n, "FAILED": size - 1, "LENGTH": size,
+        "GAPS": gaps, "NORMALS": normals, "TANGENTS": normals + k * n + k, **own,
     }  # fmt: skip
     functions = [text for part in parts for text in part.functions]
     return Written(functions, parts[0].imports | parts[1].imports, {**parts[0].constants, **sizes})

@@ -79,8 +79,8 @@ def coefficients(equations: ContactEquations, p: Matrix, k: int) -> Matrix:
 
 
 def certified_rows(
-    equations: ContactEquations, sizes: tuple[int, int, int], closed: Index, times: Matrix, trace: Matrix, p: Matrix,
-    law: Matrix, tolerance: float, worst: Vector,
+    equations: ContactEquations, sizes: tuple[int, int, int], closed: Index, times: Matrix, trace: Matrix,
+    p_and_law: tuple[Matrix, Matrix], tolerance: float, worst: Vector,
 ) -> tuple[NDArray[np.bool_], dict[str, Any]]:  # fmt: skip
     """Certify recorded steps in which the same contacts take part.
 
@@ -91,7 +91,7 @@ def certified_rows(
     closed : (c,), the contacts that take part
     times : (rows, 3), start and length of each step, and the instant of its recorded state
     trace : (rows, 2 + 5 n), as `gaussopt.compiled.march.moreau_jean.traced` writes it
-    p, law : parameters; mu, e_N and e_T of all contacts; one row for all steps, or one for each
+    p_and_law : parameters; mu, e_N and e_T of all contacts; one row for all steps, or one for each
     tolerance : of the certificate
     worst : (5,), keeps the largest numbers of the certificates, see `contact_kernel.certified`
 
@@ -99,6 +99,7 @@ def certified_rows(
     -------
     good, columns : (rows,), which certificates pass; the values to record, by their names in the order of `Recorder`
     """
+    p, law = p_and_law
     (n, m, m_h), k, c = sizes, law.shape[1] // 3, len(closed)
     resting = int((law[0, closed] > 0).sum())
     active = np.zeros(c + 2 * resting, np.int64)

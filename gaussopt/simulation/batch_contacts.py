@@ -49,8 +49,8 @@ class ContactBatch(MarchedBatch):
             def some(first: int, last: int, chosen: NDArray[np.intp] = chosen, closed: Any = closed) -> None:
                 rows = chosen[first:last]
                 good, columns = certified_rows(
-                    equations, sizes, closed, times[rows % count], trace[rows], self._p[rows // count],
-                    law[rows // count], min(self.tolerance, DEFAULT_TOLERANCE), np.zeros(5),
+                    equations, sizes, closed, times[rows % count], trace[rows],
+                    (self._p[rows // count], law[rows // count]), min(self.tolerance, DEFAULT_TOLERANCE), np.zeros(5),
                 )  # fmt: skip
                 parts = [x.reshape(len(rows), -1) for x in columns.values()]
                 table[rows] = np.hstack((good[:, None], *parts))

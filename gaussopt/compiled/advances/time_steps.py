@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from itertools import pairwise
 from time import perf_counter
@@ -158,7 +157,10 @@ class CompiledTimeSteps(MoreauJeanSteps):
         motion.evaluations += done
         motion.iterations += done
         for number, contact in events[1 : 1 + 2 * int(events[0])].reshape(-1, 2).astype(int).tolist():
-            kind, t = EventKind.LANDING if contact > 0 else EventKind.LIFT_OFF, float(self._grid.at(np.array([number]))[0])
+            kind, t = (
+                EventKind.LANDING if contact > 0 else EventKind.LIFT_OFF,
+                float(self._grid.at(np.array([number]))[0]),
+            )
             self.events.append(MotionEvent(t, kind, self.system.contact_names[abs(contact) - 1]))
         self._idle |= {i: int(x) for i, x in enumerate(idle) if i in self._idle or x < LIFTED}
         rows = trace.reshape(-1, width)
@@ -183,8 +185,8 @@ class CompiledTimeSteps(MoreauJeanSteps):
         for first, last in pairwise([*starts, len(rows)]):
             some, at, begin = rows[first:last], times[first:last], perf_counter()
             good, columns = certified_rows(
-                self._equations, (system.n, system.m, system.m_h), taking_part(some[0, -1], k), at, some, self._p[None],
-                self._law[None], motion.solver.tolerance, worst,
+                self._equations, (system.n, system.m, system.m_h), taking_part(some[0, -1], k), at, some,
+                (self._p[None], self._law[None]), motion.solver.tolerance, worst,
             )  # fmt: skip
             motion.timing["verify"] += perf_counter() - begin
             next_row = 0
@@ -192,13 +194,14 @@ class CompiledTimeSteps(MoreauJeanSteps):
                 if next_row < bad:
                     self.recorder.extend(*(x[next_row:bad] for x in (at[:, 2], *columns.values())))
                 if bad < len(some):
-                    self._record_alone(*at[bad].tolist(), some[bad, 1:])
+                    self._record_alone(at[bad], some[bad, 1:])
                 next_row = bad + 1
         for name, value in zip(motion.worst, worst.tolist(), strict=True):
             motion.worst[name] = max(motion.worst[name], value)
 
-    def _record_alone(self, t: float, h: float, end: float, states: Vector) -> None:
+    def _record_alone(self, times: Vector, states: Vector) -> None:
         """Record the end of a step whose quick certificate does not pass, with the answer of formulation and solver."""
+        t, h, end = times.tolist()
         q, v, q_end, v_end = states[: 4 * len(self.q)].reshape(4, -1).copy()
         answer, _, dv = self._step(t, q, v, h)
         self.record(end, q_end, v_end, self._per_time(answer, dv, q, v, h))
