@@ -60,8 +60,8 @@ class CompiledTimeSteps(MoreauJeanSteps):
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
         """Accept contacts in the plane of systems given by energies, under the contact laws; otherwise say why not."""
-        if rules.events or rules.integrals:
-            return "events and integrals look at every step, and generated code records only some"
+        if rules.integrals:
+            return "integrals look at every step, and generated code records only some"
         assert isinstance(motion, ContactAccelerations)
         return cls.why_not(motion.system, motion.stabiliser) or motion.solvers.why_interpreted()
 
@@ -116,15 +116,19 @@ class CompiledTimeSteps(MoreauJeanSteps):
     def take(self) -> End | None:
         """Take as many steps as lie between two reports of progress, or one interpreted step where none is regular."""
         if self.steps:
-            begin = perf_counter()
+            begin, before = perf_counter(), self.steps
             # The last step is taken alone, so that a continuation can start before it.
-            taken = self._march_steps(min(self._count, max(1, self._grid.steps - self.steps - 1)))
-            spent = perf_counter() - begin
+            ending = self._march_steps(min(self._count, max(1, self._grid.steps - self.steps - 1)))
+            spent, taken = perf_counter() - begin, self.steps - before
             if taken:
                 self._count = max(FIRST, min(4 * taken, int(taken * CHUNK / max(spent, 1e-9))))
-                return None
+                return ending
             self.handed_over += 1
         return super().take()
+
+    def _instant(self, steps: int) -> float:
+        """Return the instant that is reached after so many steps."""
+        return float(self._grid.at(np.array([steps]))[0])
 
     def about(self) -> dict[str, Any]:
         """Return entries for `Trajectory.meta`: if many steps were interpreted, this engine, and the reason."""
@@ -138,11 +142,11 @@ class CompiledTimeSteps(MoreauJeanSteps):
             return None
         return f"{self.handed_over} of {self.steps} steps were interpreted, which is slow, because {LEFT}."
 
-    def _march_steps(self, count: int) -> int:
-        """Take up to `count` steps in machine code, note their events and record them; return their number."""
+    def _march_steps(self, count: int) -> End | None:
+        """Take up to `count` steps in machine code, none where the first is not regular; note and record them."""
         motion, n, k, dt = self.motion, len(self.q), len(self.system.contact_names), self.control.dt
         assert dt is not None
-        each, width = self.every if self.looks is None else 1, 2 + 5 * n
+        each, width = self.every if self.looks is None and not self.rules.events else 1, 2 + 5 * n
         count = min(count, max(1, BLOCK // width) * each)
         y, trace = np.concatenate((self.q, self.v)), np.zeros((count // each + 2) * width)
         idle = np.array([float(min(self._idle.get(i, LIFTED), LIFTED)) for i in range(k)])
@@ -153,29 +157,44 @@ class CompiledTimeSteps(MoreauJeanSteps):
         )  # fmt: skip
         motion.timing["solve"] += perf_counter() - begin
         if not done:
-            return 0
+            return None
         motion.evaluations += done
         motion.iterations += done
-        for number, contact in events[1 : 1 + 2 * int(events[0])].reshape(-1, 2).astype(int).tolist():
-            kind, t = (
-                EventKind.LANDING if contact > 0 else EventKind.LIFT_OFF,
-                float(self._grid.at(np.array([number]))[0]),
-            )
-            self.events.append(MotionEvent(t, kind, self.system.contact_names[abs(contact) - 1]))
-        self._idle |= {i: int(x) for i, x in enumerate(idle) if i in self._idle or x < LIFTED}
-        rows = trace.reshape(-1, width)
         reached = self.steps + done
+        rows = trace.reshape(-1, width)
         rows = rows[: reached // each - self.steps // each + int(done == count and reached % each > 0)]
-        self.steps = reached
-        self.t = float(self._grid.at(np.array([self.steps]))[0])
-        self.q, self.v = y[:n], y[n:]
+        self._idle |= {i: int(x) for i, x in enumerate(idle) if i in self._idle or x < LIFTED}
+        ending = self._note_events(events[1 : 1 + 2 * int(events[0])].reshape(-1, 2).astype(int).tolist(), rows)
+        if ending is None:
+            self.steps, self.t, self.q, self.v = reached, self._instant(reached), y[:n], y[n:]
+        else:
+            rows = rows[: self.steps - int(rows[0, 0])]
         numbers = rows[:, 0].astype(int) + 1
-        if self.looks is not None:  # the loop passes on the last state
+        if self.looks is not None:  # the loop passes on the last state, unless the motion ends
             self.looks.rows(self._grid.at(numbers[:-1]), rows[:-1, 1 + 2 * n : 1 + 3 * n])
-        due = (numbers % self.every == 0) | (numbers == self._grid.steps)
+        due = (numbers % self.every == 0) | (numbers == (self._grid.steps if ending is None else self.steps))
         start, end = self._grid.at(numbers[due] - 1), self._grid.at(numbers[due])
         self._record_steps(rows[due], np.stack((start, end - start, end), axis=1))
-        return done
+        return ending
+
+    def _note_events(self, found: list[list[int]], rows: Matrix) -> End | None:
+        """Append contacts that land or lift off, and the user's events; at a terminal one stop, and say how it ended.
+
+        `found` holds pairs (number of the step, contact, counted from 1 and negative where it lifts off).
+        """
+        n, names = len(self.q), self.system.contact_names
+        noted = [(x, EventKind.LANDING if i > 0 else EventKind.LIFT_OFF, names[abs(i) - 1]) for x, i in found]
+        if not self.rules.events:
+            self.events += [MotionEvent(self._instant(x), kind, name) for x, kind, name in noted]
+            return None
+        for row in rows:
+            self.steps = int(row[0]) + 1
+            self.t, self.q, self.v = self._instant(self.steps), row[1 + 2 * n : 1 + 3 * n], row[1 + 3 * n : 1 + 4 * n]
+            self.events += [MotionEvent(self.t, kind, name) for x, kind, name in noted if x == self.steps]
+            ending = self._passed()
+            if ending is not None:
+                return ending
+        return None
 
     def _record_steps(self, rows: Matrix, times: Matrix) -> None:
         """Certify and record the ends of steps, in runs of steps in which the same contacts take part."""
