@@ -1,10 +1,11 @@
 """Batches on a graphics processor: steps a second, differences from the processor, bits that do not depend on parts.
 
-    pip install 'gaussopt[cuda]'
-    python benchmarks/gpu.py [--members 1000000] [--steps 1000] [--out docs/gpu.md]
+    pip install 'gaussopt[cuda]' [mujoco_warp]
+    python benchmarks/gpu.py [--members 1000000] [--steps 1000] [--parts joints contacts warp bits] [--out docs/gpu.md]
 
-Takes less than three minutes on a card of 2023. Without a card, `NUMBA_ENABLE_CUDASIM=1` runs numba's simulator with
-`--members 4 --steps 20`; its times say nothing, and the rows say "not measured".
+Takes less than five minutes on a card of 2023, of which `contacts` and `bits` take one. Without a card,
+`NUMBA_ENABLE_CUDASIM=1` runs numba's simulator with `--members 4 --steps 20`; its times say nothing, and the rows say
+"not measured".
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from cart import cart
+from mechanisms import MECHANISMS
+from rivals import mujoco_engine
 
 import gaussopt as go
 from gaussopt.compiled import cuda
@@ -28,8 +32,17 @@ from gaussopt.simulation import batch_cuda
 
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") == "1"
 
-CASES = {"crank-slider": "tau", "four-bar": "psi"}
-"""Problems, and the parameter that is different for each member."""
+CASES = {"crank-slider": "tau", "four-bar": "psi", "cart": "mu"}
+"""Problems, and the parameter that is different for each member; the cart of `cart.py` has a rough contact."""
+
+PARTS = ("joints", "contacts", "warp", "bits")
+"""Parts of the measurement: mechanisms, carts with a contact, MuJoCo Warp, and whether states are equal bit for bit."""
+
+WORLDS = (1024, 8192, 65536)
+"""Numbers of motions of MuJoCo Warp."""
+
+WARP_STEPS = 500
+"""Steps that MuJoCo Warp is timed over."""
 
 DT = 1e-3
 
@@ -83,12 +96,12 @@ HEAD = (
 
 def batch(problem: str, members: int, steps: int, device: str, **settings: Any) -> Any:
     """Compute a batch whose members differ in one parameter, and in the same way whatever their number."""
-    entry = go.problem(problem)
+    entry = cart() if problem == "cart" else go.problem(problem)
     name = CASES[problem]
     values = entry.parameter_values[name] * (0.8 + 0.4 * (np.arange(members) % COMPARED) / COMPARED)
     start = {"q0": entry.q0, "v0": entry.v0}
     return go.simulate_batch(
-        problem, parameters={name: values}, initial=start, dt=DT, t_end=steps * DT, record_every=steps // RECORDS,
+        entry, parameters={name: values}, initial=start, dt=DT, t_end=steps * DT, record_every=steps // RECORDS,
         device=device, **settings,
     )  # fmt: skip
 
@@ -110,10 +123,18 @@ def measured(problem: str, members: int, steps: int, certify: bool, device: str 
     )  # fmt: skip
 
 
-def rows(members: int, steps: int) -> Iterator[Row]:
+def contacts(members: int, steps: int) -> Iterator[Row]:
+    """Carts that stick and slip, three times as many steps: the states alone, with certificates, on the processor."""
+    few, settings = max(1, members // 10), {"stepper": "moreau-jean"}
+    yield measured("cart", members, 3 * steps, False, **settings)
+    yield measured("cart", few, 3 * steps, True, **settings)
+    yield measured("cart", max(1, members // 100), 3 * steps, False, "cpu", **settings)
+
+
+def joints(members: int, steps: int) -> Iterator[Row]:
     """Every case, the states alone and with certificates, ten times as long, and on the processor; then all methods."""
     few = max(1, members // 10)
-    for problem in CASES:
+    for problem in ("crank-slider", "four-bar"):
         yield measured(problem, members, steps, False)
         # The four-bar has no generated certificate, as its mass matrix is singular: a millisecond of Python a state.
         yield measured(problem, members if problem == "crank-slider" else max(1, members // 1000), steps, True)
@@ -123,6 +144,41 @@ def rows(members: int, steps: int) -> Iterator[Row]:
         yield measured("crank-slider", few, steps, False, stepper=stepper, stabilisation=stabilisation)
 
 
+def warp(steps: int) -> list[str]:
+    """Tell how fast MuJoCo Warp steps the crank-slider, as lines of a table, or why that is not measured."""
+    try:
+        import mujoco
+        import mujoco_warp
+        import warp as wp
+    except ImportError as error:
+        return [f"MuJoCo Warp was not measured beside it: {error}."]
+    if SIMULATED or not wp.is_cuda_available():
+        return ["MuJoCo Warp was not measured beside it: there is no card."]
+    model, data = mujoco_engine.build(MECHANISMS["crank-slider"](), DT, mujoco_engine.Settings())
+    model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_DIAGEXACT)  # which MuJoCo Warp does not have
+    there = mujoco_warp.put_model(model)
+    lines = ["| motions | steps | 10^6 steps/s | all states finite |", "| --- | --- | --- | --- |"]
+    for count in WORLDS:
+        worlds = mujoco_warp.put_data(model, data, nworld=count)
+        mujoco_warp.step(there, worlds)  # compiles
+        with wp.ScopedCapture() as capture:
+            mujoco_warp.step(there, worlds)
+        wp.synchronize()
+        begin = perf_counter()
+        for _ in range(steps):
+            wp.capture_launch(capture.graph)
+        wp.synchronize()
+        rate = count * steps / (perf_counter() - begin) / 1e6
+        finite = "yes" if np.isfinite(worlds.qpos.numpy()).all() else "NO"
+        lines.append(f"| {count:,} | {steps:,} | {rate:,.1f} | {finite} |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    about = (
+        "MuJoCo Warp, the crank-slider as a joint tree with a closed loop, RK4, constraints as hard as they may be, "
+        "float32, each step one CUDA graph, nothing recorded:"
+    )
+    return [about, "", *lines]
+
+
 def same_bits(steps: int) -> bool:
     """Tell whether states are equal bit for bit in parts of two sizes, blocks of two sizes, and two runs."""
     members, found = (5 if SIMULATED else 1000), []
@@ -130,7 +186,9 @@ def same_bits(steps: int) -> bool:
     try:
         for size, threads in ((known[0], 64), (members // 3, 64), (known[0], 128), (known[0], 64)):
             batch_cuda.MEMBERS, cuda.THREADS = size, threads
-            found.append(batch("crank-slider", members, steps, "cuda", certify=False).q.values.tobytes())
+            one = [batch(problem, members, steps, "cuda", certify=False, **settings).q.values.tobytes()
+                   for problem, settings in (("crank-slider", {}), ("cart", {"stepper": "moreau-jean"}))]  # fmt: skip
+            found.append(b"".join(one))
     finally:
         batch_cuda.MEMBERS, cuda.THREADS = known
     return len(set(found)) == 1
@@ -141,6 +199,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--members", type=int, default=1_000_000)
     parser.add_argument("--steps", type=int, default=1000, help=f"a multiple of {RECORDS}")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--out", type=Path, help="page to write")
     given = parser.parse_args()
     if given.steps % RECORDS or given.steps < RECORDS:
@@ -148,30 +207,41 @@ def main() -> int:
     card = "numba's simulator" if SIMULATED else cuda.driver().get_current_device().name
     card = card.decode() if isinstance(card, bytes) else str(card)
     table = [" | ".join(HEAD), " | ".join("---" for _ in HEAD)]
-    for row in rows(given.members, given.steps):
-        print(*row.cells(), sep=" | ", file=sys.stderr, flush=True)
-        table.append(" | ".join(row.cells()))
-    equal = same_bits(given.steps)
-    command = f"python benchmarks/gpu.py --members {given.members} --steps {given.steps}"
+    for part, found in (("contacts", contacts), ("joints", joints)):
+        for row in found(given.members, given.steps) if part in given.parts else ():
+            print(*row.cells(), sep=" | ", file=sys.stderr, flush=True)
+            table.append(" | ".join(row.cells()))
+    equal = same_bits(given.steps) if "bits" in given.parts else None
+    numbers = f"--members {given.members} --steps {given.steps}"
+    command = f"python benchmarks/gpu.py {numbers} --parts {' '.join(given.parts)}"
     about = (
         f"Written by `{command}` on {card}, with {os.cpu_count()} cores "
         f"beside it; Python {platform.python_version()}. Float64; residuals of every step checked; steps of {DT:g} s, "
         f"{RECORDS} recorded states. `kernel` is the time that the card took for steps (for `cpu`, that of marching on "
         "all cores); `whole call` is that of `simulate_batch` after a first call that compiled, with all copies, the "
         "checks of recorded states and the dataset; `certified` tells whether certificates of recorded states are in "
-        "it, which the processor computes. Methods with error control count intervals of recording as steps here."
+        "it, which the processor computes. Methods with error control count intervals of recording as steps here. The "
+        "cart sticks and slips on a rough floor."
     )
-    same = "equal" if equal else "NOT EQUAL"
+    same = {True: "equal", False: "NOT EQUAL", None: "not compared"}[equal]
+    bits = f"States are {same} bit for bit in parts and blocks of two sizes and in two runs."
+    beside = warp(WARP_STEPS) if "warp" in given.parts else ["MuJoCo Warp was not measured beside it."]
     lines = [
-        "# Batches on a graphics processor", "", about, "", *(f"| {line} |" for line in table), "",
-        f"States are {same} bit for bit in parts and blocks of two sizes and in two runs.", "",
-        "Contacts do not march on a card, and MuJoCo Warp was not measured beside it.",
-    ]  # fmt: skip
+        "# Batches on a graphics processor",
+        "",
+        about,
+        "",
+        *(f"| {line} |" for line in table),
+        "",
+        bits,
+        "",
+        *beside,
+    ]
     text = "\n".join(lines) + "\n"
     print(text)
     if given.out is not None:
         given.out.write_text(text)
-    return 0 if equal else 1
+    return 1 if equal is False else 0
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from gaussopt.codegen import constrained_step
+from gaussopt.codegen import constrained_step, recording, source
+from gaussopt.codegen.equations import equations_of
 from gaussopt.codegen.functions import StraightFunctions, Written, looks, names_in, stores, table, value
 from gaussopt.codegen.job import LoopJob, within_limit
+from gaussopt.core import generated_modules
 from gaussopt.core.errors import NotCompiled
+from gaussopt.symbolic.gap_angles import angles_and_rates
 
 
 def constant_step(job: LoopJob) -> Written:
@@ -94,6 +97,39 @@ def rattle(job: LoopJob) -> Written:
     at_once = int(constrained_step.settles_at_once(model))
     space = 3 * n + m + 2 * m_h + len(kept)
     return functions.written(found, space, correct, KEPT=len(kept), AT_ONCE=at_once)
+
+
+def moreau_jean(job: LoopJob) -> Written:
+    """Return the functions of the stepper moreau-jean: those of the model's module, the force, and angles of gaps."""
+    model, (angles, periodic) = job.model, angles_and_rates(job.model)
+    state = {"t": None, "q": model.q, "v": model.v, "p": model.p}
+    e = model.equations
+    more = source.source(
+        [
+            source.Function("force", state, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], "Q - h (n)."),
+            source.Function("angles", state, angles, "Arguments of functions in gaps and slips, then their rates."),
+        ],
+        "",
+    )
+    parts = [recording.residuals(model, text) for text in (generated_modules.text_of(equations_of(model)), more)]
+    n, m, k, a = len(model.q), len(e.J), len(model.contacts), len(angles) // 2
+    size, gaps = 2 * n + len(model.p) + 1, n * n + 2 * n + m * n + m
+    normals, own = gaps + 2 * k, {}
+    end = gaps + k * (2 * n + 5)
+    for name, entries in (
+        ("FORCE", n), ("JUMP", n), ("ACTIVE", k), ("PUSH", 2 * k), ("FACTOR", n * n), ("BASIS", (m + 2 * k) * n),
+        ("JOINTS", m * m), ("LENGTHS", 2 * k), ("FRICTION", k), ("PARTS", m), ("DRIFT", m), ("LIFT", m),
+        ("DELASSUS", 4 * k * k), ("BIAS", 2 * k), ("TABLEAU", 2 * k * (2 * k + 1)), ("MOTION", n), ("FREE", n),
+        ("MEAN", n), ("MOVED", n), ("NEXT", n), ("TURNS", 4 * a),
+    ):  # fmt: skip
+        own[name], end = end, end + entries
+    sizes = {
+        "SIZE": 2 * n, "K": k, "LAW": 3 * k, "WORK": end, "ROW": 2 + 5 * n, "CODES": 4**k, "ANGLES": a,
+        "PERIODIC": periodic, "LANES": 1, "STATE": 0, "CONSTANTS": 2 * n, "FAILED": size - 1, "LENGTH": size,
+        "GAPS": gaps, "NORMALS": normals, "TANGENTS": normals + k * n + k, **own,
+    }  # fmt: skip
+    functions = [text for part in parts for text in part.functions]
+    return Written(functions, parts[0].imports | parts[1].imports, {**parts[0].constants, **sizes})
 
 
 def _placed(array: str, names: list[str]) -> dict[str, str]:

@@ -10,32 +10,34 @@ from gaussopt.compiled.modules import native
 from gaussopt.core import generated_modules
 from gaussopt.symbolic.model import SymbolicModel
 
-VERSION = "3"
+VERSION = "4"
 """Version of these modules, raised whenever they change."""
 
 _SIGNATURE = "(t: float, q: Vector, v: Vector, p: Vector, out: Vector) -> None:"
 
-_NEEDED = ("position", "velocity", "energy")
-"""Functions of the model that `about` calls."""
+_NEEDED = ("position", "velocity", "energy", "coefficients")
+"""Functions of the model that the others call."""
 
 
 class ContactEquations(NamedTuple):
-    """The functions of a model that the compiled loop of `gaussopt.compiled.contact_kernel` calls.
+    """The functions of a model that `gaussopt.compiled.contact_kernel` and `step_certificates` call.
 
     `step` writes M, h, Q, J, ... as `step` of `gaussopt.codegen.equations.equations_source`; `about` writes kinetic and
-    potential energy and power (3,), then constraint residuals at position level (m_h,) and at velocity level (m,).
+    potential energy and power (3,), then constraint residuals at position level (m_h,) and at velocity level (m,);
+    `law` the coefficients mu, e_N and e_T of all contacts (3 k,).
     """
 
     step: Callable[..., Any]
     about: Callable[..., Any]
+    law: Callable[..., Any]
 
 
 def contact_equations(model: SymbolicModel, equations: str) -> ContactEquations:
     """Return the compiled equations, from a cache if possible; `equations` is the source of the model's module."""
     name, key = f"{model.name}_contact_equations", source.key_of(VERSION, model.key)
     module = generated_modules.load(name, key) or generated_modules.store(name, key, _source(model, equations))
-    code = native(module, "step", "about", contract=False)
-    return ContactEquations(code["step"], code["about"])
+    code = native(module, "step", "about", "law", contract=False)
+    return ContactEquations(code["step"], code["about"], code["law"])
 
 
 def _source(model: SymbolicModel, text: str) -> str:
@@ -47,7 +49,8 @@ def _source(model: SymbolicModel, text: str) -> str:
     energy(t, q, v, p, out[:3])
     position(t, q, p, out[3:{3 + m_h}])
     velocity(t, q, v, p, out[{3 + m_h}:])'''
-    texts = [step, about, *(functions[name] for name in _NEEDED)]
+    law = f'def law{_SIGNATURE}\n    """Coefficients of the contacts."""\n    coefficients(p, out)'
+    texts = [step, about, law, *(functions[name] for name in _NEEDED)]
     imports = [line for line in text.splitlines() if line.startswith("from math")]
     title = source.plain(f"Compiled equations of {model.name}.")
     head = [

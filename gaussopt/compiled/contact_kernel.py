@@ -278,3 +278,10 @@ def march(
                 return done
     copy(space.start, y, 0)
     return done
+
+
+@kernel
+def laws(law: Equations, p: Matrix, none: Vector, table: Matrix) -> None:
+    """Write the coefficients of all contacts for each row of parameters; `none` is an empty array."""
+    for r in range(len(p)):
+        law(0.0, none, none, p[r], table[r])

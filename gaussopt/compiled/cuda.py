@@ -10,7 +10,7 @@ from typing import Any
 
 from gaussopt.codegen.job import LoopJob
 from gaussopt.compiled import modules
-from gaussopt.compiled.march import card, embedded
+from gaussopt.compiled.march import card, embedded, moreau_jean
 from gaussopt.core.endings import settled
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.jit.llvm import plain
@@ -45,6 +45,8 @@ def march(job: LoopJob) -> modules.Compiled:
         return modules.Compiled(_kernel(card.march, (module,)), vars(module))
     except NotCompiled:  # the method has no generated functions for lanes
         loop, given = modules.loop_of(job)
+    if loop is moreau_jean:
+        return modules.Compiled(_kernel(card.march_contacts, given), vars(given[0]))
     kernel = card.march_controlled if loop is embedded else card.march_fixed
     size, parameters = int(vars(given[0])["SIZE"]), len(job.model.p)
     places = {

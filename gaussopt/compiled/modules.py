@@ -18,6 +18,7 @@ from gaussopt.compiled.march import (
     embedded,
     fixed,
     lanes,
+    moreau_jean,
     rattle,
     recording,
     runge_kutta,
@@ -29,7 +30,7 @@ from gaussopt.core.errors import NotCompiled
 from gaussopt.jit.kernel import COMPILED, functions
 from gaussopt.symbolic.model import SymbolicModel
 
-VERSION = "19"
+VERSION = "21"
 """Version of the generated functions, raised whenever they change."""
 
 
@@ -47,6 +48,7 @@ METHODS: Mapping[str, Method] = {
     "semi-implicit": Method(steppers.one_slope, fixed, semi_implicit),
     "dop853": _CONTROLLED, "rk45": _CONTROLLED,
     "rattle": Method(steppers.rattle, fixed, rattle),
+    "moreau-jean": Method(steppers.moreau_jean, moreau_jean, None),
     "velocity-gauss": Method(steppers.velocity_gauss, fixed, velocity_gauss),
 }  # fmt: skip
 """Steppers that can be compiled, by name."""
@@ -95,10 +97,13 @@ def loop_of(job: LoopJob) -> tuple[ModuleType, tuple[ModuleType, ...]]:
 
 
 def blocks(job: LoopJob) -> Compiled:
-    """Return the compiled loop over blocks of motions.
+    """Return the compiled loop over blocks of motions; Moreau-Jean steps have blocks of one motion.
 
     Raises NotCompiled if the method has no such loop, or the system is too large to unroll.
     """
+    if METHODS[job.method.name].loop is moreau_jean:
+        loop, given = loop_of(job)
+        return Compiled(native(loop, "march_members", given=given)["march_members"], vars(given[0]))
     module = lane_module(job, lanes.WIDTH)
     return Compiled(native(lanes, "march", given=(module,))["march"], vars(module))
 

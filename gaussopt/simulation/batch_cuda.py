@@ -54,7 +54,7 @@ class CudaBatch(MarchedBatch):
     def march(self, progress: Callable[[float], None]) -> None:
         """Integrate to the end, part by part; record the start, too, after a projection if the steps are projected."""
         N = self.members.count
-        row = 8 * (self._code.numbers["LENGTH"] + self.states[0].size)
+        row = 8 * (self._code.numbers["LENGTH"] + self.records[0].size)
         free, _ = self._card.current_context().get_memory_info()
         size = max(1, int(min(MEMBERS, SHARE * free / row)))
         waiting: CardPart | None = None
@@ -80,7 +80,7 @@ class CudaBatch(MarchedBatch):
         for first, values in ((numbers["CONSTANTS"], self._p), (numbers["STATE"], self._state)):
             own = memory[first * count : (first + values.shape[1]) * count]
             own.copy_to_device(np.ascontiguousarray(values[members].T).reshape(-1), stream=self._steps)
-        states = self._card.device_array(self.states[0].size * count)
+        states = self._card.device_array(self.records[0].size * count)
         kernel: Any = self._code.march
         limit, done = min(self.tolerance, DEFAULT_TOLERANCE) ** 2, 0
         while True:
@@ -112,7 +112,7 @@ class CudaBatch(MarchedBatch):
             return
         self._waited(part)
         count = part.members.stop - part.members.start
-        part.states.copy_to_host(self.states[part.members].reshape(-1), stream=self._copies)
+        part.states.copy_to_host(self.records[part.members].reshape(-1), stream=self._copies)
         failed = self._code.numbers["FAILED"] * count
         found = part.memory[failed : failed + count].copy_to_host(stream=self._copies)
         self._copies.synchronize()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gaussopt.compiled import modules
 from gaussopt.compiled.advances.generated import GeneratedAdvance
+from gaussopt.compiled.advances.time_steps import CompiledTimeSteps
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Stabilisation, Stepper
@@ -22,6 +23,7 @@ from gaussopt.jit.kernel import SWITCHED_OFF
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_alone import CERTIFIED, STATES, LoneMembers
+from gaussopt.simulation.batch_contacts import ContactSteps, CudaContacts
 from gaussopt.simulation.batch_cuda import CudaBatch
 from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.batch_simd import MarchedBatch, SimdBatch
@@ -88,7 +90,10 @@ class Batch:
         """Integrate all members together by generated code, if it exists; otherwise raise BadInput for a GPU."""
         reason, run = self._why_alone(), None
         if reason is None:
-            kind = SimdBatch if device == "cpu" else CudaBatch
+            contacts, cpu = bool(self.members.system.contact_names), device == "cpu"
+            kind: type[MarchedBatch] = SimdBatch if cpu else CudaBatch
+            if contacts:
+                kind = ContactSteps if cpu else CudaContacts
             try:
                 control = completed({name: self._settings[name] for name in ("rtol", "atol")})
                 run = kind(
@@ -117,8 +122,10 @@ class Batch:
             return SWITCHED_OFF
         if not isinstance(system, LagrangianSystem):
             return "the system is not given by energies (System.from_lagrangian)"
+        if self.method.loop == "time-stepping":
+            return CompiledTimeSteps.why_not(system, self.stabiliser)
         if system.contact_names:
-            return "it has contacts"
+            return f"it has contacts, which the stepper 'moreau-jean' can take, not {self.method.name!r}"
         return GeneratedAdvance.why_not(self.method, self.stabiliser)
 
     def _collect(self, run: MarchedBatch, status: Status) -> None:

@@ -68,10 +68,10 @@ class MarchedBatch(ABC):
         self.control = control
         self._sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
         self._sample, orders = _orders(members, instants.begin)
-        self._rows = modules.rows(system.model, system.source, orders, together=True)
+        self._rows = None if self.contacts else modules.rows(system.model, system.source, orders, together=True)
         N, n = members.q.shape
         self.n, self.m, self.steps = n, system.m, 0
-        self.states = np.zeros((N, instants.count, 2 * n))
+        self.records, self.states = self._recording(N, instants.count)
         self.table: NDArray[np.float64] | None = None
         self.certified = np.zeros(N, dtype=int)
         values = np.column_stack([members.values[name] for name in system.parameters] or [np.zeros((N, 0))])
@@ -82,6 +82,14 @@ class MarchedBatch(ABC):
 
     whole: ClassVar[int] = 1
     """Number of members of a block, which are always integrated together."""
+
+    contacts: ClassVar[bool] = False
+    """Whether the members have contacts."""
+
+    def _recording(self, members: int, instants: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the array (N, T, width) that machine code fills, and the part of it that holds the states."""
+        records = np.zeros((members, instants, 2 * self.n))
+        return records, records
 
     def _filled(self, rows: Matrix) -> Matrix:
         """Pad the members' rows to whole blocks by copies of a valid row, which also replaces faulty rows."""
@@ -165,10 +173,14 @@ class MarchedBatch(ABC):
             good[some] &= np.isfinite(self.states[some, :recorded]).all(axis=(1, 2))
             if self.table is not None:
                 table, known = self.table[some, :recorded], np.arange(recorded) < self.certified[some, None]
-                good[some] &= (passing(table, norms(table), self.tolerance) | ~known).all(axis=1)
+                good[some] &= (self._passing(table) | ~known).all(axis=1)
 
         share(look, range(len(good)), self.threads)
         return good
+
+    def _passing(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Mark the rows of `table` whose certificate passes."""
+        return passing(table, norms(table), self.tolerance)
 
 
 class SimdBatch(MarchedBatch):
@@ -182,17 +194,17 @@ class SimdBatch(MarchedBatch):
     def _start(self, job: LoopJob, state: Matrix) -> None:
         self._code = modules.blocks(job)
         n = self.n
-        self._memory = np.zeros((len(state) // WIDTH, self._code.numbers["LENGTH"]))
-        parameters = self._p.reshape(len(self._memory), WIDTH, self._p.shape[1])
+        self._memory = np.zeros((len(state) // self.whole, self._code.numbers["LENGTH"]))
+        parameters = self._p.reshape(len(self._memory), self.whole, self._p.shape[1])
         self._section("CONSTANTS", self._p.shape[1])[:] = parameters.swapaxes(1, 2)
-        self._section("STATE", 2 * n)[:] = state.reshape(-1, WIDTH, 2 * n).swapaxes(1, 2)
+        self._section("STATE", 2 * n)[:] = state.reshape(-1, self.whole, 2 * n).swapaxes(1, 2)
         self._march(0, fresh=True)
         self.states[:, 0] = self.now()
 
     def _section(self, name: str, size: int) -> NDArray[np.float64]:
         """Return a section of the memory of all blocks, (blocks, size, lanes)."""
         begin = self._code.numbers[name]
-        return self._memory[:, begin : begin + size * WIDTH].reshape(len(self._memory), size, WIDTH)
+        return self._memory[:, begin : begin + size * self.whole].reshape(len(self._memory), size, self.whole)
 
     def now(self) -> Matrix:
         """Return the present states, (N, 2 n)."""

@@ -20,12 +20,17 @@ _KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
 def gap_angles(model: SymbolicModel) -> tuple[Callable[..., Any], int]:
     """Return a function of (t, q, v, p) that lists the angles, then their rates; and how many angles are periodic."""
     if model.key not in _KNOWN:
-        periodic, others = _angles(model)
-        found = [*periodic, *others]
-        rates = [along(x, model.q, model.v) for x in found]
+        found, periodic = angles_and_rates(model)
         arguments = (TIME, list(model.q), list(model.v), list(model.p))
-        _KNOWN[model.key] = sp.lambdify(arguments, [*found, *rates], modules=["numpy", "scipy"]), len(periodic)
+        _KNOWN[model.key] = sp.lambdify(arguments, found, modules=["numpy", "scipy"]), periodic
     return _KNOWN[model.key]
+
+
+def angles_and_rates(model: SymbolicModel) -> tuple[list[Any], int]:
+    """Return the expressions of the angles, then of their rates, and the number of arguments of periodic functions."""
+    periodic, others = _angles(model)
+    found = [*periodic, *others]
+    return [*found, *(along(x, model.q, model.v) for x in found)], len(periodic)
 
 
 def _angles(model: SymbolicModel) -> tuple[list[Any], list[Any]]:

@@ -15,12 +15,14 @@ from gaussopt.compiled.march.common import copied, on_constraints
 from gaussopt.compiled.march.embedded import march as controlled_steps
 from gaussopt.compiled.march.fixed import steps as fixed_steps
 from gaussopt.compiled.march.lanes import block, prepare_block
+from gaussopt.compiled.march.moreau_jean import several
 
 if TYPE_CHECKING:
     from gaussopt.compiled.march.given import (
         CLOCK,
         CONSTANTS,
         FAILED,
+        LAW,
         LENGTH,
         M_H,
         ONCE,
@@ -130,6 +132,34 @@ def march_controlled(
                 if done < 0 or clock[5] > 0.0:
                     own[FAILED] = float(row)
                 copied(y, recorded[SIZE * row :], SIZE)
+        for e in range(LENGTH):
+            memory[e * members + i] = own[e]
+
+
+def march_contacts(
+    memory: Vector, members: int, fresh: bool, begin: float, dt: float, end: float, first: int, count: int,
+    every: int, steps: int, limit: float, sharp: float, rtol: float, atol: float, times: Vector, states: Vector,
+    instants: int,
+) -> None:  # fmt: skip
+    """Take Moreau-Jean steps; `states` receives the rows of `gaussopt.compiled.march.moreau_jean.traced`."""
+    i = cuda.grid(1)
+    if i < members:
+        own = cuda.local.array(LENGTH, float64)
+        law = cuda.local.array(LAW, float64)
+        work = cuda.local.array(WORK, float64)
+        before = cuda.local.array(SIZE, float64)
+        for e in range(LENGTH):
+            own[e] = memory[e * members + i]
+        # Generated functions do not write zeros.
+        for e in range(LAW):
+            law[e] = 0.0
+        for e in range(WORK):
+            work[e] = 0.0
+        if fresh:
+            own[FAILED] = 0.0
+        several(
+            own, law, work, before, begin, dt, end, first, count, every, steps, limit, states[ROW * instants * i :],
+        )  # fmt: skip
         for e in range(LENGTH):
             memory[e * members + i] = own[e]
 

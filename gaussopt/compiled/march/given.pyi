@@ -91,6 +91,74 @@ def half_check(
 ) -> bool:  # fmt: skip
     """RATTLE: check the residuals of a half; `limit`, `worst` as in `slope`."""
 
+# -- Moreau-Jean steps -------------------------------------------------------------------------------------------
+
+K: int
+"""Number of contacts."""
+LAW: int
+"""Number of their coefficients mu, e_N and e_T, 3 K."""
+CODES: int
+"""Number of modes of all contacts together."""
+ANGLES: int
+"""Number of arguments of functions in gaps and slips."""
+PERIODIC: int
+"""Number of the arguments of periodic functions, which come first."""
+GAPS: int
+"""Place in the step data of gaps, behind which their rates lie; below it, the places of J_N, and of J_T."""
+NORMALS: int
+TANGENTS: int
+FORCE: int
+"""Place in the work space of the force Q - h (N,), behind the step data."""
+JUMP: int
+"""Change of the velocity (N,); likewise the places below."""
+ACTIVE: int
+"""1 for each contact that takes part, else 0 (K,)."""
+PUSH: int
+"""Normal and tangential impulse of each contact (2 K,)."""
+FACTOR: int
+"""L of M = L L^T (N, N)."""
+BASIS: int
+"""Rows of joints, orthonormal, then normal and tangent of each contact, times L^-T (M + 2 K, N)."""
+JOINTS: int
+"""The triangular factor of the joints (M, M)."""
+LENGTHS: int
+"""Lengths of the rows of contacts in the mass norm (2 K,)."""
+FRICTION: int
+"""Friction coefficients in the unit of the mass norm (K,)."""
+PARTS: int
+"""Parts along the rows of joints (M,)."""
+DRIFT: int
+"""Residuals of the constraints at velocity level (M,)."""
+LIFT: int
+"""What removes them along the orthonormal rows, finally the impulses of the joints (M,)."""
+DELASSUS: int
+"""B of the contact problem w = B z + b (2 K, 2 K)."""
+BIAS: int
+"""b (2 K,)."""
+TABLEAU: int
+"""The linear system of a mode (2 K, 2 K + 1)."""
+MOTION: int
+"""x = L^T dv (N,)."""
+FREE: int
+"""The same without contacts (N,)."""
+MEAN: int
+"""Velocity at the weighted state (N,)."""
+MOVED: int
+"""Positions there, finally those at the end of the step (N,)."""
+NEXT: int
+"""The force of the next iteration (N,)."""
+TURNS: int
+"""Arguments and rates at the start and at the end of the step (4 ANGLES,)."""
+
+def force(t: float, q: Vector, v: Vector, p: Vector, out: Vector) -> None:
+    """Write Q - h."""
+
+def coefficients(p: Vector, out: Vector) -> None:
+    """Write mu, e_N and e_T of all contacts."""
+
+def angles(t: float, q: Vector, v: Vector, p: Vector, out: Vector) -> None:
+    """Write the arguments of functions in gaps and slips, then their rates."""
+
 # -- recorded states ---------------------------------------------------------------------------------------------
 
 FLAT: int
@@ -146,11 +214,11 @@ WORST: int
 CONSTANTS: int
 """Start of the parameters, and of what depends on them alone."""
 WORK: int
-"""On a card: number of entries of the work space of a loop over one motion."""
+"""On a card, and of Moreau-Jean steps: number of entries of the work space of a loop over one motion."""
 CLOCK: int
 """On a card: start of the clock of error control."""
 ROW: int
-"""On a card: number of entries of an instant and its state."""
+"""On a card: number of entries of an instant and its state; of Moreau-Jean steps: of a recorded step."""
 cuda: Any
 """The module `numba.cuda`, for a thread's number and its own memory."""
 float64: Any

@@ -124,9 +124,7 @@ class MoreauJeanSteps(Advance):
         following = replace(self.control, origin=self.origin).instant(self.steps + 1)
         h = following - t
         answer, active, dv = self._step(t, q, v, h)
-        lam = None if answer.lam is None else self.motion.rotations.with_units(answer.lam / h)
-        a = dv / h + self.motion.rotations.bias(q, v)
-        force = replace(answer, a=a, lam=lam, lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)
+        force = self._per_time(answer, dv, q, v, h)
         if not self.steps:
             self.record(t, q, v, force)
         through = self._through(t, q, v + THETA * dv, h, active)
@@ -144,6 +142,12 @@ class MoreauJeanSteps(Advance):
         if ending is not None and not due:
             self.record(t, q, v, force)
         return ending
+
+    def _per_time(self, answer: Answer, dv: Vector, q: Vector, v: Vector, h: float) -> Answer:
+        """Return the answer to a step of length h from (q, v) with accelerations and forces in place of impulses."""
+        lam = None if answer.lam is None else self.motion.rotations.with_units(answer.lam / h)
+        a = dv / h + self.motion.rotations.bias(q, v)
+        return replace(answer, a=a, lam=lam, lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)
 
     def _passed(self) -> End | None:
         """Append the user's events of the last step; return status and message if one is terminal, else None."""
