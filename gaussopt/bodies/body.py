@@ -18,10 +18,10 @@ from gaussopt.core.errors import BadInput, UnknownName
 
 TIME = sp.Symbol("t")
 COORDINATES = {"x": "m", "y": "m", "z": "m", "theta": "rad", "e0": "1", "e1": "1", "e2": "1", "e3": "1"}
-"""Units of the coordinates of a body."""
+"""Units of all coordinates that a body may have."""
 
 ROUNDING = 1e-12
-"""Magnitude, relative to the largest moment of inertia, up to which a negative moment counts as rounding error."""
+"""Negative moments of inertia up to this size, relative to the largest, count as rounding errors."""
 
 Vec = Any
 """A SymPy column, (dim, 1)."""
@@ -88,7 +88,7 @@ class RigidBody(ABC):
 
     @property
     def guesses(self) -> tuple[list[Any], list[Any]]:
-        """Guesses of the body's new coordinates and of their rates, from which the assembly starts."""
+        """Guesses of the coordinates that this body adds, and of their rates; the assembly starts from them."""
         return self.guess, self.guess_rate
 
     @property
@@ -132,7 +132,7 @@ class RigidBody(ABC):
 
     @abstractmethod
     def turned_by(self, torque: Any) -> dict[Any, Any]:
-        """Return the generalised forces of a torque (N m, in the frame of the ground), by coordinate."""
+        """Return, for each coordinate, the generalised force of a torque (N m, in the frame of the ground)."""
 
     def at(self, *place: Any, axis: Sequence[Any] | None = None, normal: Sequence[Any] | None = None) -> Marker:
         """Return a point of the body.
@@ -199,7 +199,7 @@ class Marker:
         return rate(self.r, [self.body])
 
     def pulled_by(self, force: Vec) -> dict[Any, Any]:
-        """Return the generalised forces of a force (N, in the frame of the ground) at the point, by coordinate."""
+        """Return, for each coordinate, the generalised force of a force (N, in the ground's frame) at the point."""
         return {q: (self.r.diff(q).T * force)[0] for q in self.body.q}
 
 

@@ -106,7 +106,7 @@ class Element:
         return sp.Integer(0)
 
     def forces(self) -> Mapping[Any, Any]:
-        """Return the generalised forces without potential, by coordinate."""
+        """Return, for each coordinate, the generalised force that has no potential."""
         return {}
 
     def contacts(self) -> Sequence[Contact]:
@@ -122,7 +122,7 @@ class Element:
         return ()
 
     def in_space(self) -> Sequence[tuple[str, Solid] | Line | FaceContact | BallContact]:
-        """Return the picture in space: pairs of a body's name and a solid, lines, and contacts with directions."""
+        """Return the element's picture in space: a list of (body's name, solid), lines and contacts."""
         return ()
 
 
@@ -163,7 +163,7 @@ class Joint(Element):
             self.moves = None  # joint coordinates would eliminate the joint force, on which friction depends
 
     def walls(self) -> Mapping[str, tuple[Any, Any]]:
-        """Return gap, m, and slip, m/s, of each contact that replaces the row of its name if the joint has friction.
+        """Return the gap, m, and slip, m/s, of the contact that replaces each row with friction, by the row's name.
 
         These contacts are two-sided: |lam_T| <= mu |lam_N|, and lam_T = -mu |lam_N| sign(slip) while the contact slips.
         """
@@ -192,11 +192,11 @@ class Joint(Element):
         raise BadInput(f"{self.name!r} does not leave one displacement or angle; drive a revolute or prismatic joint.")
 
     def free(self) -> tuple[Any, str]:
-        """Return `displacement` and its unit, m or rad."""
+        """Return the displacement that the joint leaves free, and its unit, m or rad."""
         return self.displacement(), "m"
 
     def driven(self, motion: Any) -> Any:
-        """Return a row that is zero, with derivative 1 by `displacement`, where the displacement equals `motion`."""
+        """Return a row that is zero where the displacement is `motion`, with derivative 1 by the displacement."""
         return self.displacement() - motion
 
 
@@ -227,7 +227,7 @@ def same_axis(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
-    """Return rows that keep all axes parallel: in the plane theta_b - theta_a, in space `same_axis` and n_2a . n_1b.
+    """Return constraints that keep all axes parallel: the angle in the plane; in space `same_axis` and n_2a . n_1b = 0.
 
     The multiplier of the last row is the torque on b about u_a, N m.
     """
@@ -237,7 +237,7 @@ def same_turn(a: Marker, b: Marker) -> dict[str, Any]:
 
 
 def coinciding(name: str, distance: Any) -> tuple[Any, str]:
-    """Return `distance`, by which an element divides, and the error message in case its ends coincide."""
+    """Return (distance, message): an element divides by `distance`, which is zero if its two ends coincide."""
     return distance, (
         f"The two ends of {name!r} coincide at the start, so that it acts in no direction; guess other places of its "
         "bodies, or take other points of them."
@@ -245,7 +245,7 @@ def coinciding(name: str, distance: Any) -> tuple[Any, str]:
 
 
 def angle(a: Marker, b: Marker) -> Any:
-    """Return the angle from the axis of a to that of b in the plane, rad, with full turns counted."""
+    """Return the angle from the axis of a to the axis of b in the plane, rad, with full turns counted."""
     first, second = (m.body.angle + sp.atan2(m.A[1, 0], m.A[0, 0]) for m in (a, b))
     return second - first
 

@@ -23,7 +23,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.system import AbstractSystem
 
 FEW = 100
-"""Number of contacts times coordinates up to which formulas are derived, which can be shown and compiled."""
+"""Largest product of the numbers of contacts and coordinates for which SymPy derives the formulas."""
 
 
 def free_bodies(
@@ -73,7 +73,7 @@ def free_bodies(
         numbers([b.quaternion_mass for b in bodies], -1), np.zeros((len(bodies), 3)), numbers(gravity, 3), contacts,
     )  # fmt: skip
     if used - set(values) or not (equations.m.all() and equations.I.all()):
-        return None  # the derivation names unknown symbols, and accepts zero masses
+        return None  # SymPy derives such models: it names unknown symbols, and accepts zero masses
     system = PileSystem(equations, [str(q) for b in bodies for q in b.new_q], name, [f"{b.name}.unit" for b in bodies])
     system.unused = tuple(str(x) for x in values if x not in used)
     system.stepper = AbstractSystem.stepper  # the default stepper, as for models with few contacts
@@ -82,7 +82,7 @@ def free_bodies(
 
 
 def looked_at(system: AbstractSystem, elements: list[Element], q: Vector) -> list[Element]:
-    """Return the elements to check for division by zero at a start; of a pile, only those with small divisors."""
+    """Return the elements that may divide by zero at a start; of a pile, only elements with small divisors."""
     if not isinstance(system, PileSystem):
         return elements
     known = system.equations.undefined(q)

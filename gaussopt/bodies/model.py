@@ -40,13 +40,13 @@ from gaussopt.modelling.sketch import Draw, Shape
 from gaussopt.modelling.solids import SpacePicture
 
 MANY = 20
-"""Number of bodies beyond which generated code takes longer to derive and compile than it saves."""
+"""Largest number of bodies whose rows are all generated as code; for more, that takes longer than it saves."""
 
 NOTHING = 1e-12
-"""Distance, m, or difference of a cosine from one, up to which a divisor counts as zero."""
+"""Largest absolute value of a divisor that counts as zero: a distance, m, or one minus a cosine."""
 
 Built: TypeAlias = tuple[list[RigidBody], list[Element], frozenset[str]]
-"""Bodies and elements in the coordinates of a model, and the names of the joints that need no rows."""
+"""Bodies and elements in the coordinates of a model, and the names of the joints without constraint rows."""
 
 AnyElement = TypeVar("AnyElement", bound=Element)
 AnyBody = TypeVar("AnyBody", bound=RigidBody)
@@ -146,7 +146,7 @@ class Model(Observed):
             length = sp.sqrt(e.dot(e))
             if length == 0:
                 raise BadInput(f"angle of {name!r} is a quaternion of length zero; (1, 0, 0, 0) is a body not turned.")
-            # The assembly normalises the quaternion; the spin is that of the unit quaternion.
+            # The assembly normalises the quaternion; the given spin holds for the unit quaternion.
             body.guess, body.guess_rate = [*place, *e], [*speed, *(matrices(e)[0].T * omega / (2 * length))]
         if not isinstance(points, Mapping | None):
             raise BadInput(f"points of {name!r} is {points!r}; give a mapping of names to places.")
@@ -199,7 +199,7 @@ class Model(Observed):
         return [q for body in self.built()[0] for q in body.new_q]
 
     def built(self) -> Built:
-        """Return bodies and elements in the model's coordinates, and the names of the joints that need no rows."""
+        """Return bodies and elements in the model's coordinates, and the names of joints without constraint rows."""
         if self.kind == "joint":
             return in_joint_coordinates(list(self.bodies.values()), list(self.elements.values()))
         return list(self.bodies.values()), list(self.elements.values()), frozenset()
@@ -288,7 +288,7 @@ class Model(Observed):
     def _numbers(
         self, found: Sequence[tuple[str, Any]], bodies: Sequence[RigidBody], q: Vector, values: Mapping[str, float]
     ) -> list[Any]:
-        """Return pairs (name, value) of the named expressions `found` at coordinates q, t = 0 and parameter values."""
+        """Return pairs (name, value) for pairs (name, expression) at coordinates q, t = 0 and parameter values."""
         known = [*(x for body in bodies for x in body.new_q), self.t, *self.symbols.values()]
         numbers = sp.lambdify(known, [x for _, x in found])(*q, 0.0, *(values[name] for name in self.symbols))
         return [(name, x) for (name, _), x in zip(found, numbers, strict=True)]
@@ -366,7 +366,7 @@ class Assembly:
 
     @cached_property
     def model(self) -> Model:
-        """The bodies and elements."""
+        """The model, which is made when first needed."""
         return self._make()
 
     @cached_property
@@ -382,11 +382,11 @@ class Assembly:
         return drawn(*self.model.built()[:2], list(self.model.symbols))
 
     def build(self) -> AbstractSystem:
-        """Return the system."""
+        """Return the system of the model."""
         return self._system
 
     def start(self, values: Mapping[str, float]) -> tuple[Vector, Vector]:
-        """Return the assembled start at the values of the parameters."""
+        """Return the assembled start for these parameter values."""
         return self.model.start(self._closed, self._hold, values)
 
     def sketch(self, q: Vector, values: Mapping[str, float]) -> Sequence[Shape]:
@@ -394,7 +394,7 @@ class Assembly:
         return self._draw(q, values)
 
     def in_space(self, values: Mapping[str, float], variant: str = "") -> SpacePicture:
-        """Return the picture in space."""
+        """Return the picture of the model in space."""
         model = self.model
         parts, known = model.elements.values(), {x: values[n] for n, x in model.symbols.items()}
         return drawn_in_space(list(model.bodies.values()), list(parts), model.gravity, known, model.built()[0])

@@ -27,9 +27,9 @@ class Shapes:
 
     Attributes
     ----------
-    of : for each ball or box, the number of its body, (N,)
+    of : for each ball or box, the index of its body, (N,)
     names : names of the bodies
-    places : numbers of x, y, z, e0, e1, e2, e3 of each body among the coordinates, (B, 7)
+    places : indices of x, y, z, e0, e1, e2, e3 of each body among the coordinates, (B, 7)
     at, turn : centres, m, (N, 3), and quaternions, (N, 4), in the frames of the bodies
     half, radius : half edges of boxes, m, (N, 3), and radii of balls, m, (N,); zero for the others
     without : pairs of bodies that are not tested, (i, j) with i < j
@@ -97,7 +97,7 @@ def deepest(at: Blocks, e: Blocks, half: Matrix, radius: Vector | None = None) -
     near = [np.sort(cKDTree(x).query_pairs(reach, output_type="ndarray"), axis=1) for x in at]
     pairs = np.concatenate([np.zeros((0, 2), dtype=np.intp), *near])
     frame, (i, j) = np.repeat(np.arange(len(at)), [len(x) for x in near]), pairs.T
-    a, b = np.where(radius[i] > 0, j, i), np.where(radius[i] > 0, i, j)  # of a ball and a box, the ball is b
+    a, b = np.where(radius[i] > 0, j, i), np.where(radius[i] > 0, i, j)  # in a pair of ball and box, the ball is b
     e = e / np.linalg.norm(e, axis=2)[:, :, None]
     A, B = (spin_rows(x, 1.0) @ spin_rows(x).transpose(0, 2, 1) for x in (e[frame, a], e[frame, b]))
     d = np.einsum("pji,pj->pi", A, at[frame, b] - at[frame, a])
@@ -114,7 +114,7 @@ def deepest(at: Blocks, e: Blocks, half: Matrix, radius: Vector | None = None) -
 
 
 def _depths(a: Matrix, b: Matrix, B: Blocks, d: Matrix) -> Vector:
-    """Return depths, m, of pairs of boxes; in the frame of the first box, the second is at d with the axes B."""
+    """Return the overlap of pairs of boxes, m; in the first box's frame, the second has centre d and axes B."""
     axes = B.transpose(0, 2, 1)
     across = np.cross(np.eye(3)[:, None], axes[:, None]).reshape(-1, 9, 3)
     length = np.linalg.norm(across, axis=2, keepdims=True)

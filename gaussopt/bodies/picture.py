@@ -28,7 +28,7 @@ from gaussopt.modelling.solids import (
 )  # fmt: skip
 
 CORNERS = np.array(list(product((-0.5, 0.5), repeat=3)))
-"""Corners of a box with edges of length 1."""
+"""Coordinates of the corners of a box with edges of length 1."""
 
 
 def as_solids(name: str, shape: Any) -> tuple[Solid, ...]:
@@ -116,7 +116,7 @@ def _posed(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector, Ma
 
 
 def _filled(part: Any, number: Callable[[Any], float]) -> Any:
-    """Return a part with its expressions replaced by numbers."""
+    """Return a part of the picture with numbers in place of its expressions."""
     if part is None or isinstance(part, str):
         return part
     if isinstance(part, tuple | list):

@@ -121,7 +121,7 @@ class Pile:
         return Problem.of(system, q, v, t_end=t_end, dt=dt, **(known | more))
 
     def _equations(self) -> PileEquations:
-        """Return the equations; contacts join corners and balls to walls, touching boxes, and balls to each other."""
+        """Return the equations; corners and balls touch walls, boxes touch boxes, and balls touch balls and boxes."""
         names: list[str] = []
         faces: list[tuple[Any, ...]] = []
 
@@ -209,7 +209,7 @@ def piles(
 
 
 def _units(names: Iterable[str]) -> dict[str, str]:
-    """Return the units of coordinates, by name."""
+    """Return the units of the coordinates, by name."""
     return {name: "m" if name[0] in "xyz" else "1" for name in names}
 
 
@@ -244,7 +244,7 @@ class PileSystem(AbstractSystem):
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """Names of the rows of unit length, empty if they have none."""
+        """Names of the equality rows, which keep the quaternions at length 1; empty if there are none."""
         return self._rows
 
     @property
@@ -283,7 +283,7 @@ class PileSystem(AbstractSystem):
         )  # fmt: skip
 
     def _checked(self, t: float, q: ArrayLike, v: ArrayLike) -> tuple[float, Vector, Vector]:
-        """Return the state in arrays; raises what `evaluate` raises."""
+        """Return the state in arrays; raises the errors of `evaluate`."""
         t, q, v = as_state(t, q, v)
         if len(q) != self.size:
             raise BadInput(
@@ -294,7 +294,7 @@ class PileSystem(AbstractSystem):
         return t, q, v
 
     def smooth_part(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Return step data without contacts."""
+        """Return the step data without contacts."""
         given = self.equations
         return StepData.smooth(given.mass(q), given.inertia(q, v), given.weight, *given.equality(q, v), t, q, v)
 

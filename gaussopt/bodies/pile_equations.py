@@ -21,10 +21,10 @@ TOUCH = 1e-9
 """Distance, m, up to which boxes count as touching at the start."""
 
 NEARLY = 1e-9
-"""Distance, m, up to which the normal or a tangent of two balls is examined for being undefined."""
+"""A normal or tangent of two balls is undefined if the vector to be normalised is at most this long, m."""
 
 TINY = 1e-300
-"""Divisor for a vector of length zero."""
+"""Divisor that replaces the length of a vector if it is zero."""
 
 FEW = 100
 """Number of pairs up to which testing all of them takes less time than a search for neighbours."""
@@ -39,7 +39,7 @@ class PileContacts(NamedTuple):
     ----------
     faces : (a, s_a, F, b, s_b, R): a face of body a, through s_a, with normal and tangents F, (3, 3), in the frame of
         a; a ball of radius R about the point s_b of body b
-    pairs, radii : numbers of bodies a and b, (k, 2), and radii of the balls, (k, 2); a may be a box, with radius 0
+    pairs, radii : indices of bodies a and b, (k, 2), and radii of the balls, (k, 2); a may be a box, with radius 0
     across : directions, (k, 3), to which the first tangents of pairs are normal; None: the axes least parallel to n
     mu, e_N, e_T : coefficients of all contacts
     """
@@ -83,7 +83,7 @@ class PileEquations:
         self.gravity, self.heaviest = gravity, float(np.abs(self.weight).max(initial=0.0))
         self.boxed = bool(half.any())
         self.isotropic, self.outer = bool((np.ptp(I, axis=1) == 0.0).all()), np.append(self.extent, 0.0)
-        with np.errstate(divide="ignore"):  # a time step needs positive masses
+        with np.errstate(divide="ignore"):  # only time steps use `root`, and they need positive masses
             self.root = np.vstack((np.hstack((np.tile(m, (3, 1)).T, I)) ** -0.5, np.zeros(6)))
         # Normal rows depend on the centres of bodies in contact with other bodies, and on the quaternions of boxes.
         faces = {i for a, b in zip(self.a.tolist(), self.b.tolist(), strict=True) if a != self.N for i in (a, b)}
@@ -95,7 +95,7 @@ class PileEquations:
         self.turning = tuple(sorted(j for part in of for j in part))
 
     def overlap(self, q: Matrix) -> str | None:
-        """Return a sentence on the deepest overlap of boxes that have no contact, in a motion (F, n); None if none."""
+        """Return a sentence on the deepest overlap, in the states q, (F, n), of boxes without a contact; else None."""
         boxes, known = np.flatnonzero(self.half.any(axis=1)), set(zip(self.a.tolist(), self.b.tolist(), strict=True))
         at = q[np.isfinite(q).all(axis=1)].reshape(-1, self.N, SEVEN)[:, boxes]
         found = deepest(at[:, :, :3], at[:, :, 3:], self.half[boxes])
@@ -121,7 +121,7 @@ class PileEquations:
     # -- bodies ------------------------------------------------------------------------------------------------
 
     def _blocks(self, x: Vector) -> Blocks:
-        """Return the coordinates by body, (N, 7)."""
+        """Return the coordinates with a row for each body, (N, 7)."""
         return x.reshape(self.N, SEVEN)
 
     def mass(self, q: Vector) -> Matrix:
@@ -142,7 +142,7 @@ class PileEquations:
         return h.ravel()
 
     def equality(self, q: Vector, v: Vector) -> tuple[Matrix, Vector]:
-        """Return J and gamma of the rows 2 e . e'' = -2 e' . e'."""
+        """Return J and gamma of the unit quaternions: one row 2 e . e'' = -2 e' . e' for each body."""
         J, each = np.zeros((self.N, self.N, SEVEN)), np.arange(self.N)
         J[each, each, 3:] = 2.0 * self._blocks(q)[:, 3:]
         return J.reshape(self.N, -1), -2.0 * (self._blocks(v)[:, 3:] ** 2).sum(axis=1)
@@ -163,7 +163,7 @@ class PileEquations:
         J, each = np.zeros((k, 3, self.N + 1, SEVEN)), np.arange(k)
         for side, sign in ((0, -1.0), (1, 1.0)):
             i = bodies[:, side]
-            J[each, :, i, :3] = sign * frame  # a and b differ: the second pass overwrites nothing
+            J[each, :, i, :3] = sign * frame  # a and b are different bodies, so that the second pass overwrites nothing
             J[each, :, i, 3:] = 2.0 * sign * cross(arms[:, side, None], frame) @ E[i]
         rows = J[:, :, : self.N].reshape(3 * k, -1)
         speed, each_rows = (rows @ v).reshape(k, 3), rows.reshape(k, 3, -1)
@@ -177,7 +177,7 @@ class PileEquations:
         return np.concatenate(((n * offset).sum(axis=1) - self.R, self._to_balls(r, A)[-1] - self.radii.sum(axis=1)))
 
     def near(self, r: Matrix, reach: float = np.inf) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the numbers of all faces, and of the pairs whose surfaces may be nearer than `reach`, m."""
+        """Return the indices of all faces, and of the pairs whose surfaces may be nearer than `reach`, m."""
         faces, k = np.arange(len(self.R)), len(self.pairs)
         if reach == np.inf:
             return faces, np.arange(k)
@@ -191,7 +191,7 @@ class PileEquations:
         return faces, np.sort(self._order[place[self._codes[place] == code]])
 
     def frames(self, r: Matrix, A: Blocks, near: tuple[NDArray[np.intp], NDArray[np.intp]]) -> tuple[NDArray[Any], ...]:
-        """Return gaps, rows (n, t1, t2), arms from both centres, and body numbers (a, b), of the contacts `near`."""
+        """Return gaps, rows (n, t1, t2), arms from both centres, and body indices (a, b), of the contacts `near`."""
         i, j = near
         a, b, R = self.a[i], self.b[i], self.R[i, None]
         F = self.F[i] @ A[a].transpose(0, 2, 1)
@@ -237,7 +237,7 @@ class PileEquations:
         return np.asarray(np.einsum("kri,ki->kr", turned, v) + np.einsum("kri,ki->kr", F, change))
 
     def _to_balls(self, r: Matrix, A: Blocks, j: Any = slice(None)) -> tuple[NDArray[Any], ...]:
-        """Return, in the frame of a, a mask of the entries of r_b - r_a outside box a, nearest point, n and distance.
+        """Return arrays in the frame of a: which entries of r_b - r_a lie outside box a, nearest point, n, distance.
 
         A ball a counts as a box of size zero. If several entries are outside the box, the nearest point is on an edge
         or corner; if none is, it is on the nearest face, and the distance is negative.
@@ -258,7 +258,7 @@ class PileEquations:
         return out, at, n, distance
 
     def _turns_of_balls(self, r: Matrix, u: Matrix, A: Blocks, w: Matrix, E: Blocks) -> Matrix:
-        """Return the biases of pairs, (k, 3); zeta_T, used only in stick, omits t' . v, which is then 0."""
+        """Return zeta_N and zeta_T of pairs, (k, 3); zeta_T, used only in stick, omits t' . v, which is 0 there."""
         out, at, own, distance = self._to_balls(r, A)
         (a, b), (R_a, R_b) = self.pairs.T, self.radii.T[:, :, None]
         d, turn = r[b] - r[a], A[a]
@@ -286,7 +286,7 @@ def cross(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
 def frames(n: Matrix, across: Matrix | None = None) -> Blocks:
     """Return orthonormal, right-handed rows n, t1, t2 for every normal n, (k, 3, 3); t1 is normal to `across`."""
     first = cross(np.eye(3)[np.abs(n).argmin(axis=1)] if across is None else across, n)
-    first /= np.maximum(np.sqrt((first * first).sum(axis=1)), TINY)[:, None]  # zero where two centres coincide
+    first /= np.maximum(np.sqrt((first * first).sum(axis=1)), TINY)[:, None]  # becomes zero where two centres coincide
     return np.concatenate((n, first, cross(n, first)), axis=1).reshape(-1, 3, 3)
 
 

@@ -2,7 +2,7 @@
 
 With u and omega in the frame of the ground and G = H M^-1/2, H the rows of the contacts,
 
-    W = G G^T,   M (w' - w) = h f + H^T r,   f = [m g; -omega x I omega + (I_begin - I) omega'] half-way,
+    W = G G^T,   M (w' - w) = h f + H^T r,   f = [m g; -omega x I omega + (I_begin - I) omega'] at mid-step,
 
 with Newton's restitution. The time for a step is proportional to the numbers of bodies and of contacts near closure.
 For bodies with equal principal inertias, as balls and cubes, f is constant; for others it is iterated. Compare
@@ -29,16 +29,16 @@ from gaussopt.core.time_step import Found, Reached, TimeStep
 from gaussopt.linalg.quaternions import spin_rows
 
 NOISE = 1e-14
-"""Gap, relative to 1 + the largest coordinate, that is a rounding error of the orientation of a body."""
+"""Largest gap, relative to 1 + the largest coordinate, that may be a rounding error of a body's orientation."""
 
 ALIKE = 1e-5
-"""Change of the force, relative to its size, at which its iteration ends if the changes no longer halve."""
+"""Change of the force, relative to its size, at which the iteration ends if changes no longer halve."""
 
 SIDES = np.array([-1.0, 1.0]).reshape(1, 2, 1, 1)
-"""Signs of the velocities of a and b."""
+"""Signs of the velocities of a and b in their relative velocity."""
 
 SETTLED = 1e-14
-"""Change of the force, relative to its size, at which its iteration ends."""
+"""Change of the force, relative to its size, at which the iteration for the force ends."""
 
 
 class PileStep(TimeStep):
@@ -58,7 +58,7 @@ class PileStep(TimeStep):
 
     @property
     def opens(self) -> NDArray[np.bool_]:
-        """True for all contacts."""
+        """Mask, (k,), of the contacts that can open: all of them."""
         return np.ones(len(self._numbers), dtype=bool)
 
     @cached_property
@@ -74,12 +74,12 @@ class PileStep(TimeStep):
 
     @property
     def found(self) -> Found:
-        """All contacts of the pile."""
+        """The contacts of the pile, all of them."""
         return Found(self._of.names, self._all[0], self._all[1][:, 1:])
 
     @property
     def drift(self) -> tuple[float, float]:
-        """The deepest penetration; NaN at velocity level, where a pile has no rows."""
+        """Position error: the deepest penetration. Velocity error: NaN, as a pile has no rows at velocity level."""
         return float(-self._all[0].min(initial=0.0)), math.nan
 
     def energy(self) -> Energy:
@@ -90,7 +90,7 @@ class PileStep(TimeStep):
         return Energy(kinetic, float(-of.weight @ self._q), 0.0)
 
     def problem(self, dt: float) -> ConeComplementarity:
-        """Return the problem of the contacts whose gaps would close at their present rates in half the step."""
+        """Return the problem of the contacts whose gaps would close within half the step at their present rates."""
         of, n = self._of, self._of.N
         self._dt, self._change_before, reach = dt, np.inf, np.inf
         if len(of.pairs) > FEW:
@@ -104,7 +104,7 @@ class PileStep(TimeStep):
         F, arms, self._bodies, self._rates = F[active], arms[active], bodies[active], rates[active]
         self._F, self._arms, k, contacts = F, arms, len(active), of.of
         self._e = np.stack((contacts.e_N, contacts.e_T, contacts.e_T), axis=1)[self._numbers]
-        # The blocks of G for both bodies; angular velocities are taken along the principal axes.
+        # F and root give the blocks of G for both bodies; angular velocities are taken along the principal axes.
         F, root = F[:, None] * SIDES, of.root[self._bodies][:, :, None]
         parts = np.concatenate((F, cross(arms[:, :, None], F) @ self._A[self._bodies]), axis=3) * root
         if ROWS * k <= SMALL:
@@ -122,7 +122,7 @@ class PileStep(TimeStep):
         return self._with_force()
 
     def _momentum(self, A: Blocks, w: Matrix) -> Matrix:
-        """Return I w of the bodies at rotations A, (N, 3)."""
+        """Return the angular momenta I w of the bodies at rotations A, (N, 3)."""
         own = np.einsum("bij,bi->bj", A, w[: self._of.N])
         return np.asarray(np.einsum("bij,bj->bi", A, self._of.I * own))
 
@@ -140,7 +140,7 @@ class PileStep(TimeStep):
         return self._problem
 
     def fed(self, r: Vector) -> float:
-        """Return r . (u + (1 - e) u_before) / 2, with u = W r + q of the problem."""
+        """Return the energy r . (u + (1 - e) u_before) / 2 that impulses r add in the step, where u = W r + q."""
         return float(0.5 * r @ (self._problem.u(r) + ((1.0 - self._e) * self._rates).ravel()))
 
     def _change(self, r: Vector) -> tuple[Matrix, Matrix]:
@@ -149,7 +149,7 @@ class PileStep(TimeStep):
         return self._du + pushed[:, :3], self._dw + (self._A @ pushed[:, 3:, None])[:, :, 0]
 
     def again(self, r: Vector) -> ConeComplementarity | None:
-        """Return the problem with the torques half-way to the end that r leads to; None if these have converged."""
+        """Return the problem with torques at mid-step for the impulses r, or None if the torques have converged."""
         if self._of.isotropic:
             return None
         n = self._of.N

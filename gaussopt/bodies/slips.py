@@ -21,7 +21,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.modelling.solids import Ball, Box
 
 FAR = 1.0
-"""Distance from a body's guess to its start, relative to the largest distance from the origin, above which to warn."""
+"""Warn if a body starts farther from its guess than this, relative to the largest distance from the origin."""
 
 
 def _moved(bodies: Mapping[str, RigidBody], guess: Vector, q: Any) -> Iterator[str]:
@@ -46,7 +46,7 @@ def slips(
     bodies: Mapping[str, RigidBody], elements: Mapping[str, Element], gravity: Any, step: StepData,
     guess: Vector,
 ) -> Iterator[str]:  # fmt: skip
-    """Yield sentences on probable mistakes in `bodies` and `elements`, which are mappings by name.
+    """Yield sentences on probable mistakes in `bodies` and `elements`, given by their names.
 
     `step` is the step at the start, `guess` the coordinates from which the start was assembled, (n,).
     """

@@ -25,7 +25,7 @@ from gaussopt.bodies.body import RigidBody, column, scalar
 from gaussopt.core.errors import BadInput
 
 ROUNDING = 1e-6
-"""Relative excess of a moment of inertia over the sum of the other two up to which it counts as rounding error."""
+"""A moment of inertia may exceed the sum of the other two by this fraction because of rounding errors."""
 
 
 class SpaceFrame(RigidBody):

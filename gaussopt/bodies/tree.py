@@ -41,7 +41,7 @@ DRAWS = 4
 """Number of random configurations at which the values of a row are compared."""
 
 ROUNDED = 256
-"""Number of rounding errors of its terms up to which a row counts as constant; axes and points are inexact too."""
+"""A row counts as constant if it changes by at most this many rounding errors of its terms, as axes are inexact."""
 
 UNITS = {TURN: ("angle", "rad"), SLIDE: ("along", "m")}
 """Names and units of the coordinates of a joint."""
@@ -145,7 +145,7 @@ class TreeBody(RigidBody):
 def in_joint_coordinates(
     bodies: Sequence[RigidBody], elements: Sequence[Element]
 ) -> tuple[list[RigidBody], list[Element], frozenset[str]]:
-    """Return bodies whose poses follow from a spanning tree, the elements between them, and the tree's joint names.
+    """Return the bodies in coordinates of a spanning tree, the elements between them, and the tree's joint names.
 
     Joints are taken in order. Bodies that no joint of the tree reaches keep their coordinates.
     """
@@ -233,7 +233,7 @@ def _drawn(random: np.random.Generator, bodies: Sequence[RigidBody]) -> Vector:
 
 
 def _refuse_open(label: str, rest: float, holds: Sequence[Any]) -> None:
-    """Raise BadInput for a row without coordinates that is not zero, or is zero only at some times or parameters."""
+    """Raise BadInput for a row without joint coordinates, unless it is zero for all times and parameter values."""
     if holds:
         what = "the time" if TIME in holds else f"the parameter {str(holds[0])!r}"
         raise BadInput(
@@ -250,7 +250,7 @@ def _refuse_open(label: str, rest: float, holds: Sequence[Any]) -> None:
 def _reached(
     joints: Sequence[Joint], built: Mapping[RigidBody, RigidBody], waiting: Sequence[RigidBody]
 ) -> Iterator[tuple[Joint, bool, RigidBody, PlaneBody | SpaceBody]]:
-    """Yield each joint between a placed and an unplaced body, whether a is the placed body, and both bodies."""
+    """Yield (joint, forward, base, body) for joints of a built `base` and a waiting `body`; `forward`: base is a."""
     for joint in joints:
         for forward, (base, body) in ((True, joint.bodies), (False, joint.bodies[::-1])):
             if (base in built or not base.q) and body in waiting and isinstance(body, PlaneBody | SpaceBody):
@@ -258,7 +258,7 @@ def _reached(
 
 
 def _own_rates(body: RigidBody) -> tuple[Any, Any]:
-    """Return the velocity of the centre and the angular velocity (a number in the plane) in a body's frame."""
+    """Return the velocity of a body's centre and its angular velocity (a number in the plane), in the body's frame."""
     if isinstance(body, TreeBody):
         return body.own_velocity, body.own_spin
     spin = rate(body.angle, [body]) if body.dim == 2 else body.own_spin
@@ -276,7 +276,7 @@ def _direction(marker: Marker) -> Any:
 
 
 def _guessed(joint: Joint) -> Iterator[tuple[Any, Any]]:
-    """Yield the guess of each slide and turn of a joint, and of its rate, from the guesses of the joint's bodies."""
+    """Yield (guess of a coordinate, guess of its rate) for a joint, from the guesses of the joint's bodies."""
     a, b, moves = joint.a, joint.b, joint.moves or ()
     guesses = {
         x: sp.sympify(y)
@@ -297,7 +297,7 @@ def _guessed(joint: Joint) -> Iterator[tuple[Any, Any]]:
         elif move is TURN and a.body.dim == 2:
             yield known(angle(a, b)), known(rate(angle(a, b), joint.bodies))
         elif move is TURN:
-            between = len(moves) > i + 1  # another freedom follows, with an axis at a right angle
+            between = len(moves) > i + 1  # another freedom follows, about an axis at a right angle
             x = sp.atan2(C[2, 0], C[1, 0]) if between else sp.atan2(C[2, 1], C[1, 1])
             yield x, spin[0]
             C, spin = tilt(3, x).T * C, tilt(3, x).T * spin

@@ -68,7 +68,7 @@ class _Certificate:
         self.r = [w.let(w.total([self.Ma[i]], [self.f[i]])) for i in range(n)]
 
     def lines(self) -> list[str]:
-        """Return the statements of the function."""
+        """Return the statements of the generated function."""
         w, n, m = self.w, self.n, self.m
         # Y = M^-1 J^T by columns, S = J Y
         mass = DefiniteFactors(w, self.M, 64 * n * 2.220446049250313e-16)

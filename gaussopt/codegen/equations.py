@@ -74,9 +74,9 @@ def equations_source(model: SymbolicModel) -> str:
 
 
 def _terms(J: Sequence[Sequence[Any]], state: dict[str, Sequence[Any] | None]) -> list[source.Function]:
-    """Return a function for the sizes of the terms of J in rows all of whose entries may cancel; [] if there are none.
+    """Return a function for the term sizes of rows of J whose nonzero entries are all sums; [] if there are none.
 
-    A nonzero entry with a single term cannot cancel, so that its row never consists of rounding errors alone.
+    An entry with a single term cannot cancel; a row that has one never consists of rounding errors alone.
     """
     suspicious = [all(may_cancel(x) for x in row if x != 0) for row in J]
     if not any(suspicious):

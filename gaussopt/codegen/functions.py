@@ -33,7 +33,7 @@ def names_in(lines: Iterable[str]) -> set[str]:
 
 
 def value(entry: Entry) -> str:
-    """Return the source of an entry; None stands for zero."""
+    """Return the source text of an entry; it is "0.0" for None, which stands for zero."""
     return entry or "0.0"
 
 
@@ -77,7 +77,7 @@ class StraightFunctions:
         return [x for entries in lines.results.values() for x in entries if x]
 
     def read_from(self, state: Any, once: Any) -> dict[str, str]:
-        """Return, for each name, the source of its value; `state` and `once` make that source from an index."""
+        """Return a dict from each name to its source, such as y[0]; `state(i)` and `once(i)` write entry i."""
         symbols = [str(s) for s in (*self.model.q, *self.model.v)]
         found = {name: state(i) for i, name in enumerate(symbols)}
         return found | {name: once(i) for i, name in enumerate(self.kept)}
@@ -92,19 +92,19 @@ class StraightFunctions:
         return [line for x in self.parts for line in x.once]
 
     def prepare(self) -> str:
-        """Return the source of the function `prepare`."""
+        """Return the source of the function `prepare`, which fills `once` from the parameters."""
         reads = [f"{s} = p[{i}]" for i, s in enumerate(self.model.p)]
         lines = [*reads, *self.computed_once(), *stores("once", self.kept)]
         return "\n".join(["def prepare(p, once):", *indented(lines or ["pass"])])
 
     def function(self, head: str, lines: Sequence[str], places: Mapping[str, str] | None = None) -> str:
-        """Return a function of these lines, preceded by assignments of the names in `self.places` and `places`."""
+        """Return the source of a function of these lines; assignments of the names that they use come first."""
         used = names_in(lines)
         reads = [f"{name} = {place}" for name, place in {**self.places, **(places or {})}.items() if name in used]
         return "\n".join([f"def {head}:", *indented([*reads, *lines])])
 
     def slope(self, step: Lines, check: Lines) -> str:
-        """Return the source of the function `slope`."""
+        """Return the source of the function `slope`, which solves a step and stores q' and v' in its argument k."""
         slopes = [*map(str, self.model.v), *step.results["a"]]
         looked = looks(check) or ["pass"]
         lines = [
@@ -113,7 +113,7 @@ class StraightFunctions:
         return self.function("slope(t, y, once, k, looked, limit, worst)", lines)
 
     def correction(self, lines: Lines | None) -> str:
-        """Return the source of the function `correction`; it does nothing if `lines`, the projection, is None."""
+        """Return the source of the function `correction`; without the lines of a projection it changes nothing."""
         if lines is None:
             return "def correction(t, y, once, phi, d):\n    return True"
         moves = stores("d", [*lines.results["dq"], *lines.results["dv"]])
@@ -135,7 +135,7 @@ class StraightFunctions:
 
 
 def looks(check: Lines) -> list[str]:
-    """Return lines that compute residuals, update the maxima `worst`, and set `good` to False above `limit`."""
+    """Return lines that update the largest residuals `worst`, and set `good` to False if a residual exceeds `limit`."""
     found = [(f"worst[{i}]", r) for i, r in enumerate(check.results["residuals"]) if r]
     return [
         *check.body, *(f"{place} = max({place}, {r})" for place, r in found),

@@ -64,18 +64,18 @@ class LaneFunctions(StraightFunctions):
         return "\n".join([f"def {head}:", *indented(found)])
 
     def _failing(self, good: str) -> list[str]:
-        """Return lines that store the number of the first step at which a motion failed."""
+        """Return lines that store, for a motion that fails, the number of its first failed step."""
         return [f"fault = {self.failed.at()}", f"{self.failed.at()} = fault if ({good}) or fault > 0.0 else number"]
 
     def constants_of(self) -> str:
-        """Return the source of the function `constants`."""
+        """Return the source of the function `constants`, which computes values that depend on parameters alone."""
         reads = [f"{s} = {self.constants.at(i)}" for i, s in enumerate(self.model.p)]
         kept = list(enumerate(self.kept))[len(reads) :]
         lines = [*reads, *self.computed_once(), *(f"{self.constants.at(i)} = {x}" for i, x in kept)]
         return "\n".join(["def constants(memory, l):", *indented(lines or ["pass"])])
 
     def stage(self, first: bool) -> str:
-        """Write a stage: slope k, total += share k, state = before + reach k; only the first stage checks residuals."""
+        """Write a stage with slope k: total += share k, state = before + reach k; only the first checks residuals."""
         body, good = [*self.step.body], [self.step.regular]
         if first:
             body += self.check.body

@@ -1,4 +1,4 @@
-"""Functions for `gaussopt.compiled.march.recording`: those of a model's generated module, and its accelerations."""
+"""Functions for `gaussopt.compiled.march.recording`: a model's generated module and the acceleration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gaussopt.symbolic.model import SymbolicModel
 
 
 def write(model: SymbolicModel, equations: str, orders: Orders) -> Written:
-    """Return the functions for a model whose generated module has the source `equations`; raises NotCompiled."""
+    """Return the functions for a model from the source `equations` of its generated module; raises NotCompiled."""
     if "def certificate(" not in equations:
         raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
     lines = within_limit(step.acceleration(model, orders.step, False)[0])
@@ -21,7 +21,7 @@ def write(model: SymbolicModel, equations: str, orders: Orders) -> Written:
 
 
 def residuals(model: SymbolicModel, equations: str) -> Written:
-    """Return only the functions of the model's generated module, which suffice for the residuals of its constraints."""
+    """Return only the functions of the model's generated module, which suffice for the residuals of constraints."""
     texts = [f"def {text.strip()}" for text in equations.split("\ndef ")[1:]]
     sizes = {
         "N": len(model.q), "M": len(model.equations.J), "M_H": len(model.holonomic), "PARAMETERS": len(model.p),

@@ -13,7 +13,7 @@ from typing import Any
 import mpmath
 
 LARGEST = 2.0**20
-"""Argument above which the reduction loses digits, rad."""
+"""Argument, rad, above which the range reduction loses digits."""
 
 BITS = 33
 

@@ -29,7 +29,7 @@ class Printer(PythonCodePrinter):  # type: ignore[misc]
 
     def _print_Pow(self, expr: Any, **kwargs: Any) -> str:
         base, exponent = expr.as_base_exp()
-        # CPython's float ** int costs twice a product.
+        # CPython's float ** int takes twice as long as a product.
         if base.is_Symbol and exponent in (2, 3):
             return "(" + "*".join([self._print(base)] * int(exponent)) + ")"
         return str(super()._print_Pow(expr, **kwargs))
@@ -41,7 +41,7 @@ class Printer(PythonCodePrinter):  # type: ignore[misc]
 
 
 class Unwritable(BadInput):
-    """Raised for an expression without counterpart in Python; `expression` is its smallest part without one."""
+    """Raised for an expression with a function that Python lacks; `expression` is the smallest part with it."""
 
     def __init__(self, expression: Any) -> None:
         self.expression = expression
@@ -109,7 +109,7 @@ def _function(f: Function, printer: Printer) -> str:
         lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in enumerate(reduced) if e != 0]
     except Unwritable:
         for part in sorted({x for e in exprs for x in e.atoms(sp.Function, sp.Derivative)}, key=sp.count_ops):
-            printed(printer, part)  # raises for the user's expression, not for a common subexpression
+            printed(printer, part)  # the error names a part of the user's expression, not a common subexpression
         raise
     if len(lines) == 2:
         lines.append("    return")
@@ -117,7 +117,7 @@ def _function(f: Function, printer: Printer) -> str:
 
 
 def printed(printer: Printer, expr: Any) -> str:
-    """Return an expression as Python source; raises Unwritable if it holds a function without counterpart."""
+    """Return an expression as Python source; raises Unwritable if it contains a function that Python lacks."""
     try:
         # Rationals and integers become floats: exact numbers would lead to integer arithmetic.
         text = str(printer.doprint(sp.Float(expr) if expr.is_Rational else expr))

@@ -42,17 +42,17 @@ TINY = 1e-40
 """Angles, rates and forces below this count as zero. Along a row pulled at one end they decay by a factor per body, and
 their products would fall below 1e-308, where processors take a hundred times as long."""
 
-# As in gaussopt.codegen.sincos, pi/2 is the sum of three parts; the polynomials have the coefficients of Taylor series.
+# As in gaussopt.codegen.sincos, pi/2 is the sum of three parts; the polynomials are Taylor polynomials.
 _TURNS = 2.0 / math.pi
 _PART1, _PART2, _PART3 = (float.fromhex(x) for x in ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e037073p-69"))
 _S3, _S5, _S7, _S9, _S11, _S13, _S15 = ((-1.0) ** (p // 2) / math.factorial(p) for p in range(3, 17, 2))
 _C4, _C6, _C8, _C10, _C12, _C14, _C16 = ((-1.0) ** (p // 2) / math.factorial(p) for p in range(4, 18, 2))
 
 Array = Any
-"""(n,) of float64."""
+"""An array of float64, (n,)."""
 
 Table = Any
-"""(r, n) of float64, row by row."""
+"""An array of float64, (r, n), stored row by row."""
 
 
 def square(x: float) -> float:
@@ -61,7 +61,7 @@ def square(x: float) -> float:
 
 
 def arms(q: Array, table: Table, work: Table, low: int, high: int) -> None:
-    """Write the arms of the bodies low, ..., high - 1 in the frame of the ground, from the angles in q."""
+    """Write the vectors from the centres of bodies low, ..., high - 1 to their pins, in the frame of the ground."""
     count = table.shape[1]
     phi = q[2 * count + low :]
     hx, hy, tx, ty = table[NEXT_X, low:], table[NEXT_Y, low:], table[LAST_X, low:], table[LAST_Y, low:]
@@ -112,7 +112,7 @@ def gaps(q: Array, work: Table) -> float:
 
 
 def rates(v: Array, work: Table) -> None:
-    """Write the velocity residuals of the pins as the right-hand side."""
+    """Write the relative velocities of both bodies at each pin, as the right-hand side for the multipliers."""
     count = work.shape[1] - 1
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
     for k in range(count - 1):
@@ -171,7 +171,7 @@ def substitute(work: Table, low: int, high: int) -> None:
 
 
 def spread(ax: Array, ay: Array, turn: Array, table: Table, work: Table, weight: float, low: int, high: int) -> None:
-    """Write M^-1 (J^T lam + weight f) of bodies low, ..., high - 1 to (ax, ay, turn), with body low at index 0."""
+    """Write M^-1 (J^T lam + weight f) of bodies low, ..., high - 1; index 0 of ax, ay and turn is body low."""
     im, ii, fall = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:], table[FALL, low:]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
     lx, ly = work[LX, low:], work[LY, low:]
@@ -182,7 +182,7 @@ def spread(ax: Array, ay: Array, turn: Array, table: Table, work: Table, weight:
 
 
 def lift(a: Array, table: Table, work: Table, carry: Array) -> bool:
-    """Write the smallest a, in the mass metric, with J a = the given right-hand side; return False for a zero pivot."""
+    """Write the least a in the mass norm with J a = r, the given right-hand side; return False for a zero pivot."""
     count = table.shape[1]
     work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
     for i in range(6):

@@ -36,10 +36,10 @@ from gaussopt.core.endings import last_step, settled
 ALONE, SEMI_IMPLICIT, RK4 = -2, -1, 0
 
 TILE = 1024
-"""Number of places that pass through all loops together, so that their data stay in the cache."""
+"""Number of bodies of the row that are taken together through all loops, so that their data stay in the cache."""
 
 LARGEST = 2.0**20
-"""Angle above which the reduction in `arms` loses digits, rad."""
+"""Angle, rad, above which the range reduction in `arms` loses digits."""
 
 REFINED = 1e-24
 """Square of the relative residual of J a = gamma above which accelerations are refined. Multipliers of a long row
@@ -80,7 +80,7 @@ def check(
         moment = fx[k] * ly[k] - fy[k] * lx[k] + ey[k] * lx[k + 1] - ex[k] * ly[k + 1]
         d = inertia[k] * turn[k] - moment
         f = m[k] * fall[k]
-        left += dx * dx + dy * dy + d * d if m[k] > 0.0 else 0.0  # the ground, with mass zero, has no residual
+        left += dx * dx + dy * dy + d * d if m[k] > 0.0 else 0.0  # the ground, stored with mass zero, has no residual
         weight += f * f
         farthest = max(farthest, abs(phi[k]))
     sums[0] += missed
@@ -147,7 +147,7 @@ def evaluate(
         substitute(work, 0, pins)
         spread(a[:count], a[count : 2 * count], a[2 * count :], table, work, 1.0, 0, count)
         refined(at_v, a, store[5, : 3 * count], table, work, carry)
-    # Unless all accelerations are needed later, the arrays hold those of one tile at a time.
+    # Unless all accelerations are needed later, the arrays hold one tile at a time.
     span = count if whole else min(TILE + 2, count + 1)
     ax, ay, turn = store[0, :span], store[0, span : 2 * span], store[0, 2 * span :]
     high = count
@@ -175,7 +175,7 @@ def begun(
     stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Table, table: Table,
     work: Table, sums: Array, carry: Array,
 ) -> bool:  # fmt: skip
-    """Call `evaluate` at (q0, v0); repeat it with refinement if residuals are large, and then set sums[5] to 1."""
+    """Call `evaluate` at (q0, v0); if residuals are large, call it again with refinement and set sums[5] to 1."""
     good = True
     for _ in range(2):
         sums[5] = 1.0 if refine else 0.0
@@ -241,7 +241,7 @@ def march(
     ----------
     method : SEMI_IMPLICIT or RK4
     y : (6 K,), the state (q, v); where a step fails, the state before it
-    store : (STORE, 3 K + 3)
+    store : (STORE, 3 K + 3), work space
     sharp : tolerance of the projection after every step; 0 for no projection
     worst : (2,), largest squared residuals so far
     trace : (r, 6 K), receives the states after every step whose number is a multiple of `every`

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
 NEGLIGIBLE = 1e-9
-"""Error relative to ||a||_M below which the natural scale of the step does not matter."""
+"""Relative size up to which an error is negligible, so that the natural scale of a step is not needed."""
 
 LARGEST = 1e300
 """Stands for an infinite error or residual; finite, so that it can be recorded."""
@@ -54,7 +54,7 @@ class Measures(NamedTuple):
     residual : the largest of the residuals, each taken relative to the terms of its equation
     error : the relative error; 0 where it is unknown, so that the residual alone decides
     floor : the residual that rounding alone may cause
-    rough : the largest residual of those conditions for which the square root of the tolerance is small enough
+    rough : the largest residual of the conditions that need to hold only to the square root of the tolerance
     """
 
     possible: bool

@@ -90,7 +90,7 @@ def as_coordinates(name: str, value: ArrayLike, coordinates: Sequence[str] | Non
 
 
 def as_state(t: Any, q: ArrayLike, v: ArrayLike, alike: bool = True) -> tuple[float, Vector, Vector]:
-    """Return t, s, and the vectors q and v after checking them, also for equal length if `alike`; raises BadInput."""
+    """Return t (s) and the vectors q and v after checks; if `alike`, lengths must agree; raises BadInput."""
     try:
         time, state, rate = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
         if state.ndim == rate.ndim == 1 and (rate.shape == state.shape or not alike) and math.isfinite(time):

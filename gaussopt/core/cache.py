@@ -23,7 +23,7 @@ from gaussopt.core.errors import BadInput
 VARIABLE = "GAUSSOPT_CACHE"
 
 _SEAL = len("# sha256 \n") + 64
-"""Length of the last line of every file, a comment with the checksum; at the end it leaves line numbers unchanged."""
+"""Length of the last line of each file, a comment with the checksum; there it does not shift the lines of the code."""
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _ROOT = 0
@@ -34,7 +34,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class UnsafeCache(UserWarning):
-    """Something in the user's cache folder may have been written by another user, and is not used."""
+    """The cache folder or a file in it may have been written by another user, and is therefore not used."""
 
 
 class _Unsafe(Exception):

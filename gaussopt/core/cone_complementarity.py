@@ -140,7 +140,7 @@ class ConeComplementarity(Program):
         return np.asarray(self.W @ r + self.q)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the contents of a `contact` file."""
+        """Return the problem as the contents of a `contact` file."""
         return {"kind": "contact", "W": json_entries(formed(self.W)), "q": self.q.tolist(), "mu": self.mu.tolist()}
 
 

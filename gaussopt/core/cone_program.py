@@ -14,7 +14,7 @@ from gaussopt.core.program import Program
 @shown
 @dataclass(frozen=True)
 class ConeProgram(Program):
-    """The second-order cone program: minimise 1/2 r^T P r + q^T r over r_N >= 0 and |r_T| <= mu r_N (or radius).
+    """The second-order cone program: minimise 1/2 r^T P r + q^T r over r_N >= 0, |r_T| <= mu r_N (or <= radius).
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.system import AbstractSystem, state_in_words
 
 VANISHES = 1e-14
-"""Largest entry of a row of J_N, relative to the larger of 1 and the contact's rows of J_T, that counts as zero."""
+"""A row of J_N counts as zero up to this largest entry, relative to the larger of 1 and the contact's rows of J_T."""
 
 FEW = 2000
 """Number of entries of J_N up to which Python lists are quicker than arrays."""

@@ -100,7 +100,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def lines(kind: str, title: str, *more: str) -> str:
-    """Return the text that stands for an object: its class, its title, and up to two more lines."""
+    """Return the text form <kind: title ...> of an object, with at most two further lines."""
     first = f"<{kind}: {title}" if title else f"<{kind}"
     return "\n ".join([first, *(line for line in more if line)]) + ">"
 

@@ -58,7 +58,7 @@ def missing_file(path: str | os.PathLike[str]) -> str:
 
 @contextlib.contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Convert the exceptions of reading a file into BadInput, with a clear message."""
+    """Convert errors on reading a file, within this context, into BadInput with a clear message."""
     try:
         yield
     except FileNotFoundError:

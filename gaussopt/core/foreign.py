@@ -25,7 +25,7 @@ T = TypeVar("T")
 Data = TypeVar("Data", bound=Program | StepData)
 
 WINGS = ("gaussopt.solvers.", "gaussopt.formulations.", "gaussopt.problems.")
-"""Prefixes of the package's own modules; tests ensure that their entries do not write into their arguments."""
+"""Prefixes of the package's own modules; tests ensure that functions in these do not write into their arguments."""
 
 LONGEST_NOTE = 500
 """Maximum length of a solver's note; the rest is cut off."""
@@ -37,7 +37,7 @@ WRITES = "writes into the q or v that it is given; let it work on copies, such a
 
 
 class Malformed(GaussoptError):
-    """Foreign code returned a malformed value; the message is a sentence without its subject."""
+    """Foreign code returned a malformed value; the message is the predicate of a sentence about the value."""
 
 
 def is_foreign(entry: object) -> bool:

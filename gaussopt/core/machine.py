@@ -17,7 +17,7 @@ REMEDIES = {
 """The operating system's error numbers for failures of the machine, with the remedy for each."""
 
 NOT_OF_OUTPUT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""Error numbers in REMEDIES that writing to an open file never returns."""
+"""Error numbers in REMEDIES that cannot occur when an open file is written."""
 
 
 def is_machine(error: BaseException) -> bool:
@@ -30,7 +30,7 @@ def is_machine(error: BaseException) -> bool:
 
 
 def machine_failure(what: str, error: BaseException) -> MachineFailure:
-    """Return the MachineFailure for an error of the machine; `what` states what could not be done."""
+    """Return the MachineFailure for an error of the computer, such as a full disk; `what` says what failed."""
     if isinstance(error, MachineFailure):
         return error
     if isinstance(error, MemoryError):

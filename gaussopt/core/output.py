@@ -40,9 +40,9 @@ class Output:
     def contact(cls, name: str) -> Output:
         """Return the forces of the contact `name` and of its further points, `name, 2` and so on, added up.
 
-        Its parts are `normal`, the sum of the normal forces, and `friction`, the sum of the sizes of the friction
-        forces, in N. In a MuJoCo model, contacts are named after two geometries, such as "floor, foot". The
-        values are NaN if the motion has no such contact.
+        Its parts are `normal`, the sum of the normal forces, and `friction`, the sum of the magnitudes of the friction
+        forces, in N. In a MuJoCo model, contacts are named after two geometries, such as "floor, foot". The values are
+        NaN if the motion has no such contact.
         """
 
         def values(motion: RecordedMotion) -> list[Vector]:
@@ -54,7 +54,7 @@ class Output:
         return cls({"normal": "N", "friction": "N"}, values)
 
     def names(self, name: str) -> dict[str, str]:
-        """Return the units by the names of the quantities, `name.part`, if the output is called `name`."""
+        """Return a dict from the name of each quantity, `name.part`, to its unit, if the output is called `name`."""
         return {f"{name}.{part}" if part else name: unit for part, unit in self.units.items()}
 
     def of(self, name: str, motion: RecordedMotion) -> dict[str, Vector]:

@@ -1,4 +1,4 @@
-"""The base class of all kinds of programs, with the properties that solvers and guards need of any program.
+"""The base class of all programs, with the properties that solvers and their callers need, whatever the kind.
 
 For each kind, a module in `gaussopt.kinds` has the properties that certificates, files and the command line need.
 """

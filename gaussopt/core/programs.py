@@ -170,7 +170,7 @@ class QP(Program):
         return float(0.5 * x @ (self.P @ x) + self.q @ x)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the contents of a `qp` file."""
+        """Return the program as the contents of a `qp` file."""
 
         def bound(values: Vector) -> list[float | None]:
             return [float(b) if np.isfinite(b) else None for b in values]
@@ -329,7 +329,7 @@ class LCP(Program):
         return np.asarray(self.M @ z + self.q)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the contents of an `lcp` file."""
+        """Return the problem as the contents of an `lcp` file."""
         return {"kind": "lcp", "M": np.asarray(self.M).tolist(), "q": np.asarray(self.q).tolist()}
 
 

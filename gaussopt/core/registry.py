@@ -42,7 +42,7 @@ INTERFACES = {
     "solver": ("gaussopt.core.solver", "Solver"),
     "stepper": ("gaussopt.core.stepper", "Stepper"),
 }
-"""Module and name of the class from which the entries of a kind derive."""
+"""Module and name of the base class of the entries of each kind."""
 INTERFACE = "base"
 """Name of the module in each of PACKAGES that holds the interface and is not an entry."""
 HOW = {"problem": "end it with problem = gaussopt.Problem.of(system, q0=..., t_end=...)"}
@@ -166,7 +166,7 @@ def register(
 
 
 def _lack(entry: Any, kind: str) -> str:
-    """Return the end of a sentence that says what an entry lacks to be listed and used; "" if it lacks nothing."""
+    """Return the predicate of a message on what an entry does not provide; "" if it can be listed and used."""
     if kind != "problem":
         for name in ("title", "source"):
             if not isinstance(getattr(entry, name, None), str):
@@ -229,7 +229,7 @@ def is_registered(kind: str, name: str) -> bool:
 
 
 def adopt(files: Sequence[Registered]) -> None:
-    """Register the files that another process has registered, instead of reading GAUSSOPT_PLUGINS in this process."""
+    """Register the files that another process has registered; GAUSSOPT_PLUGINS is not read again."""
     _seen.update(_plugin_files())
     known = list(_files.values())
     if known != list(files):

@@ -30,7 +30,7 @@ def rounding(n: int, m: int) -> float:
 def without_rounding(J: Matrix, terms: Matrix | None) -> Matrix:
     """Return J, (m, n), with zeros in place of entries that are only rounding errors of their terms.
 
-    `terms`, (m, n), holds the sum of the sizes of the terms of each entry, 0 where the entry is exact. None: return J.
+    `terms`, (m, n), holds the sums of the sizes of each entry's terms, 0 for exact entries; None leaves J unchanged.
     """
     if terms is None:
         return J
@@ -40,7 +40,7 @@ def without_rounding(J: Matrix, terms: Matrix | None) -> Matrix:
 
 
 def without_rounding_of_zeros(J: Matrix, gamma: Vector, terms: Vector | None) -> Vector:
-    """Return gamma, (m,), with zeros where the row of J is zero and gamma_i is a rounding error of `terms`, (m,)."""
+    """Return gamma, (m,), with zeros for rows of J that are zero, if gamma is a rounding error of `terms`, (m,)."""
     if terms is None:
         return gamma
     m, n = J.shape

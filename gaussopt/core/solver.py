@@ -41,7 +41,7 @@ RELAXATION = Limit(lambda value: 0 < value < 2, "it must lie between 0 and 2")
 
 
 def one_of(*known: str) -> Limit:
-    """Return the limit of an option whose value must be one of the known words."""
+    """Return the condition that the value of an option is one of the known words."""
     return Limit(lambda value: value in known, f"use {' or '.join(known)}")
 
 
@@ -173,7 +173,7 @@ class Solver(ABC, Generic[O]):
 
     @classmethod
     def lack(cls, entry: Any) -> str:
-        """Return the end of a sentence that says what a user's solver lacks; "" if it lacks nothing."""
+        """Return the predicate of a message about what a user's solver does not provide; "" if it is complete."""
         if not (isinstance(entry, type) and issubclass(entry, cls)):
             return "is no class derived from gaussopt.solver.Solver; end the file with solver = NameOfTheClass"
         if inspect.isabstract(entry):

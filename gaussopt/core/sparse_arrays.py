@@ -55,7 +55,7 @@ class Pattern:
 
     @property
     def rows(self) -> Indices:
-        """Row number of every entry, (nnz,)."""
+        """Row index of every entry, (nnz,)."""
         return np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
 
 
@@ -124,7 +124,7 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M", coupled: bool 
 
 
 def _has_positive_pivots(M: Sparse) -> bool:
-    """Return whether a symmetric matrix, scaled to unit diagonal and shifted by its rounding, has positive pivots."""
+    """Return whether M, scaled to unit diagonal, has positive pivots after a shift that covers rounding errors."""
     size = np.abs(M.diagonal())
     d = scipy.sparse.diags_array(1.0 / np.sqrt(np.where(size > 0, size, 1.0)))
     shifted = d @ M @ d + DEFINITE_TOLERANCE * M.shape[0] * scipy.sparse.eye_array(M.shape[0])
@@ -151,7 +151,7 @@ def is_diagonal(pattern: Pattern) -> bool:
 
 
 class DiagonalBlocks(NamedTuple):
-    """The c diagonal blocks of size b: coordinates, (c, b), and places of the entries in the matrix and in `dense`."""
+    """The c diagonal blocks of size b: their coordinates, (c, b), and where their entries are in `data` and `dense`."""
 
     members: Indices
     entries: Indices
@@ -202,7 +202,7 @@ def json_entries(A: Any) -> Any:
 
 
 def read_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
-    """Return a matrix, or its mapping from a file, in canonical sparse form, checking its shape; raises BadInput."""
+    """Return a matrix, or its mapping from a file, in canonical sparse form; raises BadInput for a wrong shape."""
     return (from_triplets if isinstance(value, Mapping) else as_sparse)(name, value, shape)
 
 

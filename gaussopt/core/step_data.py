@@ -30,14 +30,14 @@ class StepCertifier(Protocol):
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int
     ) -> tuple[Sequence[float], Vector, Vector] | None:
-        """Return residuals, multipliers and closeness of rows, see `Certificate`; None if a pivot is too small."""
+        """Return residuals, multipliers and distances of rows, see `Certificate`; None if a pivot is too small."""
 
 
 CONTACT_ARRAYS = ("J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu", "g_N", "gdot_N", "e_N", "e_T", "least_N")
 """Fields of a step with one entry or row per contact."""
 
 Arithmetic = tuple[StepCertifier, Vector]
-"""The generated certificate, and the step as one flat vector, which the certificate reads."""
+"""The generated certificate of a step, and the numbers of the step as one vector, its argument."""
 
 
 @shown
@@ -327,13 +327,13 @@ def _or_zeros(data: Mapping[str, Any], name: str, n: int) -> Vector:
 
 
 def _state(data: Mapping[str, Any], n: int) -> tuple[float, Vector | None, Vector | None]:
-    """Return t, q and v; a time given as text is taken as a comment and replaced by 0."""
+    """Return t, q and v; t becomes 0 if it is a text, which files use as a comment."""
     t = float(as_array("t", data["t"], ())) if isinstance(data.get("t"), int | float) else 0.0
     return t, _optional(data, "q", (n,)), _optional(data, "v", (n,))
 
 
 def _see_pair(data: Mapping[str, Any], matrix: str, vector: str, given: bool) -> None:
-    """Refuse a matrix without its vector, and a vector without its matrix."""
+    """Refuse a matrix such as J without its vector gamma, and such a vector without its matrix."""
     if not given and not is_absent(data.get(vector)):
         raise BadInput(f"{vector!r} is given without {matrix!r}.")
     if given and data.get(vector) is None:

@@ -20,8 +20,8 @@ from gaussopt.core.system import AbstractSystem
 State = tuple[float, Vector, Vector]
 
 SHARP = 2.0**-52
-"""Residual, relative to 1 + the largest unknown, at which constraint-preserving methods end their iterations; also in
-the generated loops of these methods."""
+"""Residual, relative to 1 + the largest unknown, at which constraint-preserving methods end their iterations,
+interpreted or generated."""
 
 MOST_ITERATIONS = 50
 """Maximum number of solves in a half step of RATTLE, in interpreted and generated loops."""
@@ -50,10 +50,10 @@ class Motion(Protocol):
         """The mechanical system."""
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return dq/dt, (n,)."""
+        """Return the rate dq/dt, (n,)."""
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Return du/dt; each call solves a step."""
+        """Return the rate du/dt; each call solves a step."""
 
     def answer(self, t: float, q: Vector, v: Vector) -> CertifiedAnswer:
         """Return the certified answer at a state; each call solves a step, unless the last call was for this state."""
@@ -70,10 +70,10 @@ class Stabilisation(Protocol):
 
     @property
     def name(self) -> str:
-        """Name on the command line."""
+        """Name of the method on the command line."""
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
-        """Return the modified step data that is solved in place of the step."""
+        """Return the step data to solve instead of those given, for example with feedback in gamma."""
 
     def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """Return the corrected state (q, v) from which to continue; None if the state needs no correction."""
@@ -104,7 +104,7 @@ class Control:
     instants: tuple[float, ...] = ()
 
     def grid_index(self, t: float) -> int:
-        """Return the least k with origin + k dt > t, or the number, from 1, of the first of the `instants` after t."""
+        """Return the least k with origin + k dt > t or, with `instants`, the number (from 1) of the first after t."""
         if self.instants:
             return bisect_right(self.instants, t) + 1
         if self.dt is None or self.origin is None:
@@ -135,7 +135,7 @@ class Tableau:
 
 
 class Integration(ABC):
-    """An integration in progress."""
+    """An integration in progress, made by `Stepper.start`."""
 
     taken = 1
     """Number of steps in the latest `advance`; an adaptive method may need several up to a recording instant."""

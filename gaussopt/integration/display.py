@@ -46,7 +46,7 @@ class Events(tuple[dict[str, Any], ...]):
         return "\n".join(self.lines()) or "no events"
 
     def lines(self, where: str = "") -> list[str]:
-        """Return a line for each event or, if many, the first and last; `where` ends the line that counts the rest."""
+        """Return a line for each event; of many, for the first and last. `where` completes the line between them."""
         lines = [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in self]
         left_out = len(lines) - FIRST_EVENTS - LAST_EVENTS
         if left_out <= 1:
@@ -198,7 +198,7 @@ class ShownMotion(RecordedMotion):
 
     @property
     def method_words(self) -> str:
-        """Formulation and solver in words, and the substitutes that were used where contacts stick."""
+        """Formulation and solver in words, and the pairs that replaced them where contacts stick."""
         others = " and ".join(self.meta.get("stand_ins", ()))
         pair = f"{self.meta.get('formulation', '?')} by {self.meta.get('solver', '?')}"
         return f"{pair} ({others} where contacts stick)" if others else pair

@@ -12,7 +12,7 @@ MOST = 2**24
 """Largest number of floats kept as positions of a motion; a longer motion is computed again for a comparison."""
 
 BLOCK = 2**18
-"""Approximate number of floats (positions, or states of generated code) that are collected before being passed on."""
+"""Approximate number of floats (positions, or states of generated code) that are collected before their use."""
 
 SAME = 1e-13
 """Difference, relative to 1 s + t, up to which instants count as equal: a continuation rounds them differently."""
@@ -82,7 +82,7 @@ class Steps(Looks):
         self._blocks: list[tuple[Vector, Matrix]] = []
 
     def take(self, t: Vector, q: Matrix) -> None:
-        """Store a block."""
+        """Store a block of instants and positions."""
         low, high = q.min(axis=0), q.max(axis=0)
         first = not len(self.low)
         self.low, self.high = (low, high) if first else (np.minimum(self.low, low), np.maximum(self.high, high))

@@ -23,7 +23,7 @@ DOUBTFUL = 1e-4
 """Singular value, relative to the largest, below which rows may be redundant."""
 
 AGREES = 0.1
-"""A contradiction is due to the distance from the constraints if at most this fraction of it remains on them."""
+"""A contradiction of rows is due to the position error if at most this fraction remains without that error."""
 
 MARGIN = 4.0
 """Factor by which a singular value must exceed the change of J to count as nonzero."""
@@ -38,8 +38,8 @@ def agreeing(
     ----------
     step : StepData, dense, of the state
     J, r : (m, n), (m,), the first m rows of the step, with any right-hand side
-    without_rounding : whether the result is also freed from singular values at rounding level, for a caller whose
-        scaling of the rows might make them count
+    without_rounding : whether singular values at rounding level are removed as well, for callers whose scaling of the
+        rows would raise them above that level
     """
     if not len(J) or step.q is None or step.v is None:
         return None
@@ -74,7 +74,7 @@ def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
 def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
     """Return gamma of dependent rows without the contradictions that the position error causes; None if unchanged.
 
-    They arise if the rows are dependent at every state, as in a mechanism with more rows than coordinates.
+    Contradictions arise if the rows are dependent at every state, as in a mechanism with more rows than coordinates.
     """
     assert step.q is not None
     assert step.v is not None
@@ -98,7 +98,7 @@ def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
 
 
 def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
-    """Return U, s, V^T of the scaled rows, for nonzero singular values, and the scales of coordinates and rows."""
+    """Return U, s, V^T of the scaled J, restricted to singular values s > 0, and the scales of columns and rows."""
     d, row = equilibrate(step.M, step.J)
     U, s, Vt = np.linalg.svd(step.J * d * row[:, None], full_matrices=False)
     counts = ~rounded(U, s, rounding(step.n, step.m), row_noise(step, d, row))
@@ -106,7 +106,7 @@ def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
 
 
 def redundant(step: StepData) -> bool:
-    """Return whether rows of a dense step are, or may be, redundant."""
+    """Return whether the rows of a dense step are linearly dependent, or nearly so; False for a sparse step."""
     if step.sparse or not step.m:
         return False
     d, row = equilibrate(step.M, step.J)

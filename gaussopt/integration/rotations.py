@@ -34,12 +34,12 @@ class Rotations:
 
     Parameters
     ----------
-    quaternions : for each quaternion, the number of the row e . e = 1, and the numbers of its four coordinates
+    quaternions : for each quaternion, the index of the row e . e = 1, and the indices of its four coordinates
     n, m : numbers of coordinates and equality rows
 
     Attributes
     ----------
-    rows : numbers of the equality rows other than e . e = 1
+    rows : indices of the equality rows other than e . e = 1
     """
 
     def __init__(self, quaternions: Sequence[tuple[int, Sequence[int]]], n: int, m: int) -> None:
@@ -50,7 +50,7 @@ class Rotations:
         self._omega = np.searchsorted(self._kept, self._e[:, 1:])
 
     def moved(self, q: Vector, v: Vector, h: float) -> tuple[Vector, Vector]:
-        """Return positions and rates, (n,) each, that q and v become after a time h at constant w."""
+        """Return the positions and rates, (n,) each, that follow from q and v after a time h at constant w."""
         if not self._any:
             return q + h * v, v
         e = q[self._e]
@@ -64,7 +64,7 @@ class Rotations:
         return q, v
 
     def carried(self, q: Vector, v: Vector, to: Vector) -> Vector:
-        """Return the rates v at the positions `to` for the same w that v has at the positions q."""
+        """Return rates at the positions `to` with the same angular velocities that v has at the positions q."""
         if not self._any:
             return v
         v = v.copy()
@@ -88,7 +88,7 @@ class Rotations:
         return b
 
     def force(self, step: StepData) -> Vector:
-        """Return T^T (Q - h - M b), (p,); the step data must hold their state (q, v)."""
+        """Return T^T (Q - h - M b), (p,), at the state (q, v) of the step data, which must not be None."""
         if not self._any:
             return step.force
         assert step.q is not None
@@ -100,8 +100,8 @@ class Rotations:
 
         Parameters
         ----------
-        begin : the reduced step data at the start
-        between : the step data at the state, not reduced
+        begin : the step data at the start, from `reduced`
+        between : the step data at the state, without `reduced`
         rate : w', (p,)
         """
         force = self.force(between)
@@ -111,11 +111,11 @@ class Rotations:
         return force + (begin.M - self._mass(between.q, between.M)) @ rate
 
     def without_units(self, rows: Vector | None) -> Vector | None:
-        """Return the values of all equality rows except e . e = 1."""
+        """Return the values of the equality rows except the conditions e . e = 1."""
         return rows[self.rows] if self._any and rows is not None else rows
 
     def with_units(self, rows: Vector | None) -> Vector | None:
-        """Return the forces of all equality rows from those of the rows `rows`; zero for the rows e . e = 1."""
+        """Return the forces of all equality rows, given those of the rows other than e . e = 1, which have none."""
         if not self._any or rows is None:
             return rows
         found = np.zeros(self._m)
@@ -123,7 +123,7 @@ class Rotations:
         return found
 
     def reduced(self, step: StepData) -> StepData:
-        """Return the step data for the unknowns w in place of v, with the result of `force` as Q and h = 0."""
+        """Return the step data for the unknowns w instead of v: its Q is the result of `force`, and its h is zero."""
         if not self._any:
             return step
         q, v = step.q, step.v

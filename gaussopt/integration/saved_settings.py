@@ -49,7 +49,7 @@ META: dict[str, Check] = {
                     _list(TEXT)),
     **dict.fromkeys(("evaluations", "iterations", "handed_over"), COUNT),
 }  # fmt: skip
-"""Entries of `Trajectory.meta`."""
+"""Expected entries of `Trajectory.meta`, with their checks."""
 
 OPTIONAL = frozenset((
     "variant", "engine", "residuals", "open_forces", "coordinates", "contacts", "rows", "without_rows", "units",

@@ -9,7 +9,7 @@ Close to a singular position the distance falls and rises almost linearly in tim
 before it and the line through the next two states meet near zero. If the rows change so much over a step (by their
 values or rates at both ends) that a singular position may lie within an interpreted step, or a compiled step of an
 adaptive method, states within the step are examined, too, and more states next to a nearly singular one. In a compiled
-motion with constant steps, one is missed if the motion approaches or leaves it in less than two recorded intervals.
+motion with constant steps, it is missed if the motion approaches or leaves it in less than two recorded intervals.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ SINGULAR = 0.01
 """Independence of rows below which a position counts as nearly singular: an angle of 0.6 degrees."""
 
 NEAR = 0.3
-"""Independence at a recorded state below which the independence between it and its neighbour is estimated."""
+"""Independence of the rows at a recorded state, below which it is also estimated between the recorded states."""
 
 REDUNDANT = 1e-7
-"""Usual distance of a row from the others, relative to the largest distance, below which the row is redundant."""
+"""A row is redundant if its usual distance from the span of the others is below this, relative to the largest."""
 
 STOPPED = (
     "at t = {:.6g} the motion comes close to a singular position, the rows of J are independent to {:.2g} only, and "
@@ -45,7 +45,7 @@ LOOKS, MOST_LOOKS = 16, 400
 """Smallest and largest number of parts into which a long step is divided; the rows are examined at their ends."""
 
 CLOSER = 8
-"""Number of smaller parts into which such a part is divided next to a state that is nearly singular."""
+"""Number of parts into which a part of a long step is divided again next to a nearly singular state."""
 
 UNEVEN = 4.0
 """Factor by which the change of the rows over one part of a step may exceed the average over all parts; at a position
@@ -55,16 +55,16 @@ TURN = 0.2
 """Intended change of unit rows over a part of a long step, which determines the number of parts."""
 
 MOMENT = 1e-3
-"""Fraction of a step over which the rate of the rows at its end is taken as a difference quotient."""
+"""Fraction of a step over which a difference quotient gives the rate of the rows at the end of the step."""
 
 APART = 20.0
-"""Number of median intervals between nearly singular states beyond which they belong to different passages."""
+"""Nearly singular states belong to different passages if they are more than this many median steps apart."""
 
 MOST_INSTANTS = 8
 """Largest number of instants that a sentence names."""
 
 SAMPLES = 101
-"""Number of evenly spaced instants of a motion over which the usual distance of a row is the median."""
+"""Number of evenly spaced instants at which distances of a row are computed; their median is its usual distance."""
 
 ABRUPT = 1.0
 """Change of velocity within one step, relative to the largest velocity of the motion, that causes a warning."""
@@ -73,9 +73,9 @@ ABRUPT = 1.0
 class SingularWatch:
     """Collects the distance of each row of J from the span of the preceding rows, while a motion is computed.
 
-    As in certificates, reciprocal squares are stored: of the smallest sine at each state, (N,), and of all distances,
-    (N, m). If `stop` is true, the motion ends at a nearly singular state. If `idle` is true, no warning is needed, and
-    no states within steps are examined.
+    As in certificates, reciprocal squares are stored: at each state, of the smallest sine of all rows, (N,), and of all
+    distances, (N, m). If `stop` is true, the motion ends at a nearly singular state. If `idle` is true, no warning is
+    needed, and no states within steps are examined.
     """
 
     def __init__(self, stop: bool = False) -> None:
@@ -89,7 +89,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore")
     def distance(self, independence: float, closeness: Vector | None) -> float:
-        """Return the smaller of `independence` and the least ratio of a row's distance to its largest so far."""
+        """Return the least ratio of a row's distance to its largest so far, or `independence` if that is smaller."""
         if closeness is None or not len(closeness):
             return math.inf
         known = self._farthest if len(self._farthest) == len(closeness) else closeness
@@ -115,7 +115,7 @@ class SingularWatch:
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _end(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
-        """Raise NotAccepted if one of these states is nearly singular, relative to the first state of the motion."""
+        """Raise NotAccepted if one of the given states is nearly singular, relative to the first of the motion."""
         if self._first is None:
             self._first = np.where(closeness[0] < REDUNDANT**-2 * closeness[0].min(), closeness[0], np.inf)
         distances = np.fmin(angles**-0.5, beside_usual(closeness, self._first))
@@ -137,8 +137,8 @@ class SingularWatch:
         """Return states (t, q, v) within the step from the previous state to `step`; [] if no state can be singular.
 
         The states lie on the Hermite cubic between the ends. No state can be singular if the rows change too little,
-        since singular values change by no more than they do. `earlier` evaluates a state shortly before `step`, for the
-        rate of the rows: after a whole turn of a mechanism, the rows have the same values as before the step.
+        since singular values change by no more than the rows. `earlier` evaluates a state shortly before `step`, for
+        the rate of the rows: after a whole turn of a mechanism, the rows have the same values as before the step.
         """
         assert step.q is not None
         assert step.v is not None
@@ -165,7 +165,7 @@ class SingularWatch:
         return self._within(np.arange(1, parts) / parts)
 
     def closer(self, distances: Sequence[float]) -> list[tuple[float, Vector, Vector]]:
-        """Return more states of the same step, around the states of `between` whose `distances` are small."""
+        """Return further states within the step, next to the states of `between` that have small `distances`."""
         *_, parts, small = self._step
         parts *= CLOSER
         middles = CLOSER * (1 + np.flatnonzero(np.array(distances) < small))
@@ -177,7 +177,7 @@ class SingularWatch:
         return [(t0 + x * h, *within_step(h, before, after, x)) for x in parts]
 
     def _in_proportion(self, step: StepData) -> tuple[Matrix, float]:
-        """Return the rows divided by their largest lengths so far, and the smallest quotient of nonzero rows."""
+        """Return the rows divided by their largest lengths so far, and the smallest ratio of these two lengths."""
         # If only masses scaled the rows, a mass that is a rounding error would change their directions at every step.
         scaled = step.J * coordinate_scale(step.M, step.J)
         lengths = np.linalg.norm(scaled, axis=1)
@@ -270,7 +270,7 @@ def _others(found: list[tuple[float, float]], worst: float) -> str:
 
 
 def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
-    """Intersect the lines through points k-1, k and k+1, k+2; return (s, t), with s = inf if t is not between them."""
+    """Return where the lines through points k-1, k and k+1, k+2 meet, (s, t); s = inf if t is not between them."""
     if k < 1 or k + 2 >= len(s) or not (t[k - 1] < t[k] < t[k + 1] < t[k + 2]):
         return math.inf, float(t[k])
     down, up = (s[k] - s[k - 1]) / (t[k] - t[k - 1]), (s[k + 2] - s[k + 1]) / (t[k + 2] - t[k + 1])
@@ -283,7 +283,7 @@ def _between(t: Vector, s: Vector, k: int) -> tuple[float, float]:
 
 
 def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, rest: float = 0.0, fastest: float = 0.0) -> str | None:
-    """Return a warning of accelerations that exceed `rest` and are too large for the steps; None if there are none.
+    """Return a warning if an acceleration exceeds `rest` and is too large for the step size; None otherwise.
 
     If not all steps are given, `fastest` is the largest speed at the ends of the steps left out.
     """

@@ -22,7 +22,7 @@ from gaussopt.integration.events.functions import Sample
 from gaussopt.integration.events.modes import TOLERANCES
 
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(4)
-"""Gauss's rule of order 8, on (-1, 1)."""
+"""Points and weights of Gauss's rule of order 8, on (-1, 1)."""
 
 NONE = np.zeros(0)
 Dense = Callable[[], Callable[[float], Vector] | None]
@@ -30,7 +30,7 @@ Dense = Callable[[], Callable[[float], Vector] | None]
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """An instant within a step with events: its state, their numbers, and whether one of them ends the motion."""
+    """An instant with events within a step: its state, indices of the events, and whether one ends the motion."""
 
     t: float
     q: Vector
@@ -78,7 +78,7 @@ class WatchedSteps:
         self._last: Sample | None = None
 
     def begin(self, t: float, q: Vector, v: Vector, a: Vector) -> None:
-        """Start the motion: every event waits until its function changes its present sign."""
+        """Start the motion, with the present sign of each event function: an event is a change of this sign."""
         for integral in self._integrals:
             integral.value(t, q, v)
         self._sides = [math.copysign(1.0, event.value(t, q, v)) for event in self._events]
@@ -86,17 +86,17 @@ class WatchedSteps:
         self._live = self._last.values > 0
 
     def memory(self) -> dict[str, Any]:
-        """Return the data on which later steps depend."""
+        """Return the data, for `recall`, on which later steps depend besides the state."""
         return {"sides": list(self._sides), "live": self._live.copy(), "sums": self.sums + self._rest}
 
     def recall(self, memory: Any, t: float, q: Vector, v: Vector, a: Vector) -> None:
-        """Restore what `memory` returned at this state."""
+        """Restore the sides of the events and the integrals that `memory` returned at this state."""
         self._sides = list(memory["sides"])
         self._last, self._live = self._sample(t, q, v, a), np.array(memory["live"], dtype=bool)
         self.sums = np.array(memory["sums"], dtype=np.float64)
 
     def _value(self, i: int, t: float, q: Vector, v: Vector) -> float:
-        """Return the function of event i with the sign that makes it positive before the event."""
+        """Return the function of event i with the sign that makes the event a fall through zero."""
         event = self._events[i]
         return (-event.direction or self._sides[i]) * event.value(t, q, v)
 
@@ -105,7 +105,7 @@ class WatchedSteps:
         return Sample(t, q, v, a, values, NONE, NONE, np.zeros(len(values)))
 
     def take(self, t: float, q: Vector, v: Vector, a: Vector, dense: Dense) -> list[Crossing]:
-        """Process a step to this state; return its crossings in order, up to an event that ends the motion."""
+        """Process a step to this state; return its event crossings in order, up to one that ends the motion."""
         assert self._last is not None
         before, after = self._last, self._sample(t, q, v, a)
         self.sums = self.sums + self._rest
@@ -170,7 +170,7 @@ class WatchedSteps:
             self._live[hits] = False
 
     def _first(self, step: StepInterior) -> tuple[float, list[int]] | None:
-        """Return the first events: time after the start of the step, and numbers; None if there is no event."""
+        """Return the first events, as the time after the start of the step and their indices; None if there is none."""
 
         def at(s: float) -> Sample:
             return self._sample(step.before.t + s, *step.state(s), step.before.a)

@@ -42,7 +42,7 @@ def local_in_space(W: Matrix, q: Vector, mu: Vector) -> ConeComplementarity:
 
 
 def global_in_space(given: GlobalContacts) -> GlobalContacts:
-    """Return the spatial form of a planar global problem: each second tangent adds a coordinate of average mass."""
+    """Return the spatial form of a planar global problem; each second tangent adds a coordinate of mean mass."""
     k, n = given.k, len(given.f)
     kept, added = places(k)
     mass = float(np.trace(given.M)) / n if n else 1.0
@@ -62,10 +62,10 @@ def check_order(rows: str) -> None:
 def reordered(
     problem: ConeComplementarity | GlobalContacts, rows: str, read_as: str
 ) -> ConeComplementarity | GlobalContacts:
-    """Return a problem in the order N, T1, T2, if its file has the order `rows` and was read in the order `read_as`."""
+    """Permute the rows of a problem that was read in the order `read_as` although its file has the order `rows`."""
     if rows == read_as:
         return problem
-    first = np.argsort(ORDERS[read_as])  # undoes the reordering by the reader
+    first = np.argsort(ORDERS[read_as])  # undoes the permutation by the reader
     place = first[list(ORDERS[rows])]
     order = (ROWS * np.arange(problem.k)[:, None] + place).ravel()
     return problem.in_order(order)

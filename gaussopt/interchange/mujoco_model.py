@@ -36,7 +36,7 @@ RESTS = 1e-3
 """Speed of bodies, m/s, above which the derivatives of contact rows are always required."""
 
 CONVEX = 1e-12, 200
-"""Tolerance, m, and iteration limit with which MuJoCo detects contacts of convex geometries for derivatives."""
+"""Tolerance, m, and iteration limit of MuJoCo's search for contacts of convex geometries, for derivatives."""
 
 GIVEN = ("qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat")
 """Fields of data that the user sets, which must be finite."""
@@ -47,8 +47,8 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
 
     M a + h = Q + J^T lam + ... as in `StepData`: h is MuJoCo's qfrc_bias; Q contains the forces of springs, dampers,
     actuators and applied loads, and of dry friction in moving joints and tendons. Dry friction at rest, and spinning
-    and rolling friction of contacts, are contacts after the others, whose normal force is the bound of the friction;
-    each adds a coordinate with zero acceleration after MuJoCo's nv, see `gaussopt.interchange.touching.Friction`.
+    and rolling friction of contacts, are additional contacts, whose normal force is the bound of the friction; each
+    adds a coordinate to MuJoCo's nv, whose acceleration is zero, see `gaussopt.interchange.touching.Friction`.
 
     The right-hand sides contain the derivatives of the rows along the motion, from fourth-order differences between
     neighbouring configurations, with a relative error of the order of 1e-10, and 1e-3 for contacts that MuJoCo finds by
@@ -101,8 +101,8 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
 def _along(mj: Any, model: Any, data: Any, equalities: Equalities, at_rest: float) -> tuple[list[Unilateral], Any]:
     """Return the closed contacts, and the result of `derivatives` for them.
 
-    If a contact is not found again near the state, because it has just closed, the search is repeated with contacts
-    that MuJoCo finds at distances up to AHEAD.
+    If a contact has just closed, it may be open at neighbouring states; then the search is repeated with contacts that
+    MuJoCo finds at distances up to AHEAD.
     """
     reasons: list[BadInput] = []
     near = mj.MjData(model)
@@ -129,7 +129,7 @@ def _sliding(contacts: Sequence[Unilateral], friction: Friction) -> Vector:
 
 
 def _friction(contacts: Sequence[Unilateral], bias: Matrix, dry: Matrix, losses: Vector) -> Friction:
-    """Return dry friction, with rows (d, nv), and spinning and rolling friction of contacts, whose bias is (k, 6)."""
+    """Return the dry friction with rows `dry`, (d, nv), and the spinning and rolling friction of contacts."""
     of_contacts = [(i, part) for i, c in enumerate(contacts) for part in (1, 2) if c.mu[part] > 0.0]
     d, others = len(dry), len(of_contacts)
     tangents, rates = np.zeros((d + others, 2, dry.shape[1])), np.zeros((d + others, 2))
@@ -147,8 +147,8 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
 
     M (v' - v) = dt (Q - h) + H r + G l with u = H^T v' + gap/dt where a gap is open, and equality rows at velocity
     level, which are combined into independent rows if necessary. No derivative of a row is needed. Dry friction of
-    joints and tendons, and spinning and rolling friction, are contacts after the others, as in `from_mujoco`: their
-    normals, and tangents that do not exist, have additional velocities after MuJoCo's nv, which are zero.
+    joints and tendons, and spinning and rolling friction, are additional contacts, as in `from_mujoco`: their normals,
+    and tangents that they lack, get additional velocities, which are zero and follow MuJoCo's nv.
 
     Raises BadInput where `from_mujoco` does.
 
@@ -284,7 +284,7 @@ def mass_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 
 
 def check_carried(mj: Any, model: Any, ahead: float) -> None:
-    """Raise BadInput for parts that a motion ignores, or that would act at contacts found only `ahead`, m."""
+    """Raise BadInput for parts of a model that a motion ignores, or that act at gaps up to `ahead`, m."""
     has = "The model has"
     refused = (
         ((model.actuator_historyadr >= 0).any(), f"{has} actuators with a delay; set delay and nsample to zero."),

@@ -27,13 +27,13 @@ LONGEST = 0.1
 """Largest time between neighbours, s, so that the neighbours of a slow motion are nearer than `SHIFT`."""
 
 STILL = 1e-6
-"""Speed, m/s or rad/s, up to which J_dot v, of the order of the squared speed over a length, is negligible."""
+"""Speed, m/s or rad/s, up to which J_dot v is neglected: it is of the order of the squared speed over a length."""
 
 SAME = 1e-4
 """Largest difference between a distance's rate and the normal velocity, relative to the speed of the coordinates."""
 
 FASTER = 20.0
-"""Largest speed of a contact point relative to that of its bodies, as for a flat ellipsoid that rolls."""
+"""Largest ratio of the speed of a contact point to the speed of its bodies, as for a flat ellipsoid that rolls."""
 
 ROUNDING = 1e-9
 """Distance, m, below which two points count as equal."""
@@ -128,7 +128,7 @@ def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -
 
 
 def _second_derivative(values: Vector, here: float, rate: float, step: float, speed: float) -> float:
-    """Return the second derivative of a distance from its values here and at four neighbours, (4,).
+    """Return the second derivative of a distance from its value `here` and `values`, (4,), at neighbouring points.
 
     It is NaN if the distance is not smooth, or if its rate is not `rate`, as when a contact point moves along an edge.
     """
@@ -156,7 +156,7 @@ def _way(mj: Any, model: Any, data: Any, contact: Unilateral) -> Way:
 def _found_again(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> dict[int, Unilateral]:
-    """Map indices in `here` to the contacts and limits in `there`, `time` s later, if these are certainly the same."""
+    """Map indices in `here` to the same contacts and limits in `there`, `time` s later, if this is certain."""
     groups: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, contacts in enumerate((here, there)):
         for i, contact in enumerate(contacts):
@@ -172,11 +172,11 @@ def _found_again(
 def _partners(
     here: Sequence[Unilateral], there: Sequence[Unilateral], ways: Sequence[Way], time: float
 ) -> Iterator[tuple[int, int]]:
-    """Yield index pairs of the same contact of two geometries, or limit of a joint or tendon, in `here` and `there`.
+    """Yield pairs of indices, into `here` and `there`, of the same contact or limit at both instants.
 
-    A contact is sought where the motion of either body carries its point or, if the number of contacts is unchanged and
-    all shift about as the bodies move, where this common shift leads. It is matched with the nearest contact in range
-    that has no other match; if the number changes, all other contacts must be twice as far away.
+    The point of a contact is expected where either body carries it; if the number of contacts is the same and their
+    mean moves about as the bodies do, at the point plus the motion of the mean. Pairs minimise the sum of distances; if
+    the number changes, all other contacts must be twice as far away.
     """
     places, others = [c.place for c in here if c.place is not None], [c.place for c in there if c.place is not None]
     if not places:

@@ -13,7 +13,7 @@ from gaussopt.core.motion import RecordedMotion
 from gaussopt.core.output import Output
 
 PLACES = {"SITE": ("SITE", "site_xpos"), "BODY": ("XBODY", "xpos"), "GEOM": ("GEOM", "geom_xpos")}
-"""Kinds of objects with a place, in the order in which names are looked up: kind for velocities, field of data."""
+"""By kind of object: its type for velocities, and the field of its positions; names are looked up in this order."""
 
 
 class MujocoOutputs:

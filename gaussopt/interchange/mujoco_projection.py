@@ -18,10 +18,10 @@ from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, tu
 from gaussopt.interchange.mujoco_rows import IN_GAP
 
 LOOKED = 1e-3
-"""Displacement by a projection, m or rad, above which the projection must be shown to reduce the error."""
+"""A projection that moves a coordinate by more than this, m or rad, must be shown to reduce the error."""
 
 NEAR = 0.01
-"""Displacement by a projection, m or rad, up to which it is never refused as too large."""
+"""Displacements by a projection up to this, m or rad, are never refused as too large."""
 
 TURNED = 1.0
 """Largest rotation by a projection, rad; beyond it the rows at the beginning of a step are no longer valid."""
@@ -40,11 +40,11 @@ HALVINGS = 10
 """Largest number of times that the correction of a step is halved until it reduces the error."""
 
 MENDED = 0.1
-"""Smallest ratio of the actual to the linearly predicted reduction of the error that a correction must reach."""
+"""A correction must reduce the error by at least this fraction of the linearly predicted reduction."""
 
 
 class BoundedProjection:
-    """Shortens or refuses the corrections of a model at the states in `data`; `near` are data for other configurations.
+    """Shortens or refuses corrections of a model's state in `data`; `near` are data for other configurations.
 
     Margins of limits are increased by `ahead`, m or rad. `stuck` maps names of contacts that no correction separates to
     their depths, m.
@@ -62,7 +62,7 @@ class BoundedProjection:
         self, state: tuple[Vector, Matrix, Vector, Vector], names: Sequence[str], rows: Sequence[str], before: Vector,
         way: Vector,
     ) -> None:  # fmt: skip
-        """Shorten the correction `way` - `before` of the displacement, (nv,), in place until it reduces the error.
+        """Shorten a correction of a displacement, from `before` to `way`, (nv,), in place until it reduces the error.
 
         The correction is accepted if the sum of squares of depths and residuals falls by the share `MENDED` of the
         reduction that the rows predict (Armijo's rule). Raises BadInput if it is far too large or never accepted.
@@ -91,7 +91,7 @@ class BoundedProjection:
             self.stuck.update((names[j], -float(gaps[j])) for j in np.flatnonzero(stays).tolist())
 
     def _error_at(self, q: Vector, way: Vector) -> float:
-        """Return the sum of squares of depths of contacts and limits and of residuals at a displacement from q."""
+        """Return the sum of the squares of depths and residuals after the displacement `way` from q."""
         mj, model, near, data = self.mj, self.model, self._near, self.data
         near.eq_active[:], near.mocap_pos[:], near.mocap_quat[:] = data.eq_active, data.mocap_pos, data.mocap_quat
         near.qpos[:] = q[: model.nq]
@@ -106,7 +106,7 @@ class BoundedProjection:
         return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities.rows(near)[1] ** 2))
 
     def _refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector], mends: bool = True) -> None:
-        """Raise BadInput if a displacement, (nv,), is too large for the error, or does not reduce it (`mends` False).
+        """Raise BadInput unless a displacement, (nv,), reduces the error (`mends`) and is not too large for it.
 
         `open_by` are names and depths of contacts, and names and residuals of equality rows, m or rad.
         """

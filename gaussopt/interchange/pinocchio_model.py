@@ -15,7 +15,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.interchange.touching import touching
 
 NORMAL_FIRST = [2, 0, 1]
-"""Order of a point's rows for a contact, normal first: the normal of the floor is z."""
+"""Indices of the rows (x, y, z) of a contact point, normal first: the normal of the floor is z."""
 
 OFF_SPHERE = 1e-9
 """Largest deviation of the length of a quaternion from one."""
@@ -106,7 +106,7 @@ def _loop_rows(pin: Any, model: Any, data: Any, v: Vector, loops: Sequence[Any])
         places, turned = _terms(data, *((data.oMi[joint] * place).translation for joint, place in ends))
         terms += 3 * [places] + (3 * [turned] if loop.type == pin.ContactType.CONTACT_6D else [])
     J_terms, speed = np.array(terms), np.abs(v)
-    # Relative accelerations at a = 0 are sums of products of linear and angular velocities.
+    # A term of a relative acceleration at a = 0 is an angular velocity times a linear or angular velocity.
     gamma_terms = (J_terms @ speed) * (turned @ speed)
     gamma = -np.concatenate([_loop_bias(pin, data, loop) for loop in loops])
     gamma[np.abs(gamma) <= rounding(len(v), len(J)) * gamma_terms] = 0.0

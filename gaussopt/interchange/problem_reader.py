@@ -43,7 +43,7 @@ def order_of_format(content: bytes) -> str:
 
 
 def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Problem:
-    """Return the problem with its rows in the order of the format."""
+    """Return the problem with its rows in the order that its format prescribes."""
     if content.startswith(fclib.MAGIC):
         return _told(fclib.read, content, in_space)
     if content.startswith(contactbench_npz.MAGIC) and b"mus.npy" in content:
@@ -55,7 +55,7 @@ def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Probl
 
 
 def _told(read: Any, content: Any, in_space: bool) -> Problem:
-    """Return the result of a reader; end the message of its BadInput, which follows the file name, by a full stop."""
+    """Return the result of a reader; a full stop is added to its error message if that has none."""
     try:
         found: Problem = read(content, in_space)
     except BadInput as error:

@@ -37,7 +37,7 @@ MPS = re.compile(rb"(\s*\*[^\n]*\n|\s*\n)*\s*(NAME|ROWS|OBJSENSE)\b")
 """Beginning of an MPS or QPS file, which is a text: comments, then a section."""
 
 MOST_ENTRIES = 4_000_000
-"""Largest number of entries with which a matrix is made dense, so that certificates prove more, or stays sparse."""
+"""Largest number of entries of a matrix that is stored as dense, for which certificates prove more."""
 
 MOST_BYTES = 200_000_000
 """Largest number of bytes that a MATLAB file may unpack to."""
@@ -99,7 +99,7 @@ def of_qpsolvers(data: Mapping[str, Any]) -> QP:
 
 
 def _program(P: Any, q: Any, blocks: list[tuple[Any, Any, Any]], lb: Any = None, ub: Any = None) -> QP:
-    """Return the checked program with blocks of rows (A, l, u) and bounds on the unknowns."""
+    """Return the checked program; each block is (A, l, u) for l <= A x <= u, and lb, ub are bounds on x."""
     from scipy.sparse import csr_array, eye_array, vstack
 
     n = len(q)

@@ -18,7 +18,7 @@ Index: TypeAlias = NDArray[np.int64]
 
 @kernel
 def rates_into(q: Vector, w: Vector, places: Index, plain: int, v: Vector) -> None:
-    """Write rates v, (nq,), from w; `places` are index pairs in q and w, of `plain` scalars, then of quaternions."""
+    """Write rates v, (nq,), from w. `places` are index pairs into v and w: of `plain` scalars, then of quaternions."""
     for i in range(plain):
         v[places[2 * i]] = w[places[2 * i + 1]]
     for i in range(plain, len(places) // 2):

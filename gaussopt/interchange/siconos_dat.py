@@ -100,7 +100,7 @@ class Words:
         return len(head) == 3 and head[0] in ("0", "1", "2") and head[1:] == [str(rows), str(columns)]
 
     def end(self) -> None:
-        """Raise BadInput unless the file ends here, or with a flag and numbers."""
+        """Raise BadInput unless the file ends here, or only a flag and numbers follow."""
         if self.left and self.peek() not in ("0", "1"):
             raise BadInput(f"{self.left} words follow behind mu, the first of them {self.peek()[:20]!r}")
         self.numbers("what follows mu", self.left)

@@ -1,4 +1,4 @@
-"""Closed contacts as entries of step data, and friction bounded by a given force or a contact's normal force."""
+"""Step data of closed contacts, and of friction whose limit is a given force or the normal force of a contact."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaussopt.core.arrays import Matrix, Vector
 def touching(
     rows: NDArray[np.float64], bias: NDArray[np.float64], mu: Vector, v: Vector, at_rest: float
 ) -> dict[str, Any]:
-    """Return step data of the contacts that open no faster than `at_rest`, m/s; slip slower than this counts as zero.
+    """Return the step data of contacts that open at no more than `at_rest`, m/s; slip up to this speed counts as zero.
 
     Contacts whose normal rows are zero have no effect and are left out.
 
@@ -32,12 +32,12 @@ def touching(
 
 
 class Friction(NamedTuple):
-    """d cases of friction without a gap: of joints and tendons, and of contacts in spinning and in rolling.
+    """Friction forces without a gap: dry friction of joints and tendons, spinning and rolling friction of contacts.
 
-    tangents, bias : (d, 2, n), (d, 2), rows, the second of which may be zero, and their derivatives along v, times v
-    mu : (d,), coefficients; 1, or in m for spinning and rolling
-    parents : (d,), index of the contact whose normal force bounds the friction; -1 for joints and tendons
-    losses : (d,), N or N m, the largest friction of joints and tendons; 0 for contacts
+    tangents, bias : (d, 2, n), (d, 2), for d forces, rows, the second of which may be zero, and their derivatives along
+    v, times v mu : (d,), coefficients; 1, or in m for spinning and rolling parents : (d,), index of the contact whose
+    normal force bounds the friction; -1 for joints and tendons losses : (d,), N or N m, the largest friction of joints
+    and tendons; 0 for contacts
     """
 
     tangents: NDArray[np.float64]
@@ -47,14 +47,14 @@ class Friction(NamedTuple):
     losses: Vector
 
     def beside(self, rows: NDArray[np.float64], M: Matrix) -> tuple[NDArray[np.float64], Matrix, Vector]:
-        """Return rows of contacts, (k, 3, n), followed by those of friction, (k + d, 3, n + d), with M and forces.
+        """Return the rows of contacts, (k, 3, n), extended by friction to (k + d, 3, n + d), with M and forces.
 
-        Each case is a contact whose normal force r is determined by an additional coordinate s of arbitrary mass m:
-        m s'' = r - r_parent, or r - loss, and the gap acceleration of the parent is smaller by s''. Signorini's law,
-        0 <= s'' complementary to r >= 0, leaves s'' = 0 and r = r_parent only, since s'' > 0 would mean r = 0 and
-        m s'' = -r_parent <= 0. Coulomb's law of this contact is then the law of rolling resistance of V. Acary,
-        F. Bourrier, "Coulomb friction with rolling resistance as a cone complementarity problem", Eur. J. Mech. A
-        Solids 85, 2021, with separate disks for sliding, spinning and rolling.
+        Each friction force belongs to a contact whose normal force r is determined by an additional coordinate s of
+        arbitrary mass m: m s'' = r - r_parent, or r - loss, and the gap acceleration of the parent is smaller by s''.
+        Signorini's law, 0 <= s'' complementary to r >= 0, leaves s'' = 0 and r = r_parent only, since s'' > 0 would
+        mean r = 0 and m s'' = -r_parent <= 0. Coulomb's law of this contact is then the law of rolling resistance of V.
+        Acary, F. Bourrier, "Coulomb friction with rolling resistance as a cone complementarity problem", Eur. J. Mech.
+        A Solids 85, 2021, with separate disks for sliding, spinning and rolling.
         """
         (k, _, n), d = rows.shape, len(self.mu)
         found, mass, own = np.zeros((k + d, 3, n + d)), np.zeros((n + d, n + d)), np.arange(d)

@@ -17,31 +17,31 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.redundancy import rank_report
 
 CLOSED = 1e-13
-"""Residual, relative to 1 + max|q|, up to which joints are closed; Newton's method goes on while a step halves it."""
+"""Joints are closed if the residual is at most this times 1 + max|q|; Newton's method goes on while it halves."""
 
 ROUNDING = 1e-15
-"""Residual, relative to max|q|, up to which a guess is returned unchanged; above it, Newton's method refines it."""
+"""A guess is returned unchanged if its residual is at most this times max|q|; others are refined by Newton's method."""
 
 OPEN = 1e-9
-"""Residual, relative to 1 + the largest coordinate or velocity, above which a joint counts as open."""
+"""A joint is open if its residual exceeds this, relative to 1 + the largest coordinate or velocity."""
 
 DEPENDENT = 1e-9
 """Singular value, relative to the largest, below which rows count as dependent."""
 
 SLIGHT = 1e-6
-"""Length of a column of J, relative to the longest, below which it is not scaled up: it may be pure rounding error."""
+"""Columns of J shorter than this, relative to the longest, are not scaled up: they may be pure rounding error."""
 
 PARTICIPATES = 1e-6
-"""Magnitude of an entry of the null-space basis of J above which the coordinate counts as movable."""
+"""Magnitude of an entry of the null-space basis of J above which its coordinate counts as movable."""
 
 ITERATIONS = 60
 
 NEARBY, APART = 1e-3, 1e-6
-"""Distance, relative to 1 + max|q|, of a second position at which dependent rows are examined, and the sine of a row's
-angle to the span of the other rows above which the row is independent there."""
+"""Dependent rows are examined again at a second position, at the distance NEARBY, relative to 1 + max|q|. A row is
+independent there if the sine of its angle to the span of the other rows exceeds APART."""
 
 ASIDE = (1e-3, 1e-3, 1e-2, 1e-2, 1e-1, 1e-1)
-"""Distances, relative to 1 + max|q|, of further guesses from the first, which are tried if the joints do not close."""
+"""Distances, relative to 1 + max|q|, from the first guess to further guesses, tried if the joints do not close."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,10 @@ SAFETY = 20.0
 """Safety factor on the estimated error of a numerical derivative."""
 
 DEPENDENT = 1e-10
-"""Singular value of J, its rows scaled to largest entry 1, below which rows count as dependent."""
+"""Rows count as dependent if a singular value of J, with rows scaled to largest entry 1, is below this."""
 
 FLOOR = 1e-6
-"""Second derivative, relative to the gradient times the squared speed, below which it counts as rounding error."""
+"""Second derivatives below this, relative to the gradient times the squared speed, count as rounding errors."""
 
 Along = Callable[[float], Vector]
 """Maps the parameter s of a curve to the values of functions there; the curve passes through the state at s = 0."""
@@ -92,7 +92,7 @@ def _phi(system: AbstractSystem, t: float, q: Vector) -> Vector:
 def _check_along(
     system: AbstractSystem, step: StepData, motion: tuple[float, Vector, Vector, Vector], bound: Any, where: str
 ) -> None:
-    """Raise BadInput if phi'' is not zero along the motion (t, q, v) with an a that satisfies J a = gamma."""
+    """Raise BadInput if phi'' is not zero along the motion (t, q, v), for an acceleration a with J a = gamma."""
     t, q, v, a = motion
     if np.abs(step.J @ a - step.gamma).max() > 1e-8 * np.abs(step.gamma).max(initial=0.0):
         return  # the rows contradict each other, as the certificate will report
@@ -152,7 +152,7 @@ def _worst(off: Vector, bound: Vector) -> int | None:
 
 
 def _motion(*parts: Vector) -> float:
-    """Return the largest of 1, |v_i| and sqrt |a_i| over the entries of velocity and acceleration."""
+    """Return a scale of the motion: the largest of 1, |v_i| and sqrt |a_i| over all entries."""
     v, *a = (float(np.abs(x).max(initial=0.0)) for x in parts)
     return max(1.0, v, *map(math.sqrt, a))
 
@@ -167,7 +167,7 @@ def _gradient(function: Callable[[Vector], Vector], q: Vector) -> tuple[Matrix, 
 
 
 def _second(function: Along, v: Vector, a: Vector) -> tuple[Vector, Vector]:
-    """Return the second derivative along a motion, and its estimated error."""
+    """Return the second derivative of functions along a curve, and its estimated error."""
     return _derivative(function, 2, 0.1 / _motion(v, a))
 
 
@@ -179,7 +179,7 @@ def _derivative(function: Along, order: int, longest: float) -> tuple[Vector, Ve
     for h in longest * 4.0 ** -np.arange(8):
         try:
             ends = [(function(i * h), function(-i * h)) for i, _ in FIRST]
-        except BadInput:  # the function is undefined at a sample point
+        except BadInput:  # the user's function is undefined at a sample point
             tries.append(np.full(len(middle), np.nan))
             continue
         if order == 1:

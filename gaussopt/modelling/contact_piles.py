@@ -57,7 +57,7 @@ def sphere_pile(
     floor = min(layers * layers, contacts)
     held = (contacts - floor) // 4  # number of spheres that rest on four others; `lone` spheres lie on the floor, apart
     lone = contacts - floor - 4 * held
-    pairs = pairs[np.argsort(pairs.max(axis=1), kind="stable")][: 4 * held]  # spheres are numbered upwards
+    pairs = pairs[np.argsort(pairs.max(axis=1), kind="stable")][: 4 * held]  # spheres are numbered from the floor up
     aside = np.column_stack((-2.0 - np.arange(lone), np.zeros((lone, 2))))
     centres = np.vstack((centres[: floor + held], aside))
     ground = np.append(np.arange(floor), floor + held + np.arange(lone))
@@ -94,7 +94,7 @@ def box_wall(
     place = np.vstack((place, np.column_stack((-2.0 * BOX[0] * (1 + np.arange(lone)), np.zeros(lone),
                                                np.full(lone, 0.5 * BOX[2])))))  # fmt: skip
     upper = floor + np.arange(held)
-    left = upper - (width - layer[upper] + 1)  # the box under the left half
+    left = upper - (width - layer[upper] + 1)  # the box that supports the left half
     ground = np.append(np.arange(floor), floor + held + np.arange(lone))
     above = np.concatenate((ground, upper, upper))
     below = np.concatenate((np.full(len(ground), -1), left, left + 1))
@@ -147,7 +147,7 @@ def _step(
     bodies: tuple[Bodies, Bodies], normal: Matrix, arms: tuple[Matrix, Matrix], mass: Vector, inertia: Matrix,
     velocity: Matrix, mu: float,
 ) -> GlobalContacts:  # fmt: skip
-    """Return a time step; each contact joins two `bodies` (-1: floor), whose `arms`, m, lead from centre to contact."""
+    """Return a time step. Contacts join two `bodies` (indices, -1: floor); `arms`, m, lead from centres to contacts."""
     k, n = len(normal), 6 * len(mass)
     across = np.where(np.abs(normal[:, :1]) < 0.6, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
     first = across - (across * normal).sum(axis=1)[:, None] * normal

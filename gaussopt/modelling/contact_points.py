@@ -39,7 +39,7 @@ def contact_points(
     names: Sequence[str] | None = None,
     two_sided: Sequence[bool] | None = None,
 ) -> ContactPoints:
-    """Return the contacts of a plain system from the positions of its material contact points alone.
+    """Return the contacts of a system of callables, which are defined by the positions of its contact points alone.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class ContactPoints:
         return np.stack(columns, axis=-1)
 
     def _complex_along(self, t: float, q: Vector, v: Vector) -> tuple[Matrix, Matrix]:
-        """Return the first and second derivative of the positions along the motion (t + s, q + s v)."""
+        """Return the first and second derivative in s of the positions at (t + s, q + s v), at s = 0."""
         h = 1e-30
         rate = self._at(t + 1j * h, q + 1j * h * v).imag / h
         # Cauchy's integral over twelve points of a circle: truncation error ~ r^12, rounding error ~ 1e-16 / r^2.

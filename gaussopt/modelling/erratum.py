@@ -15,9 +15,9 @@ class ErratumKind(StrEnum):
     """Severity of an erratum."""
 
     SLIP = "slip"
-    """A reader can correct it from the context."""
+    """A mistake that a reader can correct from the context."""
     OMISSION = "omission"
-    """Something that is needed is missing."""
+    """Something that is needed is missing from the source."""
     FORMULA = "wrong formula"
     """Used as printed, the formula or value gives a wrong result."""
     CONCLUSION = "wrong conclusion"
@@ -51,7 +51,7 @@ class Erratum:
     printed, correct : what the source prints, and what it should print, in our own words
     check : function that computes the evidence
     kind : severity; None if it was not graded
-    doubt : what may be an error in our transcription rather than in the source; "" if nothing
+    doubt : reason to suspect our transcription rather than the source; "" if there is none
     """
 
     id: str

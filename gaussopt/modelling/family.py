@@ -49,7 +49,7 @@ class Dial:
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise BadInput(f"The dial {self.name!r} is {value!r}; give a number.")
         number = float(value)
-        if not self.low <= number <= self.high:  # also true for NaN
+        if not self.low <= number <= self.high:  # also refuses NaN
             raise BadInput(f"The dial {self.name!r} is {number:g}; it goes from {self.low:g} to {self.high:g}.")
         if self.integer and number != round(number):
             raise BadInput(f"The dial {self.name!r} is {number:g}; it takes whole numbers.")

@@ -45,7 +45,7 @@ class ParameterValues:
 
 
 class _Arguments(Workspace):
-    """The workspace of a function of time, state and parameters."""
+    """The workspace with the arguments of a generated function of time, state and parameters."""
 
     __slots__ = ("out", "parameters", "state", "time", "values")
 
@@ -64,7 +64,7 @@ class _Workspaces(threading.local):
 
 
 class GeneratedFunctions:
-    """The functions of a generated module, to be called with arrays; `of` returns a single object for each module.
+    """The functions of a generated module, called with arrays; `of` returns the same object for the same module.
 
     `code` holds the addresses of the functions that run as machine code, by name.
     """
@@ -155,5 +155,5 @@ def _compiled(module: ModuleType) -> Mapping[str, int]:
 
 
 def _of_module(name: str, compiled: bool) -> GeneratedFunctions:
-    """Return the functions of a generated module that this process has loaded."""
+    """Return the functions of a generated module, which must be loaded in this process."""
     return GeneratedFunctions.of(sys.modules[name], compiled)

@@ -33,7 +33,7 @@ GROUND = -1
 
 
 MOST_DRAWN = 60
-"""Largest number of bodies up to which a linkage without a sketch is drawn."""
+"""Largest number of bodies for which a linkage without a sketch is drawn."""
 
 
 class LinkageSystem(System):
@@ -156,9 +156,9 @@ class Linkage:
         return np.asarray(centre[self.second] + second - centre[self.first] - first).ravel()
 
     def rows(self, q: Vector) -> Sparse:
-        """Return J, (m, n)."""
+        """Return the constraint matrix J, (m, n)."""
         first, second = self._arms(q)
-        data = np.ones((self.pins, 2, 4))  # columns: x or y, and phi, of the first body, then of the second
+        data = np.ones((self.pins, 2, 4))  # columns: x or y, and phi, of the pin's first body, then of its second
         data[:, :, 0] = -1.0
         data[:, :, 1] = -_turned(first)
         data[:, :, 3] = _turned(second)
@@ -192,14 +192,14 @@ class Linkage:
 
     @cached_property
     def mass_matrix(self) -> Sparse:
-        """M, (n, n), diagonal."""
+        """The mass matrix M, (n, n), diagonal."""
         diagonal = np.column_stack((self.mass, self.mass, self.inertia)).ravel()
         n = len(diagonal)
         return sparse.csr_array((diagonal, np.arange(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)))
 
     @cached_property
     def weight(self) -> Vector:
-        """Generalised weights Q, (n,), N and N m."""
+        """Generalised forces Q of the weights, (n,), N and N m."""
         force = np.zeros((self.bodies, 3))
         force[:, 1] = -self.gravity * self.mass
         return force.ravel()
@@ -233,7 +233,7 @@ def _numbers(name: str, value: ArrayLike, bodies: int) -> NDArray[np.intp]:
     """Return body indices as an integer array, after checks."""
     try:
         found: NDArray[Any] = np.asarray(value)
-    except ValueError:  # ragged rows
+    except ValueError:  # the rows differ in length
         found = np.zeros((0, 0))
     if found.ndim != 1 or not (found.size == 0 or np.issubdtype(found.dtype, np.integer)):
         raise BadInput(f"{name} is no list of whole numbers; give the number of a body for every pin.")

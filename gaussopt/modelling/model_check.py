@@ -64,7 +64,7 @@ def _unused(system: AbstractSystem) -> Iterator[str]:
 
 
 def of_start(system: AbstractSystem, step: StepData, fixed: bool) -> Iterator[str]:
-    """Yield all warnings on a system that starts with `step`; `fixed` says that the start depends on no parameter."""
+    """Yield all warnings on a system at the step of its start; `fixed`: its parameters do not change the start."""
     yield from system.notes
     if fixed:
         yield from _unused(system)
@@ -113,7 +113,7 @@ def _without_mass(step: StepData) -> list[int]:
 
 
 def _free_fall(step: StepData) -> float:
-    """Return the largest ratio |Q_i| / M_ii of a generalised force to the mass of its coordinate."""
+    """Return the largest ratio |Q_i| / M_ii of a generalised force to the mass that belongs to its coordinate."""
     if step.sparse or not step.n:
         return 0.0
     mass = np.diagonal(step.M)

@@ -1,4 +1,4 @@
-"""Deviations from the regular model of a mechanism: other models, and changes to its step data after evaluation."""
+"""Deviations from the regular model of a mechanism: another model for special cases, or changes to the step data."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Variant:
     description: str
 
     def __call__(self) -> AbstractSystem:
-        """Return the system."""
+        """Return the system of this model."""
         return self.build()
 
 
 Change = Callable[[StepData, Mapping[str, float]], StepData]
-"""(step of the regular system, parameter values) -> changed step."""
+"""A function (step of the regular system, parameter values) -> changed step."""
 
 
 def _method_of_regular(name: str) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The picture of a system that has no sketch."""
+"""The picture of a system for which no sketch is given."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class OutlinedSystem:
         self.system = system
 
     def __call__(self, q: Vector, parameters: Mapping[str, float]) -> tuple[Shape, ...]:
-        """Return the shapes at a configuration."""
+        """Return the shapes of the outline at a configuration."""
         known = self.system.parameters
         if known != (asked := {name: parameters.get(name, value) for name, value in known.items()}):
             self.system = self.system.with_parameters(**asked)

@@ -1,4 +1,4 @@
-"""Parameters of a problem."""
+"""The parameters of a problem, with units and meanings."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class Problem:
         problem = cls(**given | more)
         q, v = problem.q0, problem.v0
         try:
-            system.in_steps("time-stepping", None, None).evaluate(0.0, q, v)  # if possible without contacts
+            system.in_steps("time-stepping", None, None).evaluate(0.0, q, v)  # without contacts, if the system can
         except BadInput as error:
             raise BadInput(f"The system cannot be evaluated at its start q0, v0: {error}") from None
         if not isinstance(problem.units, Mapping):
@@ -161,7 +161,7 @@ class Problem:
         return problem if not problem.name else problem.named(problem.name)
 
     def named(self, name: str) -> Problem:
-        """Return the problem with another name, also for its system, and as its title if it has none."""
+        """Return the problem with another name. A system given to `of`, and a missing title, get the name, too."""
         build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
         return replace(self, name=name, title=self.title or name, build=build)
 
@@ -326,7 +326,7 @@ def _time(label: str, value: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """A function that returns a copy of a given system, the `build` of a problem; for `fixed` see `fixed_start`."""
+    """A function that returns a copy of a given system, for `Problem.build`; `fixed` is `Problem.fixed_start`."""
 
     system: AbstractSystem
     name: str = ""
@@ -369,7 +369,7 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
 
 
 def sketch_of(problem: Problem) -> Sketch:
-    """Return the sketch of a problem's variant, or its system's outline: points, rods, pins, contact points.
+    """Return the sketch of a problem; without one, the outline of its system: points, rods, pins, contact points.
 
     Raises BadInput if there is neither; the message says how to give a sketch.
     """

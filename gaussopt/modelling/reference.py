@@ -51,7 +51,7 @@ class Reference:
         return {**self.parameters, **({"variant": self.variant} if self.variant else {})}
 
     def load(self) -> ReferenceData:
-        """Read the table of the reference."""
+        """Read the numbers of the reference from its file."""
         return _read(self)
 
 

@@ -126,7 +126,7 @@ class Damper:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """An unbounded straight surface through a point, at an angle (rad); solid on the right of this direction."""
+    """An unbounded straight surface through a point, at an angle (rad); solid on its right in that direction."""
 
     at: Place
     angle: float = 0.0
@@ -230,7 +230,7 @@ NOTES = (Angle, Length, Force, Torque, Axes)
 """Shapes that only the labelled drawing shows."""
 
 SIZES = ("radius", "width", "height", "length")
-"""Attributes that are never negative, m."""
+"""Attributes of shapes that must not be negative, m."""
 
 Parameters = Mapping[str, float]
 Draw = Callable[[Vector, Parameters], Sequence[Shape]]

@@ -18,7 +18,7 @@ Place = Sequence[Any]
 
 @dataclass(frozen=True)
 class Box:
-    """A box centred at `at`; its `edges` (m) are along the axes of its body before the quaternion `turn` rotates it."""
+    """A box with centre `at`; its `edges` (m) are along the axes of its body, rotated by the quaternion `turn`."""
 
     edges: Place
     at: Place = (0, 0, 0)
@@ -76,7 +76,7 @@ class Line:
 
 @dataclass(frozen=True)
 class FaceContact:
-    """A contact of a ball about b, or of the point b, with a face of a; `frame`: rows n, t1, t2 in the frame of a."""
+    """A contact of a ball or a point b with a face of a; the rows of `frame` are n, t1, t2 in the frame of a."""
 
     name: str
     a: str
@@ -87,7 +87,7 @@ class FaceContact:
 
 @dataclass(frozen=True)
 class BallContact:
-    """A contact of two balls: n points from a to b; t1 is normal to n and to `across`, by default an axis of space."""
+    """A contact of two balls: n points from a to b; t1 is normal to n and to `across`, or to any axis if it is ()."""
 
     name: str
     a: End

@@ -68,7 +68,7 @@ class LoneMembers:
                 processes = 1
 
     def part(self, left: Sequence[int]) -> list[LoneMember]:
-        """Compute the members `left`, one by one."""
+        """Compute the members with the indices `left`, one by one."""
         return [self._one(i) for i in left]
 
     def _one(self, i: int) -> LoneMember:

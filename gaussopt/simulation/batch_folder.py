@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PART, CARD_PART = 64, 65_536
-"""Number of members of a part, on the CPU and on a GPU; they are lost together if the process is killed."""
+"""Number of members of a part, on the CPU and on a GPU; killing the process loses the part in progress."""
 
 HEAD = "batch.json"
 
 Compute = Callable[[NDArray[np.intp]], "xr.Dataset"]
-"""A function that returns the dataset of members, given by their numbers."""
+"""A function that returns the dataset of the members with these indices."""
 
 Spread = Callable[[list[NDArray[np.intp]]], Iterator[tuple[NDArray[np.intp], "xr.Dataset"]]]
-"""A function that computes parts, each given by the numbers of its members, and yields them with their datasets."""
+"""A function that computes parts, each given by the indices of its members, and yields (indices, dataset)."""
 
 
 class BatchFolder:
@@ -64,8 +64,8 @@ class BatchFolder:
     def gather(self, count: int, compute: Compute, spread: Spread | None = None) -> xr.Dataset:
         """Return all members, read from the folder or computed now; if interrupted, the members computed so far.
 
-        If `spread` is given, it first computes the parts that have no file in the folder, in any order; `compute` then
-        computes the parts that it leaves out.
+        If `spread` is given, it first computes parts without a file, in any order, and yields them; `compute` then
+        computes the parts that are still missing.
         """
         import xarray as xr
 

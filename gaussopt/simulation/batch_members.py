@@ -26,7 +26,7 @@ class BatchMembers:
     values : for each parameter of the problem, its values for all members, (N,)
     varied : names of the parameters that the user gave
     q, v : (N, n), initial states
-    faults : messages about errors in a member's data, by the number of the member
+    faults : messages about errors in a member's data, by the index of the member
     """
 
     problem: Problem | AbstractSystem
@@ -96,7 +96,7 @@ def _mapping(label: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
         raise BadInput(f"{label} is {type(given).__name__}; give names with arrays, such as {example}.")
     found: dict[str, Any] = {}
     for key, value in () if given is None else given.items():
-        # A SymPy symbol stands for its name, as in from_lagrangian; reading its name imports nothing.
+        # A SymPy symbol stands for its name, as in from_lagrangian; reading the name does not import SymPy.
         name = key if isinstance(key, str) else getattr(key, "name", None)
         if not isinstance(name, str):
             raise BadInput(f"{label} has the key {key!r}; give names.")

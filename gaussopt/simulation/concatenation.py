@@ -108,7 +108,7 @@ def _sum(first: Mapping[str, Any], last: Mapping[str, Any], names: Iterable[str]
 
 
 def _meta(first: Mapping[str, Any], last: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings and number of steps of the last part, with the sums of the counts of both parts."""
+    """Return the settings and number of steps of the last part, and the sums of the counts of both parts."""
     counts: Sequence[str] = [x for x in ("evaluations", "iterations", "handed_over") if x in last]
     found = {**last, **_sum(first, last, counts)}
     if "residuals" in last:

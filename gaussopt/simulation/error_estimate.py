@@ -24,7 +24,7 @@ BOUND = 0.01
 """Error of a coordinate, relative to its amplitude, above which a motion carries a warning."""
 
 HARDLY = 1e-3
-"""Lower bound of the amplitude of a coordinate, relative to the largest amplitude, in the mass norm."""
+"""Smallest amplitude that is used for a coordinate, relative to the largest amplitude, in the mass norm."""
 
 TENFOLD = 10.0
 """Factor between the tolerances of an adaptive motion and those of the motion that it is compared with."""
@@ -33,10 +33,10 @@ REST = 1e-4
 """Range of a coordinate, relative to its largest value, below which a motion is near rest."""
 
 SAFETY = 1.5
-"""Safety factor on the error that follows from the order of a method: errors need not fall by exactly that order."""
+"""Safety factor on errors predicted from the order of a method, because real errors follow it only roughly."""
 
 ALIKE = 0.9
-"""Ratio of numbers of steps above which an adaptive motion with looser tolerances counts as taking the same steps."""
+"""Two adaptive motions have taken the same steps if the ratio of their numbers of steps is at least this."""
 
 FEWEST = 64
 """Least number of steps of the motion used for comparison if tolerances do not determine the steps."""
@@ -75,9 +75,9 @@ def unknown(settings: RunSettings) -> MotionError:
 def amplitudes(q: Matrix, mass: Vector) -> Vector:
     """Return the amplitude of each coordinate, (n,): its largest minus its smallest value in q, (N, n).
 
-    No result is below a thousandth of the largest amplitude, where amplitudes are compared after multiplication by
-    sqrt(mass) (without it for a coordinate without mass), and count as at least a ten-thousandth of the largest value
-    of their coordinate. `mass` is the diagonal of M, (n,).
+    Every result is at least a thousandth of the largest amplitude. For this, amplitudes are compared after
+    multiplication by sqrt(mass), if the coordinate has mass, and count as at least a ten-thousandth of their
+    coordinate's largest value. `mass` is the diagonal of M, (n,).
     """
     ranges = np.ptp(q, axis=0)
     reach = np.maximum(ranges, REST * np.abs(q).max(axis=0))
@@ -91,7 +91,7 @@ def amplitudes(q: Matrix, mass: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class _Difference:
-    """Differences of coordinates and end from another motion; numbers of compared instants and of its steps."""
+    """Differences from another motion in coordinates and final instant; numbers of compared instants and steps."""
 
     largest: Vector
     end: float = 0.0
@@ -147,7 +147,7 @@ def estimated(
     fine = other(0.5, (3 / 7, 1.0), max(2 * loop.advance.steps, FEWEST) if alike else 0)
     if np.isnan(fine.all).any():
         return found(coarse.all, coarse, alike)
-    # `gain`: by how much finer steps or tolerances reduced the error, limited to [2, 2^order] or [2, 10].
+    # Factor by which finer steps or tolerances reduced the error, limited to [2, 2^order] or [2, 10].
     rough = coarse.all
     known = np.divide(rough, fine.all, out=np.full(len(rough), 2.0), where=(fine.all > 0) & np.isfinite(rough))
     gain = np.clip(known, 2.0, TENFOLD if method.adaptive else order)
@@ -181,7 +181,7 @@ class _Mine:
         self.extent = np.array([self.extent.min(axis=0), self.extent.max(axis=0)])
 
     def compared(self, given: RunSettings, progress: Progress | None) -> _Difference:
-        """Return the differences from the motion with other settings; NaN if that does not reach its end."""
+        """Return the differences from the motion with other settings; NaN if that motion does not reach its end."""
         n = len(self._last)
         failed = _Difference(np.full(n, math.nan), math.nan)
         try:
@@ -201,7 +201,7 @@ class _Mine:
         return _Difference(largest, abs(late), differences.count + 1, loop.advance.steps)
 
     def _differences(self, n: int) -> Differences:
-        """Return a comparison with the stored positions; if they were too many to store, it repeats the motion."""
+        """Return a comparison with the stored positions; if they were too many to store, the motion is repeated."""
         settings = self._settings
         if self.steps.whole:
             return Differences(self.steps, n, settings.method.adaptive)
@@ -230,7 +230,7 @@ def _unseen(settings: RunSettings, loop: MotionLoop, control: Control) -> RunSet
 
 
 def _other(settings: RunSettings, loop: MotionLoop, mine: _Mine, factor: float, steps: int = 0) -> RunSettings:
-    """Return settings of the same motion with other steps; it ends at the same instant or by the same event.
+    """Return the settings that repeat a motion, to the same end or event, with other step sizes.
 
     If `steps` is given, no step is longer than the duration divided by `steps`, and steps end at its multiples.
     """
@@ -264,18 +264,18 @@ def _part(progress: Progress | None, begin: float, end: float) -> Progress | Non
 
 
 def of_motion(progress: Progress | None) -> Progress | None:
-    """Return a progress function for the motion itself, if its error will be estimated afterwards."""
+    """Return the progress function for the motion alone: two thirds of the work, as its error is estimated next."""
     return _part(progress, 0.0, 2 / 3)
 
 
 PROBES = 2048
-"""Approximate number of instants at which the equations are evaluated: a pulse of a thousandth of a motion is seen."""
+"""Approximate number of instants of evaluation; enough to find a pulse as short as a thousandth of the motion."""
 
 _Step = tuple[float, float, Vector, Vector]
 """Begin and length of a step, s, its mean position and its mean velocity."""
 
 ENOUGH = 1024
-"""Number of steps above which the motion itself evaluates the equations often enough."""
+"""Largest number of steps for which `missed_in_time` is computed; more steps evaluate the equations densely."""
 
 
 def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Vector, steps: Steps) -> float:
@@ -314,7 +314,7 @@ def missed_in_time(system: AbstractSystem, method: Stepper, begin: float, q0: Ve
 
 
 def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vector) -> Vector:
-    """Return the integral over a step of the changes of Q - h and gamma since its start, at a fixed state, (n + m,)."""
+    """Return the integral over a step of (Q - h, gamma) minus its initial value, at a fixed state, (n + m,)."""
     begin, h, q, v = there
     found = [system.evaluate(float(begin + h * x), q, v) for x in nodes]
     values = np.array([np.concatenate((step.Q - step.h, step.gamma)) for step in found])
@@ -323,7 +323,7 @@ def _changes(system: AbstractSystem, there: _Step, nodes: Vector, weights: Vecto
 
 
 def _share(system: AbstractSystem, missed: Vector, fast: Vector, there: _Step) -> float:
-    """Return the largest velocity change due to the impulses `missed`, relative to the largest velocity."""
+    """Return the largest velocity change due to the neglected impulses `missed`, relative to the largest velocity."""
     begin, _, q, v = there
     step = system.evaluate(float(begin), q, v)
     mass = np.sqrt(np.maximum(step.M.diagonal(), 0.0))

@@ -15,7 +15,7 @@ from gaussopt.symbolic.of_state import of_state
 
 
 def integrands(given: Any, system: AbstractSystem, method: Stepper, n: int) -> list[Integrand]:
-    """Return the user's integrands as functions of (t, q, v), with n coordinates; raises BadInput or NotAccepted."""
+    """Return the user's integrands as functions of (t, q, v) for n coordinates; raises BadInput or NotAccepted."""
     if not isinstance(given, Mapping):
         raise BadInput(f"integrals is {given!r}; give functions of (t, q, v), or SymPy expressions, by their names.")
     if given and (system.contact_names or method.loop):

@@ -21,14 +21,14 @@ from gaussopt.simulation.error_estimate import BOUND, HARDLY, Columns, MotionErr
 from gaussopt.simulation.settings import RunSettings
 
 BALANCED, HELD = 1e-12, 1e-8
-"""Acceleration that rounding errors, and the tolerances of a method, may leave in equilibrium, relative to the
-acceleration that the forces would cause without constraints."""
+"""Accelerations up to this, relative to those that the forces would cause without constraints, may in equilibrium be
+due to rounding errors (BALANCED) or to the tolerances of a method (HELD)."""
 
 SOME_DRIFT = 1e-8
-"""Largest constraint residual at which the distance of the state from the constraints is not computed."""
+"""Constraint residuals up to this are small: the distance of the state from the constraints is not computed."""
 
 SMALL_DRIFT = 1e-4
-"""Residual of positions, relative to the least amplitude of a coordinate, below which that distance is not computed."""
+"""The distance from the constraints is not computed if residuals are below this, relative to the least amplitude."""
 
 LEAP = (
     "its steps may leap over what lasts shorter than they do: take a stepper of constant steps, such as rk4, with a dt "
@@ -36,23 +36,23 @@ LEAP = (
 )
 
 LONGER = 1e-9
-"""Relative amount by which a single step for a whole motion may be longer than the motion because of rounding."""
+"""Because of rounding, a single step for a whole motion may be longer than the motion by this fraction."""
 
 RUNAWAY = 1e10
-"""Factor by which a state may outgrow the prediction from its start before a motion carries a warning."""
+"""A motion carries a warning if a state exceeds the prediction from its start by this factor."""
 
 MOVED = 0.1
-"""Change of a coordinate, relative to 1 + the largest, by which a start may be moved without warning."""
+"""A start may be moved by this change of a coordinate, relative to 1 + the largest, without a warning."""
 
 UNSEEN = 1.5
-"""Factor by which unrecorded velocities may exceed recorded velocities; in unstable steps they do so by more."""
+"""Factor by which velocities between recorded states may exceed recorded ones; unstable steps exceed it."""
 
 NOTHING = 1e-10
-"""Size of a start, in its units, up to which it may be a rounding error."""
+"""Size of the prediction from the start, in its units, up to which it may be a rounding error."""
 
 
 def dead_centre_sentence(settings: RunSettings, columns: Columns, status: Status) -> str:
-    """Return a sentence, after a space, if the constraints contradict each other at a dead centre; "" otherwise."""
+    """Return a sentence with a leading space if the constraints contradict each other at a dead centre, else ""."""
     if status is not Status.INFEASIBLE or not len(columns["t"]) or settings.first.sparse:
         return ""
     found = mobility(settings.system, columns["q"][-1], t=float(columns["t"][-1]))
@@ -195,7 +195,7 @@ def free_acceleration(first: StepData) -> float:
 
 
 def _worst(error: Vector, unit: Vector) -> tuple[int, float]:
-    """Return the number of the coordinate with the largest ratio of error to `unit`, and this ratio."""
+    """Return the index of the coordinate with the largest ratio of its error to `unit`, and this ratio."""
     share = np.divide(error, unit, out=np.where(error > 0, math.inf, 0.0), where=unit > 0)
     i = int(np.argmax(share))
     return i, float(share[i])

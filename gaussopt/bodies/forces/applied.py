@@ -21,7 +21,7 @@ class _Applied(Element):
     @property
     @abstractmethod
     def value(self) -> Any:
-        """The action on b."""
+        """The force or torque on b."""
 
 
 class AppliedForce(_Applied):

@@ -49,7 +49,7 @@ class BallTouch(Element):
             raise BadInput(f"Both radii of {self.name!r} are zero, and two points do not touch; give one that is not.")
 
     def contacts(self) -> Sequence[Contact]:
-        """Return the contact."""
+        """Return the contact, with gap and slip as expressions."""
         distance, n = self._apart
         gap = distance - self.radii[0] - self.radii[1]
         if self.a.body.dim == 2:
@@ -80,7 +80,7 @@ class BallTouch(Element):
         return distance, d / distance
 
     def shapes(self) -> Sequence[Shape]:
-        """Return the disks and the contact point."""
+        """Return the picture in the plane: the disks and the contact point."""
         if self.a.body.dim == 3:
             return ()
         n, ends = self._apart[1], zip(self.radii, (self.a, self.b), strict=True)
@@ -89,7 +89,7 @@ class BallTouch(Element):
         return [*disks, ContactPoint(self.name, at, tuple(n), (n[1], -n[0]))]
 
     def in_space(self) -> Sequence[tuple[str, Solid] | BallContact]:
-        """Return the balls and the contact."""
+        """Return the picture in space: the balls and the contact."""
         a, b = spot(self.a), spot(self.b)
         balls = [(body, Ball(R, place)) for R, (body, place) in zip(self.radii, (a, b), strict=True)]
         return [*balls, BallContact(self.name, a, b, self.radii[1], tuple(self.across))]

@@ -75,9 +75,9 @@ class Bushing(Element):
         return total(parts)
 
     def shapes(self) -> Sequence[Shape]:
-        """Return a coil spring."""
+        """Return the picture in the plane: a coil spring."""
         return [Spring(tuple(self.a.r), tuple(self.b.r))]
 
     def in_space(self) -> Sequence[Line]:
-        """Return a line between its points."""
+        """Return the picture in space: a line between the points."""
         return [Line("spring", spot(self.a), spot(self.b))]

@@ -1,4 +1,4 @@
-"""A spring and a damper between two points: V = 1/2 k (|d| - L0)^2, and -c |d|' d / |d| on b, with d = r_b - r_a."""
+"""A spring and a damper between two points: V = 1/2 k (|d| - L0)^2, force -c |d|' d / |d| on b, with d = r_b - r_a."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SpringDamper(Element):
         return sp.sqrt(d.dot(d))
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return the distance as a divisor, for a damper or a spring of nonzero relaxed length."""
+        """Return the distance as a divisor, except for a spring of relaxed length zero without damper."""
         return () if self.relaxed == 0 and self.damping == 0 else [coinciding(self.name, self.length)]
 
     def potential(self) -> Any:
@@ -56,5 +56,5 @@ class SpringDamper(Element):
         return [(Damper if self.stiffness == 0 else Coil)(tuple(self.a.r), tuple(self.b.r))]
 
     def in_space(self) -> Sequence[Line]:
-        """Return a line between its ends."""
+        """Return the picture in space: a line between the ends."""
         return [Line("damper" if self.stiffness == 0 else "spring", spot(self.a), spot(self.b))]

@@ -1,4 +1,4 @@
-"""A torsion spring: V = 1/2 k (phi - phi_0)^2 with phi the angle from the axis of a to that of b, in the plane."""
+"""A torsion spring: V = 1/2 k (phi - phi_0)^2 with phi the angle from the axis of a to the axis of b, in the plane."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Touch(Element):
         self.mu, self.e_N, self.e_T, self.radius = self.scalars(mu=mu, e_N=e_N, e_T=e_T, radius=radius)
 
     def contacts(self) -> Sequence[Contact]:
-        """Return the contact."""
+        """Return the contact, with gap and slip as expressions."""
         d = offset(self.a, self.b)
         if self.a.body.dim == 2:
             u, n = self.a.axes
@@ -54,7 +54,7 @@ class Touch(Element):
         return [Contact(self.name, None, gap, slip, self.mu, self.e_N, self.e_T, self.two_sided)]
 
     def shapes(self) -> Sequence[Shape]:
-        """Return the ground, the disk if it has a radius, and the contact point."""
+        """Return the picture in the plane: the ground, the disk if it has a radius, and the contact point."""
         if self.a.body.dim == 3:
             return ()
         u, n = self.a.axes
@@ -64,7 +64,7 @@ class Touch(Element):
         return [*line, *disk, ContactPoint(self.name, at, tuple(n), tuple(u))]
 
     def in_space(self) -> Sequence[tuple[str, Solid] | FaceContact]:
-        """Return the plane, the ball if it has a radius, and the contact."""
+        """Return the picture in space: the plane, the ball if it has a radius, and the contact."""
         (a, _), b = spot(self.a), spot(self.b)
         ball = [(b[0], Ball(self.radius, b[1]))] if self.radius != 0 else []
         return [*plane(self.a), *ball, FaceContact(self.name, a, self.a.A.T, b, self.radius)]

@@ -23,7 +23,7 @@ class Distance(Joint):
         (self.length,) = self.scalars(length=length)
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the row `length`."""
+        """Return the constraint `length`, which keeps the distance of the points."""
         d = offset(self.a, self.b)
         return {"length": (d.dot(d) - self.length**2) / (2 * self.length)}
 
@@ -34,5 +34,5 @@ class Distance(Joint):
         return [Bar(tuple(start), tuple(start + d * self.length / sp.sqrt(d.dot(d)))), *ends]
 
     def in_space(self) -> Sequence[Line]:
-        """Return a rod between its ends."""
+        """Return the picture in space: a rod between the ends."""
         return [Line("rod", spot(self.a), spot(self.b))]

@@ -15,10 +15,10 @@ from gaussopt.bodies.element import Joint
 from gaussopt.core.errors import BadInput
 
 MOMENT = 1e-9
-"""Time, relative to 1 s + |instant|, from an instant to the points before and after it whose values are compared."""
+"""Time, relative to 1 s + |instant|, by which the two compared points lie before and after an instant."""
 
 JUMP = 1e-5
-"""Difference of these two values, relative to 1 + the absolute value, above which the motion jumps."""
+"""The motion jumps if the values before and after the instant differ by more than this, relative to 1 + |value|."""
 
 
 class Drive(Joint):
@@ -56,7 +56,7 @@ class Drive(Joint):
                     )
 
     def undefined(self) -> Sequence[tuple[Any, str]]:
-        """Return the divisor of an angle's row in space, which is zero half a turn away from the prescribed angle."""
+        """Return the divisor of the row of an angle in space, which is zero half a turn away from the motion."""
         _, by = sp.fraction(self.holonomic()["motion"])
         if not by.free_symbols:
             return []
@@ -67,7 +67,7 @@ class Drive(Joint):
         return [(by, why)]
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the row `motion`."""
+        """Return the constraint `motion`, which makes the joint follow the function of time."""
         return {"motion": self.joint.driven(self.motion)}
 
 

@@ -26,7 +26,7 @@ class Gear(Joint):
         (self.ratio,) = self.scalars(ratio=ratio)
 
     def nonholonomic(self) -> Mapping[str, Any]:
-        """Return the row `mesh`."""
+        """Return the constraint `mesh` between the angular velocities of both wheels."""
         if self.a.body.dim == 3:
             turning = [end.body.spin.dot(end.axes[0]) for end in (self.a, self.b)]
             return {"mesh": self.ratio * turning[0] + turning[1]}

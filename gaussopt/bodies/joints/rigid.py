@@ -27,7 +27,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.modelling.sketch import Bearing, Pin, Shape
 
 CROSS = sp.Matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
-"""New axes, of which the first is the second of the previous axes."""
+"""Rotation of the axes by 90 degrees about the third axis: the second axis becomes the first."""
 
 
 class Weld(Joint):
@@ -50,7 +50,7 @@ class Universal(Joint):
     keeps, moves = (coincide,), (TURN, CROSS, TURN)
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the rows x, y, z and the row `cross`."""
+        """Return the constraints x, y, z and `cross`, which keeps the two axes at a right angle."""
         return {**super().holonomic(), "cross": self.a.axes[0].dot(self.b.axes[0])}
 
 
@@ -64,8 +64,8 @@ class Cylindrical(Joint):
 class Slot(Joint):
     """A pin in a slot: b stays on the line through a along its axis, and rotates freely.
 
-    Row across; in space across, across2. In the plane `mu` is the coefficient of friction between the slot and the pin,
-    a point; with friction, across is a two-sided contact with |lam_T| <= mu |lam_N|.
+    Its row is across; in space across, across2. In the plane `mu` is the coefficient of friction between the slot and
+    the pin, a point; with friction, across is a two-sided contact with |lam_T| <= mu |lam_N|.
     """
 
     keeps: tuple[Keeps, ...] = (on_axis,)
@@ -86,7 +86,7 @@ class Slot(Joint):
 class Prismatic(Slot):
     """A guide: b slides along the axis of a and does not rotate relative to a.
 
-    Rows across, angle; in space across, across2, tilt1, tilt2, turn. In the plane `mu` is the coefficient of friction
+    Rows: across, angle; in space across, across2, tilt1, tilt2, turn. In the plane `mu` is the coefficient of friction
     between slider and guide. If `length` is positive, the slider touches the guide at length / 2 behind and ahead of b,
     where across and angle become two-sided contacts, so that a moment on the slider adds to the friction and may jam
     it. If `length` is zero, only across is a contact, with |lam_T| <= mu |lam_N|, and the moment causes no friction.
@@ -112,10 +112,10 @@ class Prismatic(Slot):
 class Revolute(Joint):
     """A hinge: points a and b stay together, and b turns about the axis of both.
 
-    Rows x, y; in space x, y, z, tilt1, tilt2. In the plane `mu` is the coefficient of friction between a pin of
-    `radius`, m, and two pairs of pads, one pair along each axis of a: the torque is at most mu radius (|F_x| + |F_y|)
-    for the joint force F in the axes of a. The limit of a round bearing, mu radius |F|, is the same for a force along
-    an axis of a, and down to 1/sqrt(2) times as large for other directions.
+    The rows are named x, y; in space x, y, z, tilt1, tilt2. In the plane `mu` is the coefficient of friction between a
+    pin of `radius`, m, and two pairs of pads, one pair along each axis of a: the torque is at most mu radius (|F_x| +
+    |F_y|) for the joint force F in the axes of a. The limit of a round bearing, mu radius |F|, is the same for a force
+    along an axis of a, and down to 1/sqrt(2) times as large for other directions.
     """
 
     keeps, aligned, moves = (coincide, same_axis), 1, (TURN,)
@@ -133,25 +133,25 @@ class Revolute(Joint):
         return {k: (x.dot(offset(self.a, self.b)), slip) for k, x in zip("xy", self.a.axes, strict=True)}
 
     def displacement(self) -> Any:
-        """Return the angle from the axis of a to that of b, rad."""
+        """Return the angle from the axis of a to the axis of b, rad."""
         if self.a.body.dim == 3:
             raise BadInput(f"The angle of {self.name!r} in space is not one function of quaternions; ask for `driven`.")
         return angle(self.a, self.b)
 
     def free(self) -> tuple[Any, str]:
-        """Return the angle from the axes of a to those of b; in space up to full turns."""
+        """Return the angle from the axes of a to the axes of b; in space up to full turns."""
         if self.a.body.dim == 2:
             return self.displacement(), "rad"
         seen = turn(self.a, self.b)
         return sp.atan2(seen[2, 1], seen[1, 1]), "rad"
 
     def driven(self, motion: Any) -> Any:
-        """Return, in space, 2 tan((s - motion) / 2) for the angle s, from the sine and cosine of s."""
+        """Return a row that is zero where the angle is `motion`; in space it is 2 tan((angle - motion) / 2)."""
         if self.a.body.dim == 2:
             return super().driven(motion)
         seen, sine, cosine = turn(self.a, self.b), sp.sin(motion), sp.cos(motion)
         return 2 * (seen[2, 1] * cosine - seen[1, 1] * sine) / (1 + seen[1, 1] * cosine + seen[2, 1] * sine)
 
     def shapes(self) -> Sequence[Shape]:
-        """Return a bearing if a body at an end has no coordinates, otherwise a pin."""
+        """Return a bearing if the body at either end has no coordinates, such as the ground, else a pin."""
         return [(Bearing if held(self) else Pin)(tuple(self.a.r), self.name)]

@@ -62,14 +62,14 @@ class Rolling(Joint):
         return [(1 - self.a.axes[0].dot(self.b.axes[0]) ** 2, why)]
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the row `height`."""
+        """Return the constraint `height`, which keeps the disk on the line or plane."""
         if self.a.body.dim == 2:
             return {"height": self.a.axes[1].dot(offset(self.a, self.b)) - self.radius}
         n, u = self.a.axes[0], self.b.axes[0]
         return {"height": n.dot(offset(self.a, self.b)) - self.radius * sp.sqrt(1 - n.dot(u) ** 2)}
 
     def nonholonomic(self) -> Mapping[str, Any]:
-        """Return the row `roll`; in space roll1, roll2."""
+        """Return the constraints that exclude slip: `roll`; in space roll1, roll2."""
         a, b = self.a, self.b
         if a.body.dim == 2:
             along = a.axes[0].dot(offset(a, b))
@@ -78,11 +78,11 @@ class Rolling(Joint):
         return {f"roll{i}": t.dot(velocity) for i, t in enumerate(a.axes[1:], 1)}
 
     def shapes(self) -> Sequence[Shape]:
-        """Return a disk with a mark."""
+        """Return the picture in the plane: a disk with a mark."""
         return [Disk(tuple(self.b.r), self.radius, self.b.body.angle)]
 
     def in_space(self) -> Sequence[tuple[str, Solid]]:
-        """Return the plane and a thin disk."""
+        """Return the picture in space: the plane and a thin disk."""
         aside = self.b.A[:, 0] * self.radius * THICKNESS / 2
         disk = Cylinder(self.radius, tuple(self.b.s - aside), tuple(self.b.s + aside))
         return [*plane(self.a), (self.b.body.name, disk)]

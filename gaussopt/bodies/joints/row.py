@@ -11,7 +11,7 @@ from gaussopt.core.errors import BadInput
 
 
 class Row(Joint):
-    """An expression of coordinates, and of velocities if `velocity` is set, that is zero."""
+    """A constraint: an expression of coordinates, and of velocities if `velocity` is set, that must be zero."""
 
     def __init__(self, name: str, a: End, b: End, expression: Any, velocity: bool = False) -> None:
         super().__init__(name, a, b)
@@ -40,9 +40,9 @@ class Row(Joint):
         return found
 
     def holonomic(self) -> Mapping[str, Any]:
-        """Return the row if it contains no velocities."""
+        """Return the expression as a position constraint, if it contains no velocities."""
         return {} if self.velocity else {"row": self.expression}
 
     def nonholonomic(self) -> Mapping[str, Any]:
-        """Return the row if it contains velocities."""
+        """Return the expression as a velocity constraint, if it contains velocities."""
         return {"row": self.expression} if self.velocity else {}

@@ -24,13 +24,13 @@ LOOKS = 8
 """Number of parts of a step at whose ends the independence of the rows is computed."""
 
 CLOSER = 128
-"""Number of such parts of a step that comes near a singular position."""
+"""Number of parts of a step near a singular position, in place of LOOKS."""
 
 
 class GeneratedAdaptiveSteps(GeneratedAdvance):
     """Advances a motion by steps of variable length; SciPy chooses the length of the first step.
 
-    If states are recorded at fixed intervals, each is computed by an extra, shorter step from the end of a step.
+    At fixed recording intervals, each recorded state is computed by a shorter step from the end of the step before it.
     """
 
     adaptive = True
@@ -47,7 +47,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         self._work, self._beside = np.zeros(self._march.work), np.zeros(self._march.work)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Continue from the state of an earlier loop, on which alone further steps depend."""
+        """Continue from the current state; further steps depend on nothing else, so that `memory` is not needed."""
         self.begin()
 
     def _start(self, t: float, q: Vector, v: Vector, first: float | None) -> ScipyIntegration:
@@ -122,7 +122,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
         return None if table is None else (states[:, 0], table[:, 9], table[:, ROW + len(self.q) + self.equations.m :])
 
     def _look(self, before: Vector, rows: Matrix) -> None:
-        """Pass positions to `looks`: at the ends of steps, (t, q, v) in `rows`, or at the instants that it requests."""
+        """Pass to `looks` positions at the ends of steps, from rows (t, q, v), or at the instants that it requests."""
         looks, n = self.looks, len(self.q)
         if looks is None:
             return
@@ -135,7 +135,7 @@ class GeneratedAdaptiveSteps(GeneratedAdvance):
             before = row
 
     def _record(self, before: Vector, rows: Matrix, steps: int) -> None:
-        """Record the due states of a block of rows (t, q, v), which follows `steps` steps and the state `before`."""
+        """Record the rows (t, q, v) that are due; they follow `steps` steps and the state `before`."""
         end = self.control.t_end
         if self._grid is None:
             number = np.arange(steps + 1, steps + len(rows) + 1)

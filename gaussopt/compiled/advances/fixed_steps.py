@@ -45,12 +45,12 @@ class GeneratedFixedSteps(GeneratedAdvance):
     least = FIRST
 
     def begin(self) -> None:
-        """Record the start."""
+        """Record the state at the start."""
         self._prepare_grid()
         self._known, self._suspect = (
             (self.t, self.q, self.v),
             None,
-        )  # where the search for a failed step begins, even if the start itself fails
+        )  # the search for a failed step begins here, even if the start itself fails
         self._write_down(np.array([self.t]), np.concatenate((self.q, self.v))[None, :])
 
     def _prepare_grid(self) -> None:
@@ -65,7 +65,7 @@ class GeneratedFixedSteps(GeneratedAdvance):
         self._known = self.t, self.q, self.v
 
     def take(self) -> End | None:
-        """Take the steps between two reports of progress and certify recorded states; take the last step alone."""
+        """Take the steps up to the next report of progress; the last step of the motion is taken by a separate call."""
         begin = perf_counter()
         count = min(self._count, max(1, self._total - self.steps - 1))
         if self._some_steps(count) < count:
@@ -117,12 +117,12 @@ class GeneratedFixedSteps(GeneratedAdvance):
         return states
 
     def _trace(self, rows: int, width: int) -> Any:
-        """Return an array that generated code fills with recorded states."""
+        """Return an array of zeros for the states that the generated code records."""
         return np.zeros(rows * width)
 
     @property
     def _each(self) -> int:
-        """Number of steps between two states that generated code returns."""
+        """Number of steps from one state that generated code returns to the next: 1 if all positions are needed."""
         return self.every if self.looks is None else 1
 
     def _room(self, width: int) -> int:

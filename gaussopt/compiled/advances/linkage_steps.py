@@ -33,13 +33,13 @@ from gaussopt.modelling.linkage import GROUND, Linkage, LinkageSystem
 from gaussopt.solving.answer import Answer
 
 METHODS = ("semi-implicit", "rk4")
-"""Names of the steppers with kernels."""
+"""Names of the steppers for which kernels exist."""
 
 MEMORY = 2**23
 """Largest number of floats in the recorded states that are collected before they are certified."""
 
 SMALL = 30
-"""Number of bodies of a linkage that takes as many steps between two reports of progress as a small system."""
+"""Number of bodies of a linkage that takes `least` steps between two reports; larger linkages take fewer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +48,8 @@ class PinRow:
 
     Attributes
     ----------
-    bodies : (K,), number of the body at each place; GROUND at an end that is pinned to the ground
-    pins : (K - 1,), number of the pin between places k and k + 1
+    bodies : (K,), index of the body at each place; GROUND at an end that is pinned to the ground
+    pins : (K - 1,), index of the pin between places k and k + 1
     forward : (K - 1,), whether the body `first` of that pin is at place k
     """
 
@@ -106,7 +106,7 @@ class PinRow:
         return table
 
     def placed(self, q: Vector, v: Vector) -> Vector:
-        """Return a state by place, (6 K,): x of all places, then y, phi, and the rates of x, y and phi."""
+        """Return a state sorted along the row of bodies, (6 K,): all x, then all y and all phi, then their rates."""
         there = self.bodies != GROUND
         out = np.zeros((6, len(there)))
         for rows, values in ((slice(0, 3), q), (slice(3, 6), v)):
@@ -114,7 +114,7 @@ class PinRow:
         return out.ravel()
 
     def coordinates(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert positions, velocities or accelerations by place, (r, 3 K), to the order of the bodies, (r, 3 N)."""
+        """Convert positions, velocities or accelerations along the row, (r, 3 K), to the bodies' order, (r, 3 N)."""
         there = self.bodies != GROUND
         body, count = self.bodies[there], len(values)
         out = np.empty((count, len(body), 3))
@@ -122,7 +122,7 @@ class PinRow:
         return out.reshape(count, 3 * len(body))
 
     def multipliers(self, values: Matrix) -> Vector:
-        """Convert multipliers by place, (2, K - 1), to the order and the sign convention of the pins, (m,)."""
+        """Convert multipliers, (2, K - 1), from the order along the row to the order and signs of the pins, (m,)."""
         out = np.empty((len(self.pins), 2))
         out[self.pins] = np.where(self.forward, values, -values).T
         return out.ravel()
@@ -221,7 +221,7 @@ class LinkageSteps(GeneratedFixedSteps):
         return max(1, MEMORY // width) * self._each
 
     def _write_down(self, times: Vector, states: Matrix) -> None:
-        """Certify and record states, one by one."""
+        """Certify and record the states at these times, one by one."""
         motion, n = self.motion, states.shape[1] // 2
         for t, state in zip(times.tolist(), states, strict=True):
             self._suspect = t

@@ -19,7 +19,7 @@ def advance(
     start: float, stop: float, h: float, y: Vector, before: Vector, once: Vector, space: Vector, limit: float,
     worst: Vector,
 ) -> bool:  # fmt: skip
-    """Take one step; y holds the state at which the present half step is evaluated, and at the end the result.
+    """Take one step. Each half step is evaluated at the state in y; at the end y holds the result.
 
     `space` holds the velocity between the halves, the latest iterate, the acceleration, the multipliers, the correction
     of the right-hand side gamma, the constraint residuals at the end, and the values that an iteration does not change.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
 
 ROW = 15
-"""Number of entries of a recorded row before acceleration, multipliers, and reciprocal squares of row distances."""
+"""Number of entries that precede acceleration, multipliers and reciprocal squared distances in a recorded row."""
 
 
 def rows(count: int, t: Vector, y: Vector, p: Vector, table: Vector) -> None:

@@ -1,4 +1,4 @@
-"""A step of an explicit Runge-Kutta method."""
+"""One step of an explicit Runge-Kutta method, as a kernel."""
 
 from __future__ import annotations
 

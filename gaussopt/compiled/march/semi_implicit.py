@@ -1,4 +1,4 @@
-"""A step of the stepper semi-implicit."""
+"""One step of semi-implicit Euler, as a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A step of the stepper velocity-gauss."""
+"""One step of the stepper `velocity-gauss`, as a kernel."""
 
 from __future__ import annotations
 

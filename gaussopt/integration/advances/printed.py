@@ -1,7 +1,7 @@
 """The method of Yao, Liu & Yang 2020, exactly as printed: without checks of gaps, impacts, zero slips or events.
 
-Its steps: (1) start; compute (2) M, Q, J_N, zeta_N, J_T and the signs of the slips; (3) the Delassus matrix and bias;
-(4) the normal forces, in the paper by Newton's method for its quadratic program; (5) the acceleration; (6) advance by
+Its steps: (1) start; (2) compute M, Q, J_N, zeta_N, J_T and the signs of the slips, (3) the Delassus matrix and bias,
+(4) the normal forces, in the paper by Newton's method for its quadratic program, (5) the acceleration; (6) advance by
 dt. All contacts count as closed whatever their gaps, and the sign of a vanishing slip is zero, so that a contact
 without slip has no friction. The stepper serves to study the printed method, not to compute motions.
 """
@@ -25,7 +25,7 @@ from gaussopt.integration.events.modes import ContactModes
 
 
 class AllClosed(ContactModes):
-    """Contact modes in which every contact is closed, with sliding friction against the sign of its present slip."""
+    """Contact modes in which all contacts are closed, and friction opposes the present slip of each."""
 
     def shape(self, step: StepData) -> StepData:
         """Return the step with all contacts, and with mu = 0 at contacts whose slip is zero."""
@@ -33,7 +33,7 @@ class AllClosed(ContactModes):
 
 
 class PrintedSteps(InterpretedSteps):
-    """Advances a motion by the method as printed in the paper: without events and stabilisation."""
+    """Advances a motion by the method as the paper prints it, without events and stabilisation."""
 
     motion: ContactAccelerations
     diverged = Advance.diverged
@@ -49,7 +49,7 @@ class PrintedSteps(InterpretedSteps):
         super().begin()
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Close all contacts, and continue from the state of an earlier loop."""
+        """Close all contacts, as the method always does, and continue from the state of an earlier loop."""
         self._close()
         super().recall({**memory, "motion": {}})
 

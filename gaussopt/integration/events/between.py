@@ -16,13 +16,13 @@ from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, tur
 from gaussopt.integration.looks import Looks
 
 OFTEN = 4
-"""Least number of pieces in which a user's function is searched in an adaptive step, from their ends and midpoints."""
+"""Least number of pieces of an adaptive step in which a user's event is searched, at their ends and middles."""
 
 NEIGHBOURS = 1e-5
-"""Distance, relative to the step, of the instants from which the rate of a user's function is estimated."""
+"""Step, relative to the length of the time step, of difference quotients for the rate of a user's function."""
 
 FIRST = 1e-12
-"""Time after the beginning of a step, relative to its length, that counts as its beginning."""
+"""Times after the beginning of a step up to this fraction of its length count as its beginning."""
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 """The golden ratio minus 1; the fractional parts of its multiples are evenly spread and never midpoints."""
@@ -52,7 +52,7 @@ class QuinticPath:
 
 
 def look_between(looks: Looks, before: Sample, after: Sample, end: float, dense: Dense) -> None:
-    """Interpolate the positions at the instants of a step, up to `end`, that `looks` requests; pass them to it."""
+    """Interpolate positions at the instants of a step, up to `end`, that `looks` requests, and pass them to it."""
     due = looks.due(end).tolist()
     if due:
         n, exact, path = len(before.q), dense(), QuinticPath(before, after)
@@ -121,7 +121,7 @@ class StepInterior:
     # -- gaps ------------------------------------------------------------------------------------------------------
 
     def open(self, j: int) -> bool:
-        """Return whether a gap, watched function j, is certain to stay positive by its data at both ends."""
+        """Return whether the data at both ends of the step prove that a gap, watched function j, stays positive."""
         before, after = self.before, self.after
         if self.number > 1:
             return False
@@ -174,18 +174,18 @@ class StepInterior:
         while True:
             found = CrossingSearch(function, self.h, max(depth, noise), noise, name).first(begin, end, number)
             if found is None:
-                # A fall at the end is certain, because the end of the step is not interpolated.
+                # The function surely falls below zero by the end of the step, where it is not interpolated.
                 return (above, self.h) if fallen else None
             if found[1] >= self.h:
                 return found
             own = float(at(found[1]).values[j])
             if own < 0:
                 return found
-            # Here the method's value is positive: its difference from `function` is the error of interpolation.
+            # The value by the method is positive here: its difference from `function` is an interpolation error.
             noise, above = 2.0 * (own - function(found[1])[0]), found[1]
 
     def pierced(self, fraction: float, watches: list[tuple[int, int]], at: At) -> tuple[int, float, float] | None:
-        """Check gaps at a fraction of the step, independently of the search; return a contact inside its obstacle.
+        """Return a contact whose gap is negative at this fraction of the step, as a check independent of the search.
 
         `watches` holds (watched function, contact) for open contacts. The result is (contact, time, gap), or None.
         """

@@ -29,13 +29,13 @@ from gaussopt.linalg.dense import coordinate_scale, norm
 from gaussopt.solving.answer import Answer
 
 MOST_ROUGH = 6
-"""Largest number r of guides with friction for which all 2^r sets of walls are tried."""
+"""Largest number r of guides with friction; each may bear on either wall, and all 2^r combinations are tried."""
 
 SAME = 1e-8
 """Difference of two velocity jumps, relative to their size, that counts as zero."""
 
 DEPENDENT = 1e-8
-"""Part of a guide's direction that joints and other guides leave free, relative to its length, that counts as zero."""
+"""A guide depends on joints and other guides if they leave less than this part of its direction free."""
 
 
 def without_restitution(step: StepData, guides: NDArray[np.bool_]) -> StepData:
@@ -99,11 +99,11 @@ def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[Ste
 
 
 def with_equalities(step: StepData, held: NDArray[np.intp], others: NDArray[np.intp]) -> StepData:
-    """Return the step with the contacts `others` only; the contacts `held` become equality rows after the joints."""
+    """Return the step with the contacts `others` only; the rows of the contacts `held` are appended to J and gamma."""
     if not len(held):
         return step
     J, gamma = np.vstack((step.J, step.J_N[held])), np.concatenate((step.gamma, -step.zeta_N[held]))
-    # Terms of zero mean that the rounding errors of the added rows are relative to the rows themselves.
+    # Where J_terms is zero, the rounding errors of an entry of J are taken relative to the entry itself.
     J_terms = None if step.J_terms is None else np.vstack((step.J_terms, np.zeros((len(held), step.n))))
     gamma_terms = None if step.gamma_terms is None else np.concatenate((step.gamma_terms, np.zeros(len(held))))
     return replace(step.select(others), J=J, gamma=gamma, arithmetic=None, J_terms=J_terms, gamma_terms=gamma_terms)
@@ -137,8 +137,8 @@ def _undetermined(answer: Answer, solutions: int) -> Answer:
 def refuse_open_compression(jump: StepData, guides: NDArray[np.bool_], e_N: Vector, answer: Answer) -> None:
     """Check that the compression impulses are unique, since Poisson's law gives back a part of them.
 
-    With friction, a tangential impulse may replace a part of another contact's tangential impulse, or of a normal
-    impulse along the same line. Raises Rejected if an impulse is not unique.
+    With friction they may be arbitrary: a tangential impulse may replace part of another impulse along the same line.
+    Raises Rejected if an impulse is not unique.
     """
     contact, others = answer.contact, ~guides | (jump.mu > 0)
     if contact is None or contact.ranges is None or not jump.mu.any():

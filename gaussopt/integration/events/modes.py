@@ -1,4 +1,4 @@
-"""Contact modes between two events (which contacts are closed, slide or stick), and the tolerances that decide them."""
+"""Contact modes between two events (open, sliding or sticking), and the tolerances that decide them."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ class ContactModes:
 
     Attributes
     ----------
-    closed : numbers of the touching contacts, in ascending order
-    sticking : numbers of the closed contacts with friction but without slip
+    closed : indices of the touching contacts, in ascending order
+    sticking : indices of the closed contacts with friction but without slip
     sigma : (k, d)
         Direction of friction of the sliding contacts, fixed even if the slip vanishes within a trial step; zero for
         other contacts.

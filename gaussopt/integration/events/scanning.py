@@ -18,7 +18,7 @@ from gaussopt.core.arrays import Matrix
 from gaussopt.core.errors import MotionStopped
 
 SHALLOW = 1e-9
-"""Depth, relative to 1 + the largest coordinate, of a fall below zero that need not be found."""
+"""Depth below zero, relative to 1 + the largest coordinate, up to which a dip of a function may be missed."""
 
 LOOKS = 4000
 """Largest number of evaluations of one function within a step."""
@@ -100,7 +100,7 @@ def above(a: HermitePoint, b: HermitePoint, curvature: float) -> bool:
 
 
 def unmoved(values: Matrix) -> int:
-    """Return the number of steps before the first step in which a function passes through zero or comes near it.
+    """Return the number of steps before the first one in which a function passes through zero or comes close to zero.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def _lowest(a: HermitePoint, b: HermitePoint) -> float:
 
 
 def _falls(a: HermitePoint, b: HermitePoint, defect: float) -> bool:
-    """Return whether a function falls monotonically in a piece, so that it passes through zero once."""
+    """Return whether the cubic through two points falls monotonically, so that it has at most one zero."""
     third = (b.s - a.s) / 3.0
     x, y = third * a.rate, third * b.rate
     return max(x, y, b.value - a.value - x - y) < -2.0 * defect

@@ -25,7 +25,7 @@ TURN = 0.5
 """Largest change of an angle within a piece of a step, rad."""
 
 FEW = 4
-"""Least number of pieces of a step of a system of plain functions, whose angles are not known."""
+"""Least number of pieces of a step for a system of plain functions, whose nonlinear functions are unknown."""
 
 MOST = 4096
 """Largest number of pieces of one step; a step that needs more is refused as too long."""
@@ -34,7 +34,7 @@ SHIFTS = (0.1, 0.7, 1.9)
 """Shifts of a coordinate, relative to 1 + its size, that show whether a gap depends on it nonlinearly."""
 
 CAPPED = 32.0
-"""Largest change of an angle in a step, rad, that is counted where its function is not periodic and levels off."""
+"""Largest change, rad, that is counted for the argument of a function that is not periodic, such as tanh."""
 
 Angles = tuple[list[float], list[float]]
 
@@ -45,7 +45,7 @@ class Turning(Protocol):
     Attributes
     ----------
     least : smallest number of pieces of a step
-    periodic : number of angles, the first ones, of periodic functions; changes of the others count up to `CAPPED`
+    periodic : number of arguments of periodic functions, which come first; changes of others count up to `CAPPED`
     """
 
     least: int
@@ -81,7 +81,7 @@ class _OfEnergies:
 
 
 class _OfCoordinates:
-    """The angles of a system that is given by plain functions: all coordinates on which J_N depends, in their units."""
+    """The angles of a system of plain functions: all coordinates on which J_N depends, whatever their units."""
 
     least = FEW
     periodic = 0
@@ -132,7 +132,7 @@ def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
 
 
 def turn(turning: Turning, h: float, begin: Angles, end: Angles) -> float:
-    """Return the bound of `turns` for a single step of length h between two states."""
+    """Return the bound that `turns` computes, for a single step of length h between two states."""
     most = 0.0
     for i, (psi_0, psi_1, rate_0, rate_1) in enumerate(zip(begin[0], end[0], begin[1], end[1], strict=True)):
         first, last = h / 3.0 * rate_0, h / 3.0 * rate_1
@@ -144,7 +144,7 @@ def turn(turning: Turning, h: float, begin: Angles, end: Angles) -> float:
 
 
 def _bends(system: AbstractSystem, t: float, q: Vector, j: int) -> bool:
-    """Return whether J_N of a system of plain functions depends on q_j; True if this cannot be evaluated."""
+    """Return whether J_N of a system of plain functions depends on q_j; also True if an evaluation of it fails."""
     still = np.zeros(len(q))
     rows = system.evaluate(t, q, still).J_N
     for shift in SHIFTS:

@@ -39,9 +39,9 @@ def without_contacts(system: AbstractSystem, state: str, stabiliser: Stabilisati
 
 
 def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> CertifiedAnswer:
-    """Solve a step under J a = gamma; first make the entries of gamma consistent, if rows are redundant.
+    """Solve a step with J a = gamma; if rows are redundant, gamma is first made consistent.
 
-    Residuals of redundant constraints are consistent only to first order; the rest would make the rows contradictory.
+    For redundant rows, gamma from position residuals is consistent only to first order, and would have no solution.
     `unique` says whether the multipliers of the step are unique, in which case no row is redundant.
     """
     if not unique:

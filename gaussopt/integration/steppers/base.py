@@ -49,7 +49,7 @@ class _Fixed(Integration):
 
 
 class Unwatched:
-    """A motion's differential equation for extra steps, which the search for singular positions ignores."""
+    """A motion for additional steps of the search for singular positions: it does not record accepted steps."""
 
     def __init__(self, motion: Motion) -> None:
         self.system, self.velocity, self.rate = motion.system, motion.velocity, motion.rate
@@ -122,7 +122,7 @@ class ScipyIntegration(Integration):
         self._solver = self._make(self._field, t, y, bound, rtol=c.rtol, atol=c.atol, first_step=first)
 
     def within(self) -> Callable[[float], Vector] | None:
-        """Return the method's dense output; None if its steps are short enough for interpolation by a quintic."""
+        """Return the method's dense output; None if a quintic through both ends of a step is accurate enough."""
         if self._high and self._stepped is not None:
             dense: Callable[[float], Vector] = self._stepped.dense_output()
             return dense

@@ -41,7 +41,7 @@ SAFETY, LEAST, MOST = 0.9, 0.2, 8.0
 SLOW = 0.05
 """Rate of convergence of Newton's method above which the derivatives are computed anew."""
 NEWTON = 0.03
-"""Largest error of the stages, relative to the tolerance of a step, with which Newton's method ends."""
+"""Newton's method ends when the error of the stages is below this, relative to the tolerance of a step."""
 
 
 def collocation() -> tuple[Vector, Matrix, float, Vector]:
@@ -107,7 +107,7 @@ class _Radau(Integration):
         return min(h, self._control.t_end - self._t)
 
     def _scaled(self, x: Vector, y: Vector) -> float:
-        """Return the root mean square of changes x of q and y of v, in units of the tolerances."""
+        """Return the root mean square of the changes x (of q) and y (of v), each divided by its tolerance."""
         c = self._control
         state, change = np.concatenate((self._q, self._v)), np.concatenate((x, y))
         return float(np.sqrt(np.mean((change / (c.atol + c.rtol * np.abs(state))) ** 2)))
@@ -170,7 +170,7 @@ class _Radau(Integration):
         self._h = max(grown, self._h) if h < self._h else grown
 
     def _factor(self, norm: float, h: float, iterations: int) -> float:
-        """Return the ratio of the next step size to h, from this step's error or, if smaller, from the last two."""
+        """Return the ratio of the next step size to h; it follows from this error or, if smaller, from the last two."""
         if norm == 0.0:
             return MOST
         safety = SAFETY * (2 * ITERATIONS + 1) / (2 * ITERATIONS + iterations)
