@@ -61,7 +61,7 @@ NEAR = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class KnownProgram:
-    """A program, its solution x, (n,), or None unless x is unique, and whether the program has a solution at all."""
+    """A program, its unique solution x, (n,), or None without a unique one, and whether the program has a solution."""
 
     name: str
     program: QP | LCP
@@ -110,7 +110,7 @@ def share_solved(solver: str, most: int = 30, tolerance: float = DEFAULT_TOLERAN
 
 
 def check_manners(solver: str) -> None:
-    """Check that a solver changes neither programs nor earlier answers, and that earlier programs change no status."""
+    """Check that a solver overwrites neither programs nor earlier answers, and that no program affects later ones."""
     for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
         doubled = replace(case.program, q=2.0 * case.program.q)
         given = [

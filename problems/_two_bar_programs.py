@@ -25,7 +25,7 @@ def link(pull: float, load: float = -10.0) -> StepData:
 
 
 def printed_program() -> Evidence:
-    """Compare eq. (29) with the LCP where A is positive definite."""
+    """Compare the paper's program (29) with the LCP in states where A is positive definite."""
     from gaussopt.contact.operator import ContactOperator
     from gaussopt.contact.qp_equivalence import criterion
     from gaussopt.solving.solve import solve_step
@@ -54,7 +54,7 @@ def printed_program() -> Evidence:
 
 
 def primal_program() -> Evidence:
-    """Compare eq. (36), min 1/2 lam^T A lam + B^T lam over lam >= 0, with the LCP."""
+    """Compare the paper's program (36), min 1/2 lam^T A lam + B^T lam over lam >= 0, with the LCP."""
     from gaussopt.contact.operator import ContactOperator
     from gaussopt.core.programs import QP
     from gaussopt.solving.solve import solve, solve_step
@@ -107,7 +107,7 @@ def strict_convexity() -> Evidence:
 
 
 def all_ideal_forces() -> Evidence:
-    """Solve eq. (24) for the smallest example with a joint, which has one contact."""
+    """Test eq. (24), a program in all ideal forces, on the smallest example with a joint, which has one contact."""
     from gaussopt.solving.solve import solve_step
 
     numbers: dict[str, float] = {}

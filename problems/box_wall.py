@@ -19,7 +19,7 @@ MU = 0.6
 
 
 def wall(rows: int) -> Pile:
-    """Return a wall of boxes of 1 kg; the lowest of its rows has as many boxes as there are rows."""
+    """Return a wall of boxes of 1 kg, with as many rows as there are boxes in the lowest row."""
     pile = Pile(mu=MU)
     for level in range(rows):
         for i in range(rows - level):

@@ -244,7 +244,7 @@ def _missing_row() -> Evidence:
 def _initial_state() -> Evidence:
     p = problem.parameter_values
     six = [p["l1"] / 2, 0.0, 0.0, p["l1"] + p["l2"] / 2, 0.0, p["l1"] + p["l2"]]
-    read = np.array([*six, 0.0])  # six printed numbers for seven coordinates, read in the printed order
+    read = np.array([*six, 0.0])  # the paper prints six numbers for seven coordinates; here they are the first six
     inserted = np.insert(np.array(six), 5, 0.0)
     off, hold = (np.linalg.norm(np.asarray(problem.system.position_residual(0.0, q))) for q in (read, inserted))
     return Evidence(

@@ -146,7 +146,7 @@ def _uniqueness() -> Evidence:
 
 
 def _gradient() -> Evidence:
-    """Evaluate (4) with the constraint functions in place of their gradients."""
+    """Evaluate (4) as printed, with the constraint functions in place of their gradients."""
     step, entry = first_step("four-bar"), problem.at(variant="printed-constraint")
     phi = entry.system.position_residual(0.0, entry.q0)
     assert phi is not None

@@ -127,7 +127,7 @@ def _derivative_of_w() -> Evidence:
 
 
 def _transpose() -> Evidence:
-    """Evaluate (8) as printed, without the transpose, which makes the product entrywise."""
+    """Evaluate (8) as printed: its product lacks a transpose, and is therefore an entrywise product."""
     _, step, D, a = _at_a_state()
     terms = (step.M @ a + step.h - step.Q) * D[:, 0]
     return Evidence(
@@ -173,7 +173,7 @@ def _routh() -> Evidence:
 
     numbers = {}
     for label, variant in (("tan row", {"variant": "tan-row"}), ("regular row", {})):
-        for dt in (0.0099, 0.01, 0.0101):  # the tan row's error depends on where the pole lies within a step
+        for dt in (0.0099, 0.01, 0.0101):  # three steps: the tan row's error depends on where the pole lies in one
             traj = simulate(
                 problem.at(case="NH-A", **variant), "routh", "kkt", dt=dt, t_end=2.0, step_folder=None,
                 error_estimate=False,

@@ -228,7 +228,7 @@ def as_printed(step: StepData, p: Parameters) -> StepData:
 
 
 def build_altered(change: Callable[[StepData, Parameters], StepData]) -> AbstractSystem:
-    """Return the regular system with a misprint applied to its steps."""
+    """Return the regular system with a misprint of the paper applied to its steps."""
     return ModifiedSystem(build(), change)
 
 

@@ -36,7 +36,7 @@ CLAIMS = {
 
 
 def fixed_point(problem: ConeComplementarity, programs: int, tolerance: float = 1e-12) -> Vector | None:
-    """Solve a number of cone programs with shift s, which is 0 at first and then mu |u_T| of the previous answer.
+    """Solve cone programs with a shift s, which is 0 in the first and then mu |u_T| of the previous solution.
 
     Return the last impulses, or None if the first program has no answer. Reference: V. Acary et al., ZAMM 91, 2011.
     """

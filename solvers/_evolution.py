@@ -167,7 +167,7 @@ class Evolution(Solver[E]):
         for record in log[-length:]:
             best = max(best, record["best"])
             cost = reference - best[1] if best[0] == 0.0 else np.inf
-            # The best cost cannot rise, apart from rounding errors of the new reference.
+            # If the best cost rises, this can only be a rounding error of the new reference point.
             run.history.append(min(cost, run.history[-1]) if run.history else cost)
         run.evaluations += sum(log.select("nevals"))
         run.best = np.array(elite[0])

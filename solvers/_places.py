@@ -117,7 +117,7 @@ class Columns:
         self._triangles, self._places, self.fresh = triangles, dict[str, Places](), False
 
     def matrices(self, given: dict[str, Matrix]) -> dict[str, Any]:
-        """Return the given matrices in compressed columns, and set `fresh`."""
+        """Return the matrices in compressed columns; `fresh` tells whether the pattern of one of them is new."""
         self.fresh, found = False, {}
         for name, A in given.items():
             place = self._places.get(name)

@@ -46,7 +46,7 @@ FEASIBLE = 1e-9
 """Violation of an inequality row, relative to the size of the answer, up to which it counts as zero."""
 
 MET = DEFAULT_TOLERANCE
-"""Largest residual of a solution: of equations relative to their terms, of an LCP relative to its data."""
+"""Residual up to which a point is a solution: of equations, relative to their terms; of an LCP, to its data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class QuadraticSearch:
         return out
 
     def distance(self, y: Vector) -> float:
-        """Estimate the distance from y to the minimiser along steepest descent; at least that to violated rows."""
+        """Estimate the distance from y to the minimiser by steepest descent; it is at least that to violated rows."""
         self.refer(y)
         stiff = 2.0 * self._cost.weight * (self._R.T @ self._R)
         far = _descent(self._gradient, self._P + stiff)
@@ -155,7 +155,7 @@ class QuadraticSearch:
 
 
 class ComplementaritySearch:
-    """The Fischer-Burmeister merit function of an LCP with equilibrated rows and columns; the violation is always 0."""
+    """The Fischer-Burmeister merit function of an LCP with equilibrated rows and columns; no constraint is violated."""
 
     unit = 1.0
 

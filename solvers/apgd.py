@@ -25,14 +25,14 @@ from gaussopt.linalg.cones import feasible, steps_of
 
 @dataclass(frozen=True)
 class APGDOptions(Options):
-    """`max_iter`: maximum number of steps; `tolerance`: last step, relative to the gradient step from r = 0."""
+    """`max_iter`: maximum number of steps; `tolerance`: smallest step, relative to the gradient step from r = 0."""
 
     max_iter: int = 20_000
     tolerance: float = 1e-12
 
 
 def norm_of(P: Any) -> float:
-    """Return the largest eigenvalue of a symmetric matrix; for sparse blocks a slight overestimate."""
+    """Return the largest eigenvalue of a symmetric matrix; for sparse blocks, an approximation enlarged by 5 %."""
     if not is_blocks(P):
         return float(np.linalg.norm(P, 2))
     return 1.05 * float(eigsh(P, 1, v0=np.ones(P.shape[0]), tol=1e-2, return_eigenvectors=False)[0])

@@ -52,7 +52,7 @@ _GUESS = np.array([0, 1 | 2, 1], dtype=np.intc)
 _INFINITY = 1e30
 
 _WELL_SCALED = 1e3
-"""Programs are not scaled if all factors are within 1 / _WELL_SCALED and _WELL_SCALED, and their ratio is below it."""
+"""Programs are not scaled if all factors lie between 1 / _WELL_SCALED and _WELL_SCALED, and their ratio is below it."""
 
 _ROUNDING = 1e-14
 """Size of the linear part of the objective, relative to that of bounds, up to which it counts as zero."""
@@ -180,7 +180,7 @@ def _units(qp: QP) -> tuple[Vector, Vector, float, float] | None:
     size = max(pull, reached) if qp.P.any() or not reached else reached
     near = (np.minimum(np.abs(qp.l), np.abs(qp.u)) * e)[qp.A.any(axis=1)]
     reach = float(near[near < np.inf].max(initial=0.0))
-    if size <= _ROUNDING * reach:  # then only the bounds determine the size of the answer
+    if size <= _ROUNDING * reach:  # if the other data are negligible, the bounds give the size of the answer
         size = reach or 1.0
     if qp.P.any() or not pull:
         pull = size

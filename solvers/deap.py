@@ -92,7 +92,7 @@ class DEAP(Evolution[DEAPOptions]):
         generation = count()
 
         def select(individuals: list[Any], k: int, elite: Any) -> Any:
-            # DEAP calls `select` first in every generation, so set the width and the donors of mutation here.
+            # DEAP calls `select` at the start of every generation: set the width and the donors of mutation here.
             size = width * o.shrink ** (next(generation) / o.generations)
             if o.mutation == "gaussian":
                 toolbox.register("mutate", tools.mutGaussian, mu=0.0, sigma=size, indpb=max(0.5, 1.0 / d))

@@ -28,7 +28,7 @@ CHUNK = 2**18
 
 @dataclass(frozen=True)
 class EnumerateOptions(Options):
-    """`limit`: largest number n of pairs that is enumerated."""
+    """`limit`: largest number n of pairs for which the 2^n bases are enumerated."""
 
     limit: int = MAX_ENUMERATED
 

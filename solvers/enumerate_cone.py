@@ -24,7 +24,7 @@ LIMIT = 2
 """Largest number of contacts."""
 
 SOLVES, APART = 1e-12, 1e-6
-"""Largest natural map of a solution, and distance beyond which velocities count as different, relative to |q|."""
+"""Largest natural map of a solution, and smallest distance of different velocities, both relative to |q|."""
 
 
 class EnumerateCone(Kept[Options]):

@@ -38,20 +38,20 @@ MANY = 50
 """Number of contacts above which a cone program may be solved before Newton's method is tried."""
 
 NEAR = 1e-4
-"""With more than MANY contacts, a cone program is solved first if the natural map after the sweeps exceeds this."""
+"""With more than MANY contacts, sweeps that leave a larger natural map than this are followed by a cone program."""
 
 VERY_MANY, DAMPED, DAMPED_NEAR = 2_000, 400, 1e-3
 """Number of contacts from which damped sweeps are tried; their maximum number of rounds, and the largest natural map
 at their start."""
 
 FOLLOWED_ROWS = 600
-"""Number of rows of a problem, of closed and open contacts, above which Newton's method is not tried first."""
+"""Number of rows of a problem, counting closed and open contacts, above which Newton's method is not tried first."""
 
 SPLIT = (0.03, 1_000), (0.01, 3_000), (0.003, 10_000)
-"""Penalties of alternating directions, in scaled variables, and numbers of iterations, with more than MANY contacts."""
+"""Stages of alternating directions for more than MANY contacts: penalty, in scaled variables, and iterations."""
 
 MOST_SPLIT = 4_000
-"""Number of contacts up to which alternating directions and proximal problems are tried."""
+"""Largest number of contacts for which alternating directions and proximal problems are tried."""
 
 NEWTON, MANY_NEWTON, SPLIT_NEWTON = 60, 20, 100
 """Largest number of Newton steps, that with more than MANY contacts, and that after alternating directions."""
@@ -75,7 +75,7 @@ SETTLED = 1e3
 """Largest natural map of a solution, as a multiple of the tolerance; above 1, because of rounding errors."""
 
 APART = 1e-4
-"""Distance, relative to |q|, from which two velocities count as different."""
+"""Two velocities count as different from this distance, relative to |q|."""
 
 
 @dataclass(frozen=True)

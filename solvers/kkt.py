@@ -22,10 +22,10 @@ BALANCED = 256.0
 """Ratio of the largest to the smallest of the row maxima up to which the matrix need not be scaled before pivoting."""
 
 NOISE = 1e-12
-"""Entries of a null vector up to this size are rounding errors, and set to zero before units are restored."""
+"""Entries of a null vector up to this size are rounding errors, and set to zero before the scaling is undone."""
 
 REFINEMENTS = 2
-"""Number of refinements of an answer of least norm."""
+"""Number of refinement steps for an answer of least norm."""
 
 
 class KKT(Kept[Options]):
@@ -82,7 +82,7 @@ def _solve(K: Matrix, b: Vector, n: int | None = None) -> Vector:
 def _scales(K: Matrix, n: int | None) -> tuple[Vector, Vector]:
     """Return scales of rows and columns, powers of two; for a saddle point they give unit masses and unit rows."""
     if n is None and np.array_equal(K, K.T):
-        # For [P, A^T; A, 0], n is the smallest number for which the block K[n:, n:] is zero.
+        # K is [P, A^T; A, 0]; take as the size n of P the smallest n for which K[n:, n:] is zero.
         n = next((n for n in range(len(K)) if not K[n:, n:].any()), len(K))
     if n is not None:
         s = np.concatenate(unit_scales(K[:n, :n], K[n:, :n]))

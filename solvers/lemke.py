@@ -39,8 +39,8 @@ REFRESH = 40
 """Number of updates of the inverse of a larger basis after which it is computed anew."""
 
 FRESH = 1e-14
-"""Residual of the entering column, relative to its size, above which the updated inverse has lost digits; the ratio
-test distinguishes ties from differences at 1e-13."""
+"""An updated inverse has lost digits if the residual of the entering column, relative to its size, exceeds this; the
+ratio test needs errors below 1e-13 to tell ties from differences."""
 
 PATIENCE = 2
 """Number of pivots per pair after which a path of a larger problem is abandoned. Usually a path takes about 1 per pair,
@@ -184,7 +184,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
 
 
 def _point(lcp: LCP, columns: Matrix, basis: NDArray[np.intp], R: Vector, C: Vector) -> Vector | None:
-    """Return the z of a basis, without z0, after `polish`; None if the basis is singular."""
+    """Return the z of a basis that does not contain z0, after `polish`; None if the basis is singular."""
     n = lcp.n
     try:
         x = np.linalg.solve(columns[:, basis], R * lcp.q)

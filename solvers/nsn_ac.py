@@ -33,7 +33,7 @@ SEEN = 5
 """Number of latest steps; the next |Phi| must be smaller than the largest |Phi| of these steps."""
 
 LEAST = 1e-11
-"""Smallest damping of a problem that is not small, in scaled variables."""
+"""Smallest damping, in scaled variables, in a problem too large for least-norm steps."""
 
 PATIENCE = 40
 """Number of steps of a large problem, each as costly as many sweeps, in which the natural map must fall by half."""
@@ -118,7 +118,7 @@ def steps(
 
 
 def _step(W: Response, parts: tuple[Vector, Matrix, Matrix], damping: float) -> Vector | None:
-    """Return the damped step; for tiny damping, in a small problem, the least-norm step; None if J is singular."""
+    """Return the damped step, or None if J is singular; small problems with tiny damping get the least-norm step."""
     phi, by_r, by_u = parts
     n = len(phi)
     try:
@@ -137,7 +137,7 @@ def _step(W: Response, parts: tuple[Vector, Matrix, Matrix], damping: float) -> 
 def _shortened(
     equations: ConeEquations, own: ConeComplementarity, x: Vector, d: Vector, bound: float
 ) -> tuple[Vector, float] | None:
-    """Return x after the longest step among d, d/2, d/4, ... that brings |Phi| below the bound, and its share of d."""
+    """Return x after the longest of d, d/2, d/4, ... that brings |Phi| below the bound, and the fraction of d taken."""
     if not np.isfinite(d).all():
         return None
     part = 1.0
@@ -157,7 +157,7 @@ class AlartCurnier:
 
     def parts(self, own: ConeComplementarity, x: Vector) -> tuple[Vector, Matrix, Matrix]:
         phi, y, length, radius = self._target(own, x)
-        D = np.zeros((own.k, ROWS, ROWS))  # D is the derivative of the target with respect to x = r - u
+        D = np.zeros((own.k, ROWS, ROWS))  # derivative of the projected point y with respect to x = r - u
         closed, stick = y[:, 0] > 0.0, length <= radius
         D[closed, 0, 0] = 1.0
         free = closed & ~stick

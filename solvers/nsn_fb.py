@@ -44,7 +44,7 @@ class NSNFB(ConeIteration[FischerBurmeisterOptions]):
 
 
 class FischerBurmeister:
-    """Phi of every contact; for contacts without friction, it is the scalar function of (r_N, u_N), and r_T."""
+    """Phi of every contact; for contacts without friction, the scalar function of (r_N, u_N), and r_T itself."""
 
     def value(self, own: ConeComplementarity, x: Vector) -> Vector:
         return self.parts(own, x)[0]

@@ -50,7 +50,7 @@ class _Hush:
                 sys.stdout = _Hush._shown
 
     def write(self, text: str) -> int:
-        """Write the output of other threads to the original stream."""
+        """Write to the original stream, unless this thread is silenced."""
         if getattr(self._here, "quiet", False) or self._shown is None:
             return len(text)
         return int(self._shown.write(text))

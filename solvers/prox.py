@@ -22,13 +22,13 @@ from gaussopt.solvers._cone import ConeIteration, ConeOptions
 from gaussopt.solvers.nsn_ac import steps
 
 INNER = 40
-"""Maximum number of Newton steps in a proximal problem."""
+"""Maximum number of Newton steps for each proximal problem."""
 
 DAMPING, SWEPT = 0.03, 20
 """alpha of damped sweeps, in scaled variables with tr W_ii = 3; and the number of sweeps in each proximal problem."""
 
 PATIENCE = 100
-"""Number of proximal problems solved by sweeps in which the natural map must fall by half."""
+"""The natural map must fall by half within this number of proximal problems that sweeps solve."""
 
 
 class Prox(ConeIteration[ConeOptions]):

@@ -42,7 +42,7 @@ CONTROLS = 84
 """Height of the controls below the picture in a notebook, px."""
 
 MOST_COORDINATES = 4
-"""Largest number of coordinates that a text alternative names."""
+"""Largest number of coordinates that the text alternative of a picture lists."""
 
 
 @shown
@@ -85,7 +85,7 @@ class AnimatedMotion:
         return target
 
     def page(self, whole: bool = True) -> str:
-        """Return a self-contained HTML page with a slider; it has title and texts only if `whole` is set."""
+        """Return a self-contained HTML page with a slider, without title and texts unless `whole` is set."""
         alt, frames = self.alt, self.scene.frames
         return page_of(
             "animation.html.j2", title=self.title, alt=alt,

@@ -16,7 +16,7 @@ THIN = 0.008
 """Radius of links, relative to the size of the picture; balls without a radius are twice as large."""
 
 SHADE = 0.62
-"""Relative brightness of every second octant of balls and quarter of cylinders, which makes rotation visible."""
+"""Brightness of the darker patches (alternate octants of balls, quarters of cylinders), which make rotation visible."""
 
 SLICES, RINGS = 24, 12
 

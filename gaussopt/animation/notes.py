@@ -1,4 +1,4 @@
-"""Notes of a labelled drawing (forces, torques, angles, lengths, axes) as parts of a picture."""
+"""Draw the annotations of a picture (forces, torques, angles, lengths, axes) as parts of its SVG."""
 
 from __future__ import annotations
 

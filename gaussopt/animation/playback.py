@@ -131,7 +131,7 @@ def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: floa
 
 
 def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
-    """Return frames at increasing instants (G,), and at both ends of the phases between events, except short phases."""
+    """Return frames at increasing instants (G,), and at both ends of each phase between events that is not short."""
     from scipy.interpolate import CubicHermiteSpline  # loaded here, as only drawing needs it
 
     rows = usable(trajectory)
@@ -197,7 +197,7 @@ def _who(event: Mapping[str, Any]) -> list[str]:
 
 
 def told(value: float, nothing: float = 1e-12) -> str:
-    """Return a number as text, "0" if its absolute value is at most `nothing`."""
+    """Format a number; a number of absolute value at most `nothing`, a tolerance, becomes "0"."""
     return f"{value + 0.0:.3g}" if abs(value) > nothing else "0"
 
 

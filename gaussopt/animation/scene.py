@@ -30,7 +30,7 @@ LINE = 18.0
 """Height of a line of text, px."""
 
 FURTHER = 0.4
-"""Distance beyond the motion to which a picture extends for the compared motions, relative to the motion's extent."""
+"""A picture shows compared motions up to this distance beyond the motion, relative to the motion's extent."""
 
 SECOND = Look(fill=OTHER_BODY, edge=OTHER, letters=False)
 
@@ -261,7 +261,7 @@ def words_beside(scene: Scene, still: bool = False) -> list[Part]:
 
 
 def _scale(legend: Legend, right: float) -> Part:
-    """Return the arrows of the scale with the force that they represent."""
+    """Return the scale of the picture: sample arrows, labelled with the force that they represent."""
     text = f"= {legend.value:g} N"
     x, y = right - 8.0 * len(text), 40.0
     marks: list[Mark] = [plain((right, y + 4), text, "end")]

@@ -100,7 +100,7 @@ class _Film:
         return ";".join(number(min(max(t / self.cycle, 0.0), 1.0), 5) for t in at)
 
     def _smooth(self, what: str, rows: Sequence[int], texts: Iterable[str]) -> str:
-        """Return an SVG animation through the values at some frames; the last value is kept until the cycle ends."""
+        """Return an SVG animation that interpolates values at some frames; the last is kept until the cycle ends."""
         keys = self._keys([*(float(self.clock[i]) for i in rows), self.cycle])
         *first, last = texts
         return f'{what} values="{";".join([*first, last, last])}" keyTimes="{keys}" {self.tail}/>'
@@ -159,7 +159,7 @@ class _Film:
         return f'<circle cx="{number(left)}" cy="{number(y)}" r="5" fill="{INK}">{move} {self.tail}/></circle>'
 
     def words(self, word: Word, begin: float, end: float) -> str:
-        """Return a text that is visible between two instants of the cycle, s."""
+        """Return an SVG text that is visible from `begin` to `end`, s of the cycle."""
         switches = [(0.0, "hidden")] * (begin > 0) + [(begin, "visible")] + [(end, "hidden")] * (end < self.cycle)
         change = ""
         if len(switches) > 1:

@@ -39,7 +39,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Instants at which the table gives positions, as fractions of the duration."""
 
 CONTROLS = 290
-"""Height of the controls below the picture in a notebook, px."""
+"""Height of the control elements below the picture in a notebook, px."""
 
 
 class Film(Protocol):
@@ -102,7 +102,7 @@ class SpaceMotion:
         return " ".join(said)
 
     def page(self, whole: bool = True) -> str:
-        """Return a self-contained HTML page; it has title and texts only if `whole` is set."""
+        """Return a self-contained HTML page, without title and texts unless `whole` is set."""
         room = files("gaussopt.animation")
         three, licence, viewer = (
             room.joinpath(*path).read_text(encoding="utf-8")

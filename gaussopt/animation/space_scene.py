@@ -21,7 +21,7 @@ RATE = 50.0
 """Frames per second of playback; between frames positions are interpolated linearly."""
 
 LEAST = 1e-6
-"""Forces whose largest value is smaller than this, relative to the largest of all forces, are not drawn."""
+"""A force is not drawn if its largest value is below this fraction of the largest value of all forces."""
 
 KINDS = {"normal force": NORMAL, "friction": FRICTION, "joint force": OTHER}
 """Kinds of forces and their colours."""

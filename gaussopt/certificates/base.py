@@ -172,7 +172,7 @@ def without_mass(gap: Vector, heavy: NDArray[np.bool_], forces: float) -> float:
 def unmeasured(
     step: StepData, verdict: Status, forces_unique: bool, singular_mass: bool, rounding_floor: float = math.nan
 ) -> Certificate:
-    """Return a certificate that only classifies the step, with infinite errors, because there is no candidate."""
+    """Return a certificate with the verdict on the step only and infinite errors, because there is no candidate."""
     inf = math.inf
     return Certificate(
         error_bound=inf, error_norm=inf, constraint_residual=inf, force_residual=inf, rounding_floor=rounding_floor,

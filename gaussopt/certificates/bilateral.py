@@ -52,13 +52,13 @@ FOLLOWS = 1e-9
 """A row is dependent if its distance from the span of earlier rows, relative to its length, is at most this."""
 
 ROUNDED = 2.0**-44
-"""Residual of the equation of a coordinate, relative to its terms, that counts as rounding of the forces."""
+"""Largest residual of an equation of motion, relative to its terms, that counts as rounding of the forces."""
 
 LEADING = 3.0
-"""Ratio of an entry to the sum of the others in its row beyond which its coordinate dominates the row."""
+"""A coordinate dominates a row if its entry exceeds this multiple of the sum of the other entries."""
 
 QUIETLY = np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
-"""Suppresses the warnings of NumPy; numbers that overflow do not pass anyway."""
+"""Suppresses NumPy's warnings; a number that overflows fails the certificate in any case."""
 
 
 def certify_dense(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
@@ -191,7 +191,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
     through = step.n * space.condition * resistance(values) * norm(along)
     floor = EPS * (through + norm(np.abs(answers) @ size_f) + float(lengths @ size_c))
     error = mass_norm(ed, Md @ ed)
-    # Along directions with hardly any mass, the terms of the mass norm nearly cancel.
+    # Along nearly massless directions the terms of the mass norm nearly cancel, which adds a rounding error.
     floor += cancelled(ed, Md, error) if singular else 0.0
     condition *= space.condition
     seen, least = _without_mass(step, d, space) if singular else (step.J * d, space.least)
@@ -207,7 +207,7 @@ def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
 def _explained(
     step: StepData, lam: Vector, ad: Vector, residual: Vector, data: Balanced, singular: bool
 ) -> tuple[float, float]:
-    """Return the residual of the equations of motion with `lam`; for singular M also its ratio to all terms, else 0."""
+    """Return the residual of the equations of motion with `lam`, and its ratio to their terms (0 for regular M)."""
     if not math.isfinite(float(lam.sum())):
         return math.inf, 0.0
     Md, fd, d = data.M, data.f, data.d
@@ -228,7 +228,7 @@ def _explained(
     # The share is the residual over the sizes of all terms: of M a, even if they cancel, and of all forces.
     terms, own = size_M @ np.abs(ad), Md.diagonal()
     share = beside(left, norm(terms), forces, reactions)
-    # Residuals above rounding level are later divided by the root of the scaled mass, below 1 if rows set the scale.
+    # Leave out rounding errors: they would grow below by 1 / sqrt(scaled mass), which exceeds 1 if rows set the scale.
     most = norm(terms) + forces + reactions
     beyond = np.abs(gap) > np.maximum(ROUNDED * (terms + np.abs(fd) + np.abs(pull)), 8 * step.n * EPS * most)
     missed = np.where((own > 0) | ~beyond, 0.0, gap)

@@ -48,7 +48,7 @@ PROOF = 1e-13
 """M w, J w and J^T w count as zero up to this size relative to w, in unit masses and rows of unit length."""
 
 IDLE = 10.0
-"""Multiple of |J^T w| |a| by which w . gamma must exceed zero to be a contradiction."""
+"""w . gamma must exceed this multiple of |J^T w| |a| to prove that the rows are contradictory."""
 
 SLOWEST = 0.999
 """Largest ratio of successive corrections that the estimate of the remaining error assumes."""
@@ -90,7 +90,7 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     size_c = times(abs(J), np.abs(a)) + np.abs(step.gamma)
     forces = norm(saddle.whiten_sizes(size_f)) if saddle.definite else _worst(saddle, size_f, 0.0 * size_c)
     constraints = _worst_rows(saddle, size_c) if saddle.regular else _worst(saddle, 0.0 * size_f, size_c)
-    # The ascent may miss the worst signs, so the floor is at least the rounding error of a itself.
+    # The ascent may miss the worst signs of rounding errors, so the floor is at least the rounding error of a itself.
     floor = EPS * max(math.hypot(forces, constraints), math.sqrt(float(np.abs(a) @ size_a)))
     floor += _unsolved(saddle, found)
     if not resolved or not _met(saddle, found, size_f, size_c):
@@ -165,7 +165,7 @@ def _met(saddle: Saddle, found: SaddleSolution, size_f: Vector, size_c: Vector) 
 
 
 def _unsolved(saddle: Saddle, found: SaddleSolution) -> float:
-    """Estimate the mass norm of the error in e after refinement, by two more corrections; 0 for a regular system.
+    """Estimate, by two more corrections, the mass norm of the error that refinement leaves; 0 for a regular system.
 
     If rows are nearly dependent, rounding errors are amplified by the reciprocal of the smallest singular value.
     """
@@ -189,15 +189,15 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     found = saddle.solve(f, gamma, EPS)
     limit, most = least_contradiction(step, row, d), EVALUATED * size_in_units(step, row, d)
     left_g, left_f = norm(found.rest_g * row), norm(found.rest_f * d)
-    # Very large accelerations or forces leave residuals by rounding even in consistent equations.
-    # So a residual proves nothing; a dependency that gamma contradicts, or a force along a free direction, is a proof.
+    # Very large accelerations or forces leave residuals by rounding even in consistent equations. Only a dependency
+    # that gamma contradicts, or a force along a free direction, proves a contradiction.
     if _contradicted(saddle, step, found):
         return Status.INFEASIBLE, False, True
     if max(left_f, left_g) > limit and _unheld(saddle, f, f, limit):
         return Status.UNBOUNDED, not _idle_rows(saddle, probe_g / row), True
     if max(left_g, left_f) > most:
         return Status.SOLVED, False, False
-    # The residual is zero, but the answer may not be unique or accurate: solving for random data shows this.
+    # The residual is zero, but a solution for random data must show whether the answer is unique and accurate.
     probe = saddle.solve(probe_f / d, probe_g / row, EPS)
     if norm(probe.rest_f * d) > LEFT * norm(probe_f):
         if _unheld(saddle, probe.rest_f):

@@ -58,7 +58,7 @@ class ConeLaws:
         return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
 
     def _enumerated(self, found: OneContact, joints_unique: bool) -> Uniqueness:
-        """Return the verdict on a single contact, all solutions of which have been found."""
+        """Return the verdict on a single contact whose solutions have all been found."""
         reason = UniquenessProof.ENUMERATION
         if not found.solutions:
             return Uniqueness(Status.NO_SOLUTION, reason, False)
@@ -86,7 +86,7 @@ class ConeLaws:
         return norm(np.concatenate((missed.ravel(), sliding)))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Fit forces to a by least squares; return the solution in their contact modes if it exists, else the fit."""
+        """Return the solution in the contact modes of a least-squares fit to `a`, or the fit if there is none."""
         op, problem = self.cones.op, self.cones.problem
         w = op.step.J_N @ a + op.step.zeta_N
         closed = w <= CLOSED * (norm(op.bias) + norm(w))

@@ -72,12 +72,12 @@ def certify_contact(
     operator: ContactOperator | None = None,
     thorough: bool = True,
 ) -> ContactCertificate:
-    """Certify a candidate of a step all contacts of which are closed.
+    """Certify a candidate solution of a step whose contacts are all closed.
 
     Parameters
     ----------
     step : StepData
-    a : (n,) or None; if None, the step is only classified
+    a : (n,) or None; if None, only existence and uniqueness are decided
     lam, lam_N, lam_T : (m,), (k,), (k, d) or None
         Reported forces; if absent, the forces of the true solution nearest to a are used.
     operator : ContactOperator of the step, if it has already been computed
@@ -132,7 +132,7 @@ def certify_contact(
 
 
 def _without(step: StepData, posed: Posedness, verdict: Uniqueness) -> ContactCertificate:
-    """Return a certificate that only classifies the step, because there is no candidate or no unique solution."""
+    """Return a certificate with the verdict on the step only, because there is no candidate or no unique solution."""
     base = unmeasured(step, verdict.status, verdict.forces_unique, posed.singular_mass)
     shared = {f.name: getattr(base, f.name) for f in fields(Certificate)}
     return ContactCertificate(**shared, law_residual=math.inf, contact=verdict)

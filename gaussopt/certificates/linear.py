@@ -53,7 +53,7 @@ class LinearCertificate(ProgramCertificate):
 
 
 QUIETLY = np.errstate(over="ignore", invalid="ignore", divide="ignore")
-"""Suppresses the warnings of NumPy; numbers that overflow do not pass anyway."""
+"""Suppresses NumPy's warnings; a number that overflows fails the certificate in any case."""
 
 UNSEEN = 1e-8
 """A residual is orthogonal to a column if their scalar product, relative to its terms, is at most this."""
@@ -79,7 +79,7 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
     rank = int((s > 8 * n * EPS * s[0]).sum()) if n else 0
     inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     size, reach = _sizes(K, b, Vt[:rank].T @ (Vt[:rank] @ x), inverse)
-    if not b.any():  # then no data give x a size, so errors are relative to the units of the coordinates
+    if not b.any():  # then no data set a scale for x, so errors are relative to the units of the coordinates
         size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), np.maximum(reach, largest(1.0 / d))
     noise = (n + 2) * EPS * (np.abs(K) @ np.abs(x))
     contradictory = rank < n and feasibility(K, b, b).possible is False
@@ -90,9 +90,9 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
 
 
 def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector, Vector]:
-    """Return the sizes, at least at rounding level, relative to which errors of rows and coordinates are judged.
+    """Return the scales of the errors of rows and of coordinates, none of them below rounding level.
 
-    A coordinate that is zero at the solution has the size of the rounding error of the largest coordinate.
+    A coordinate that is zero at the solution has as its scale the rounding error of the largest coordinate.
     """
     share = rounding(len(b)) / DEFAULT_TOLERANCE
     terms = np.abs(b) + np.abs(K) @ np.abs(seen)
@@ -104,7 +104,7 @@ def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector,
 
 
 def _sparse_system(program: LinearSystem, x: Vector) -> LinearCertificate:
-    """Certify the rows only, in time proportional to the number of entries."""
+    """Certify a sparse system by the residuals of its rows only, without an error bound, in linear time."""
     r = program.K @ x - program.b
     size = abs(program.K) @ np.abs(x) + np.abs(program.b)
     if not program.b.any():
@@ -140,7 +140,7 @@ def certify_least_squares(program: LeastSquares, x: Vector) -> LinearCertificate
     r = program.b - program.A @ x
     residual = largest(program.A.T @ r)
     d, unit = np.ones(program.n), float(np.abs(program.A).max(initial=0.0)) or 1.0
-    if not program.minimum_norm:  # otherwise scaling the columns would change the solution
+    if not program.minimum_norm:  # column scaling would change a minimum-norm solution
         d = np.ldexp(1.0, -np.frexp(np.abs(program.A).max(axis=0, initial=0.0))[1])
         unit = 1.0
     A, b, x, r = program.A / unit * d, program.b, x / d, r / unit

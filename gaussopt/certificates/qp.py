@@ -100,7 +100,7 @@ class QPCertificate(ProgramCertificate):
 
     @property
     def relative_error(self) -> float:
-        """The error bound relative to its scale; infinite if there is none."""
+        """The error bound relative to its scale; infinite if no bound is known."""
         if not math.isfinite(self.error_bound):
             return math.inf
         return ratio(self.error_bound, self.scale)

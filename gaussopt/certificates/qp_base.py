@@ -18,12 +18,12 @@ CANCELLED = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes relative to which residuals are measured.
+    """Scales relative to which residuals are measured.
 
     Attributes
     ----------
     x, y : (n,), (m,), point and duals without components that have no effect
-    force, reach : (n,), sums of the absolute terms of stationarity, and how far these could move each coordinate
+    force, reach : (n,), sums of the absolute terms of stationarity, and the moves that forces of this size cause
     blur : rounding error of P x, in the norm of P^+
     share : relative rounding error / default tolerance; the size of a row is at least `share` times |A| `reach`
     """
@@ -42,7 +42,7 @@ class Sizes:
         return np.where(size > 0, np.maximum(size + self.absolute_A @ np.abs(self.x), self.share * wide), wide)
 
     def rounding(self, row: int) -> float:
-        """Return the least size of a row relative to which its violations are judged: `share` times |A| `reach`."""
+        """Return the least scale for violations of a row: `share` times |A| `reach`."""
         return self.share * float(self.absolute_A[row] @ self.reach)
 
     @property

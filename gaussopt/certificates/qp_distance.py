@@ -40,7 +40,7 @@ class Curvature:
         self.L = gram_factor(P) if np.isfinite(P).all() else None
         self.Z = np.zeros((len(P), 0))
         self.root: Matrix = np.zeros((len(P), 0)) if self.L is None else invert_lower(self.L).T
-        # The pivots may all exceed rounding although an eigenvalue does not. The sum is tr P^-1 > 1 / eigenvalue.
+        # All pivots may exceed rounding although an eigenvalue does not: test tr P^-1, which exceeds 1 / eigenvalue.
         if self.L is None or not zero * float(np.square(self.root).sum()) < 1.0:
             self.L = None
             self.Z = flat_directions(P)
@@ -129,7 +129,7 @@ def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Ve
     left = np.abs(Z.T @ residual) + np.abs(Z).T @ noise * bool(residual.any())
     flat, curved = (qp.A @ Z).T, curvature.root.T @ qp.A.T
     U, s, Vt = np.linalg.svd(flat[:, push], full_matrices=False)
-    # Flat directions are known up to rounding relative to the smallest curvature; smaller entries count as zero.
+    # Flat directions have rounding errors relative to the smallest curvature; entries below these count as zero.
     zero = 64 * qp.n * EPS * max(1.0, float(np.square(curvature.root).sum(axis=0).max()))
     seen = s > zero
     U = U[:, seen]

@@ -21,7 +21,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.dense import EPS, least_norm, ratio
 
 SMALL = 1e-3
-"""Smallest scale of a coordinate, relative to ||x||_P; at the default tolerance, errors of 1e-10 ||x||_P pass."""
+"""Smallest scale of a coordinate, relative to ||x||_P: errors of 1e-10 ||x||_P pass at the default tolerance."""
 
 ELSEWHERE = 1e6
 """Weight of coordinates outside a row, relative to those in it, when the terms of the row are minimised."""
@@ -44,7 +44,7 @@ class CandidatePoint(JudgedPoint):
         self.noise_z = (qp.n + 2) * EPS * (self.absolute_A @ np.abs(x))
         self.lower, self.upper = (np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u))
         self.fixed, self.losing = _fixed(qp, self.level)
-        # If neither q nor a bound gives x a size, the size is 1 in the unit of each coordinate.
+        # If neither q nor a bound gives a scale for x, the scale is 1 in the unit of each coordinate.
         sized = qp.q[qp.P.diagonal() > 0].any() or self.lower.any() or self.upper.any()
         self.least = np.zeros(qp.n) if sized else 1.0 / scaled.d
         self._polished = math.inf
@@ -97,7 +97,7 @@ class CandidatePoint(JudgedPoint):
         qp, curvature = self.qp, self.curvature
         if curvature.L is not None:
             held = pushing(qp, curvature, self.x, y)
-        else:  # rows that constrain flat directions have no unit in the norm of P, so compare forces instead
+        else:  # the norm of P has no unit for rows that constrain flat directions, so compare forces
             held = qp.equality | (np.abs(y) > np.nan_to_num(slack, nan=0.0) * sizes.pull)
         bound = error_bound(qp, curvature, self.x, y, noise, held)
         if curvature.L is None:  # add the rounding error that `error_bound` ignores, in the norm of P
@@ -167,7 +167,7 @@ class CandidatePoint(JudgedPoint):
         rounded = 2.0 * (qp.n + qp.m + 3) * EPS * (self.absolute_P @ self._near(x))
         total = np.maximum(total + self.absolute_A.T @ np.abs(forces), diagonal * reach) + rounded / DEFAULT_TOLERANCE
         total = np.maximum(total, self.share * total.max(initial=0.0))
-        if not qp.q.any() and not (qp.P @ x).any():  # for zero gradient, forces are judged in the units of the program
+        if not qp.q.any() and not (qp.P @ x).any():  # without a gradient, compare forces in the units of the program
             total = np.maximum(total, self.scaled.d)
         return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room), self.share)
 
@@ -257,10 +257,10 @@ class CandidatePoint(JudgedPoint):
         return np.vstack((self.qp.P, self.qp.A[held])), np.concatenate((self.qp.P @ self.x, named))
 
     def _room(self, x: Vector, y: Vector) -> Vector:
-        """Return how far each coordinate, (n,), could move before its term in some row exceeds the other terms.
+        """Return by how much each coordinate, (n,), may change until its term in some row equals the sum of the others.
 
-        If a row contains this coordinate alone, its term may grow to the bound if the row is active; otherwise to the
-        larger bound if the row has two.
+        In a row that contains only this coordinate, the term may grow to the active bound, or to the larger of two
+        bounds if none is active.
         """
         size = self.absolute_A
         own = size * np.abs(x)
@@ -300,7 +300,7 @@ class CandidatePoint(JudgedPoint):
         blur = float(sizes.blur) / DEFAULT_TOLERANCE
         noise = self._loss_by_rounding(sizes) / DEFAULT_TOLERANCE + 0.5 * blur * blur
         if not math.isfinite(noise):
-            noise = 0.0  # a square that overflows must not enlarge the tolerance
+            noise = 0.0  # if squares overflow, leave this part of the tolerance out
         bound = np.where(y > 0, qp.l, np.where(y < 0, qp.u, 0.0))
         least = 0.5 * self._curved(moving) + float(np.abs(sizes.y) @ np.abs(bound))
         least = max(least, self.share * value) + noise if self._told(sizes) else 0.0
@@ -321,7 +321,7 @@ class CandidatePoint(JudgedPoint):
         return bool(((Z.T @ self._noise(sizes) <= slopes) | (slopes == 0.0)).all())
 
     def _loss_by_rounding(self, sizes: Sizes) -> float:
-        """Return the gap that rounding errors of rows and forces cause, at a point with these sizes."""
+        """Return the duality gap that rounding errors of rows and forces may cause at a point of these sizes."""
         x, y, Z, noise = self._near(sizes.x), np.abs(sizes.y), self.curvature.Z, self._noise(sizes)
         pulled = (self.qp.n + 2) * EPS * float((y * self.losing) @ (self.absolute_A @ x))
         way = float(noise @ self.curvature.room)

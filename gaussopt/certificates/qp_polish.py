@@ -20,7 +20,7 @@ from gaussopt.core.programs import QP
 from gaussopt.linalg.dense import EPS, gram_factor, invert_lower
 
 ROUNDS = 30
-"""Half the maximum number of changes of the active set; a change takes all wrong rows or, after a cycle, the worst."""
+"""Number of changes of the active set before a stop is forced; a change takes all wrong rows or, after a cycle, one."""
 
 
 def definite_root(qp: QP, L: Matrix | None) -> Matrix | None:

@@ -61,7 +61,7 @@ def units(diagonal: Vector, A: Matrix, q: Vector) -> tuple[Vector, Vector]:
 
 
 def _massless(A: Matrix, exponent: NDArray[np.int64], massed: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the exponents of the units of coordinates without curvature, from the rows that contain them."""
+    """Return exponents e of units 2^e that bring the entries of coordinates without curvature near 1."""
     filled = A != 0
     size = np.zeros(A.shape)
     size[filled] = np.log2(np.abs(A[filled]))

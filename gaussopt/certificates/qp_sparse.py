@@ -28,7 +28,7 @@ from gaussopt.linalg.dense import EPS, largest, mass_scale, ratio
 from gaussopt.linalg.sparse_saddle_point import Saddle, equilibrate_sparse
 
 ENTRIES = 1_000_000
-"""Number of entries of a matrix up to which the certificate of dense programs, which proves more, is used."""
+"""Matrices of at most this number of entries are certified like dense programs, which proves more."""
 
 ROUNDS = 12
 """Maximum number of changes of the set of active rows; each costs a factorisation."""
@@ -37,7 +37,7 @@ ACCURACY = 1e-14
 """Relative correction at which the refinement of a minimiser on given rows ends."""
 
 FEASIBLE = 1e-9
-"""A contradiction counts as proved only if the least violation of rows and bounds scaled to size 1 exceeds this."""
+"""A contradiction counts as proved only if it violates rows or bounds, scaled to size 1, by more than this."""
 
 LARGEST_SEARCH = 1000
 """Maximum number of iterations for the point from which sizes are computed."""
@@ -46,7 +46,7 @@ NEAR = 1e-7
 """Distance to a bound, relative to the bound and the terms of the row, up to which the row counts as active."""
 
 SHARE = rounding(8) / DEFAULT_TOLERANCE
-"""Smallest scale of a coordinate, relative to the largest; smaller differences are rounding."""
+"""Smallest scale of a coordinate, relative to the largest; smaller differences are rounding errors."""
 
 MOST_CHECKED = 4_000_000
 """Maximum number of entries of the rows of a contradiction that is checked; the check computes singular values."""
@@ -92,7 +92,7 @@ def nearest_minimiser(qp: QP, x: Vector, y: Vector | None) -> Nearest:
 
 
 def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
-    """Certify a program that has only equalities as a step; return the verdict, the error in P-norm, and duals."""
+    """Certify a program without inequalities as if it were a step; return verdict, error in the P-norm, and duals."""
     step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
     c = certify_sparse(step, x, None)
     # A program with several minimisers counts as solved.
@@ -102,7 +102,7 @@ def on_rows(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class SparseSizes(Sizes):
-    """Sizes of a sparse program; unlike in `Sizes`, the size of a row depends on `reach` only if its bound is zero."""
+    """Scales of a sparse program; unlike in `Sizes`, that of a row depends on `reach` only if its bound is zero."""
 
     def row(self, bound: Vector) -> Vector:
         wide = self.absolute_A @ self.reach
@@ -242,7 +242,7 @@ def _felt(A: Any, force: Vector) -> Vector:
 
 
 def _room(qp: QP) -> Vector:
-    """Return how far each coordinate, (n,), could move before some row changes by its bound; 0 if there is no bound."""
+    """Return by how much each coordinate, (n,), must move to change some row by its bound; 0 without bounds."""
     A: Any = scipy.sparse.coo_array(qp.A)
     ends = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u)))[A.row]
     counts, way = (A.data != 0) & (ends > 0), np.full(qp.n, np.inf)
@@ -262,7 +262,7 @@ def _restricted(qp: QP, held: Any, upper: Any) -> QP:
 
 
 def _guess(qp: QP, x: Vector, y: Vector) -> tuple[Any, Any]:
-    """Guess the active rows, and those at their upper bounds; both are masks, (m,)."""
+    """Guess the active rows, and which inequalities are active at their upper bounds; return two masks, (m,)."""
     named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
     unit = abs(qp.A) @ (1.0 / np.sqrt(np.where(qp.P.diagonal() > 0, qp.P.diagonal(), np.inf)))
     slack = np.abs(qp.A @ x - named)

@@ -31,7 +31,7 @@ RATIONAL = 30
 """Maximum number of rows in a contradiction that is checked in rational arithmetic."""
 
 SUPPORT = 1e-8
-"""Multipliers of a linear program up to this size, relative to the largest, are noise."""
+"""Multipliers of a linear program up to this size, relative to the largest, count as zero."""
 
 _FAR = 1e15
 """Bounds further away than this, relative to the remaining violation, are left out of a linear program."""
@@ -134,7 +134,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
     """
     wide, x = A.astype(np.longdouble), x.astype(np.longdouble)
     size, level, blur = np.abs(wide), rounding(A.shape[1]), (A.shape[1] + 2) * WIDE_EPS
-    # Rounding errors of the terms are allowed up to the rounding error of the largest bound.
+    # A residual may be as large as the rounding errors of its terms, but at most that of the largest bound.
     most = level * largest_bound(l, u)
     if not most:
         return np.zeros_like(x)
@@ -146,7 +146,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
         bound = np.where(z < l, l, np.where(z > u, u, z))
         miss = bound - z
         terms = size @ np.abs(x)
-        # If the bound of a row is zero, its terms may consist of rounding errors of corrections for other rows.
+        # If the bound of a row is zero, its terms may be mere rounding errors, left by corrections of other rows.
         terms = np.where(bound == 0, terms.max(initial=0.0), terms)
         broken = (miss != 0) & (np.abs(miss) > level * np.abs(bound) + np.minimum(blur * terms, most))
         if not broken.any():

@@ -14,7 +14,7 @@ from gaussopt.core.files import write_text
 
 
 class Action(StrEnum):
-    """What is done with the collection."""
+    """The actions of `gaussopt collection`."""
 
     BUILD = "build"
     COMPARE = "compare"

@@ -161,7 +161,7 @@ def plain(data: Any) -> Any:
 
 
 def processes(jobs: int) -> int:
-    """Return the requested number of processes, one per core for 0; raises BadInput."""
+    """Return the requested number of processes, where 0 means one per core; raises BadInput."""
     if jobs < 0:
         raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
     return jobs or (os.cpu_count() or 1)
@@ -179,7 +179,7 @@ def pairs_of(items: list[str] | None, flag: str) -> dict[str, str]:
 
 
 def settings_of(items: list[str] | None) -> dict[str, Any]:
-    """Return the settings of a problem; q0 and v0 are lists of numbers; raises BadInput."""
+    """Return the settings NAME=VALUE of a problem as a dict, with q0 and v0 as lists of numbers; raises BadInput."""
     settings: dict[str, Any] = dict(pairs_of(items, "--set"))
     for key in sorted(settings.keys() & {"q0", "v0"}):
         try:
@@ -230,7 +230,7 @@ class _Milestones:
 def progress_bar(
     label: str, quiet: bool, lines: bool = False, even: bool = True
 ) -> Iterator[Callable[[float], None] | None]:
-    """Show a progress bar on standard error if it is a terminal; otherwise print nothing or, with `lines`, milestones.
+    """Show a progress bar if standard error is a terminal; otherwise print nothing or, with `lines`, milestones.
 
     For `even` work the bar shows the remaining time, otherwise the time spent.
     """

@@ -14,7 +14,7 @@ FAILED = ("infeasible", "no_solution", "iteration_limit")
 """Statuses that may be due to a wrong order of rows."""
 
 MOST_TRIED = 100
-"""Largest number of contacts for which the other order is tried."""
+"""An unsolved problem with at most this number of contacts is also tried with the other order of rows."""
 
 RowOrder = Annotated[
     str | None,

@@ -73,7 +73,7 @@ def falsify_command(
 
 
 def _given(word: str) -> str | Callable[..., Any]:
-    """Return the name of a formulation, or the function that FILE.py:FUNCTION names; raises BadInput."""
+    """Load the function named by FILE.py:FUNCTION; return any other word, the name of a formulation, unchanged."""
     file, _, name = word.rpartition(":")
     if not file.endswith(".py"):
         return word

@@ -72,7 +72,7 @@ def animate_command(
 
 
 def _recorded(file: Path, problem: str | None, given: dict[str, Any]) -> Trajectory:
-    """Return the motion in a file; raises BadInput if any of the options `given`, which need a simulation, is set."""
+    """Read a motion from a file; raises BadInput if an option in `given`, which only a simulation can use, is set."""
     from gaussopt.integration.trajectory import Trajectory
 
     for name, value in given.items():

@@ -90,7 +90,7 @@ def _columns(rows: Iterable[Sequence[Any]]) -> list[str]:
 
 
 def _problem(entry: Problem, given: str, settings: list[str]) -> Known:
-    """Return the information on a problem, and a `run` command that avoids drift and endless series of impacts."""
+    """Return the information on a problem, with a `run` command whose options avoid drift and endless impacts."""
     from gaussopt.comparison.items import typical_step
     from gaussopt.comparison.pairing import misfit
     from gaussopt.core import registry
@@ -204,7 +204,7 @@ EXAMPLES = {
     "least-squares problems": ("least-squares", "equality rows"),
     "linear complementarity problems": ("lcp", "a contact that slides with friction"),
 }
-"""For each kind of programs, a formulation and a kind of steps that make such programs."""
+"""For each kind of program, an example: a formulation, and a kind of steps for which it makes such programs."""
 CONTACTS, CONES = "contacts with friction cones", "cone programs of contacts"
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
@@ -300,7 +300,7 @@ def _solver(entry: Any) -> Known:
     missing = missing_packages(entry)
     takes, refused = [], {}
     for kind, program in _examples():
-        try:  # without its packages a solver cannot be made, and only its class attributes are checked
+        try:  # without its packages a solver cannot be created: check its class attributes only
             make_solver(entry.name).check(program) if not missing else _declared(entry, program)
         except NotAccepted as error:
             if isinstance(program, entry.accepts):  # `accepts` already excludes other kinds

@@ -215,7 +215,7 @@ def _sentence(result: dict[str, Any]) -> str:
     elif "relative_residual" in c:
         words = f"its residuals are at most {c['relative_residual']:.2g} (relative)"
     else:
-        return str(result["message"])  # the message on contacts needs no addition
+        return str(result["message"])  # for contact problems the message is complete
     return f"{result['message']} {words[0].upper()}{words[1:]}."
 
 

@@ -33,13 +33,13 @@ NEARLY = 1e-8
 """Depth, relative to the depth without pushes, below which a contact counts as just touching."""
 
 ROUNDED = 1e-13
-"""Depth or gap at the end of a step, relative to the sum of its terms, up to which it counts as zero."""
+"""Largest penetration or gap at the end of a step, relative to the sum of its terms, that counts as zero."""
 
 LEFT = 1e-6
-"""Depth, relative to the largest depth without pushes, that pushes may leave; incompatible contacts leave more."""
+"""Largest penetration left by pushes, relative to the largest without them, unless contacts are incompatible."""
 
 SHIFT = 1e-12
-"""Relative increase of diagonal responses of pushing contacts, so that redundant contacts share their push."""
+"""Relative increase of the response of pushing contacts to their own push, so that redundant contacts share it."""
 
 
 @kernel
@@ -207,7 +207,7 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
             u, terms = u + part, terms + abs(part)
         ahead[i] = min(gaps[i], 0.0) + dt * u
         if abs(ahead[i]) <= ROUNDED * (dt * terms - min(gaps[i], 0.0)):
-            ahead[i] = 0.0  # the contact touches: rounding errors must not decide whether it is pushed
+            ahead[i] = 0.0  # it touches: rounding errors must not decide whether it is pushed
         deepest = max(deepest, abs(ahead[i]))
     for j in range(n):
         push[j] = 0.0

@@ -20,10 +20,10 @@ from gaussopt.linalg.cones import DENSE_ROWS, dense, scaled
 from gaussopt.linalg.dense import EPS
 
 SEARCH = 60
-"""Number of steps of the search for tau; any tau gives a valid modulus."""
+"""Maximum number of steps of the search for tau; a search that ends early still gives a valid modulus."""
 
 FASTER = 0.8
-"""Factor by which the bound on -c above which the search ends shrinks in every step."""
+"""The search ends when -c exceeds a bound; in every step this bound shrinks by this factor."""
 
 
 def monotonicity(problem: ConeComplementarity, seconds: float = np.inf) -> float:

@@ -23,7 +23,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.delassus import ROWS, DelassusProduct, block_inverse, is_blocks
 
 SMALL = 400
-"""Largest number of rows of a dense W that counts as small, for which other methods are cheap."""
+"""Largest number of rows of a dense W for which dense linear equations and least-norm steps are cheap."""
 
 FILLED = 0.1
 """Largest share of non-zero entries of a dense W that is not small for which equations are solved as sparse."""
@@ -34,7 +34,7 @@ PIVOT = 1e-3
 
 @dataclass(frozen=True)
 class Response:
-    """The operator W + alpha I, of shape (3 k, 3 k), with a solver of the equations above.
+    """The operator W + alpha I, of shape (3 k, 3 k), and a solver of Newton's equations with it.
 
     For a `DelassusProduct`, `M` and `H` are its factors, scaled so that M^-1 has a diagonal of ones. Otherwise `M` is
     None, and `H` is W, as a dense or a sparse matrix.
@@ -73,7 +73,7 @@ class Response:
         return np.asarray(self.W.diagonal() + self.alpha)
 
     def solver(self, K: Matrix, B: Matrix, more: float = 0.0) -> Callable[[Vector], Vector]:
-        """Return a function that solves with K and B, (k, 3, 3) each, and with `more` added to alpha.
+        """Return the solver d(c) of K d + B (W + alpha I) d = c, with blocks K and B, (k, 3, 3), and alpha + `more`.
 
         Raises np.linalg.LinAlgError or RuntimeError if the equations are singular.
         """

@@ -33,7 +33,7 @@ CLOSE = 4e-16
 
 @kernel
 def slip(a: Vector, b1: float, b2: float, c: float, w1: float, w2: float, wn: float, mu: float, start: float) -> float:
-    """Return the root alpha of f, -1 if none is found; `a` begins with A by rows, `start` is a guess, 0 for none."""
+    """Return the root alpha of f, or -1 if none is found; `a` begins with the rows of A, `start` is a guess or 0."""
     a11, a12, a21, a22 = a[0], a[1], a[2], a[3]
     n1, n2 = a22 * b1 - a12 * b2, a11 * b2 - a21 * b1
     trace, determinant = a11 + a22, a11 * a22 - a12 * a21
@@ -128,9 +128,9 @@ def project_one(x: Vector, mu: float) -> None:
 def projected_sweep(
     begin: Index, column: Index, block: Vector, own: Vector, q: Vector, mu: Vector, step: Vector, count: int, r: Vector
 ) -> None:
-    """Sweep `count` times, each contact by one projected step r <- P_K(r - step u~); see `block_sweeps`.
+    """Sweep `count` times over all contacts, with one projected step r <- P_K(r - step u~) each; see `block_sweeps`.
 
-    `step` is (k,), in kg.
+    `step`, (k,), has a step size for each contact, in kg.
     """
     x = np.zeros(3)
     for _ in range(count):
@@ -272,7 +272,7 @@ def factor_sweeps(
 
 @kernel
 def colours_of(begin: Index, column: Index, colour: Index, used: Index) -> int:
-    """Write into `colour`, (k,), each contact's first colour that no earlier neighbour has; return how many occur.
+    """Colour the contacts greedily, so that neighbours differ; write `colour`, (k,), and return the number of colours.
 
     `used`, (k + 1,), is working memory, in which all entries are -1.
     """

@@ -30,7 +30,7 @@ from gaussopt.linalg.cones import steps_of
 
 
 class BlockRows(NamedTuple):
-    """An operator by rows of blocks: blocks off the diagonal, (9 b,), and diagonal blocks, (9 k,)."""
+    """An operator stored by rows of 3 x 3 blocks: blocks off the diagonal, (9 b,), and diagonal blocks, (9 k,)."""
 
     begin: Index
     column: Index
@@ -142,7 +142,7 @@ class Sweeps:
 
     @cached_property
     def blocks(self) -> BlockRows:
-        """The operator by blocks."""
+        """The operator W, stored by 3 x 3 blocks."""
         return self._data if isinstance(self._data, BlockRows) else block_rows(formed(self.problem.W), self.problem.k)
 
 

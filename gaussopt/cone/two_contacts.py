@@ -45,13 +45,13 @@ def _held(problem: ConeComplementarity, a: slice, b: slice) -> Iterator[tuple[Ma
 
 
 def _along(problem: ConeComplementarity, a: slice, b: slice, direction: Vector) -> tuple[Matrix, Vector]:
-    """Return B and c of the impulse B r_a + c of contact b along a direction, where u_N = 0."""
+    """Return B and c of the impulse r_b = B r_a + c along `direction` that makes u_N of contact b zero."""
     own = float(problem.W[b, b][0] @ direction)
     return np.outer(direction, -problem.W[b, a][0] / own), direction * (-problem.q[b][0] / own)
 
 
 def _others(problem: ConeComplementarity, a: slice, b: slice, B: Matrix, c: Vector, mu: float) -> Iterator[Vector]:
-    """Yield the impulses of both contacts for each mode of contact a."""
+    """Yield the impulses of both contacts, with r_b = B r_a + c, for each mode of contact a."""
     W = problem.W[a, a] + problem.W[a, b] @ B
     for x in candidates_of(W, problem.q[a] + problem.W[a, b] @ c, mu):
         r = np.zeros(problem.n)

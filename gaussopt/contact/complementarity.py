@@ -36,10 +36,10 @@ AMPLIFIED = 4.0
 """Largest distance of a point from a solution per unit residual of its laws, in the mass norm."""
 
 SUMMED = 100.0
-"""Largest residual of an enumerated solution, in units of the rounding error of its terms."""
+"""Residuals of an enumerated solution count as errors above this multiple of the rounding error of its terms."""
 
 MOVED = 1e-4
-"""Smallest acceleration of a row by its own force, relative to that without joints, that distinguishes modes."""
+"""Contact modes are distinguished only if each row's response to its force exceeds this part of that without joints."""
 
 DEFINITE = 1e-12
 """Smallest eigenvalue of sym A^ that counts as positive."""
@@ -56,7 +56,7 @@ class ComplementarityLaws(ContactLCP):
 
     @property
     def quick(self) -> bool:
-        """Whether there are few modes, each with a regular linear system because the contact rows are independent."""
+        """Whether the LCP is small and the contact rows are independent, so that its few modes have regular systems."""
         if self.lcp.n > QUICK:
             return False
         root = self.op.rows @ self.op.joints.root
@@ -132,7 +132,7 @@ class ComplementarityLaws(ContactLCP):
             unique = False
         status = found.status
         if status is Status.NO_SOLUTION and not step.mu.any():
-            status = Status.INFEASIBLE  # without friction, only contradictory rows have no solution
+            status = Status.INFEASIBLE  # without friction, only contradictory rows exclude a solution
         return Uniqueness(status, UniquenessProof.ENUMERATION, unique, solutions, ranges)
 
     def _friction_rows(self) -> tuple[Matrix, Vector]:
@@ -199,7 +199,7 @@ class ComplementarityLaws(ContactLCP):
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Return the distance to the solution in the mode of x or to an enumerated solution, or a bound on it."""
+        """Return the distance of `a` from a solution, or a bound: mass norm, 2-norm, and its rounding error."""
         op, step = self.op, self.op.step
         true, floor = self._complete(x)
         floor += 0.0 if true is None else op.rounding(x - true, own_error)
@@ -219,7 +219,7 @@ class ComplementarityLaws(ContactLCP):
         return bound, bound * scale, 0.0
 
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
-        """Return `complete` for x, with the sizes of the terms of this LCP."""
+        """Return the solution in the contact mode of x, by `complete` with the sizes of the terms of this LCP."""
         return complete(self.op, x, self.start_size)
 
     def _to_enumerated(self, a: Vector, true: Vector | None, floor: float) -> tuple[float, float, float]:

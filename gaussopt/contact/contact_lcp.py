@@ -1,7 +1,7 @@
 """The contact laws of a step as a linear complementarity problem: slip in the plane and in space, stick in the plane.
 
-A contact without slip has -mu lam_N <= lam_T <= mu lam_N, and starts to slip only against the largest friction. With
-lam_R = lam_T + mu lam_N, lam_L = mu lam_N - lam_T and s = kappa_R - kappa_L the laws of all contacts are an LCP.
+Without slip, -mu lam_N <= lam_T <= mu lam_N, and slip starts only if |lam_T| = mu lam_N, against lam_T. With lam_R =
+lam_T + mu lam_N, lam_L = mu lam_N - lam_T and s = kappa_R - kappa_L the laws of all contacts are an LCP.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ContactLCP:
 
     @staticmethod
     def refuses(step: StepData) -> str | None:
-        """Return the reason why the laws of a step are not an LCP; None if they are."""
+        """Return why the contact laws of a step cannot be written as an LCP; None if they can."""
         if not step.rests_in_space:
             return None
         return (
@@ -59,9 +59,9 @@ class ContactLCP:
     def supports(self) -> NDArray[np.bool_]:
         """Complementary bases of the LCP that correspond to contact modes, (s, k + 2 r).
 
-        A contact without slip is open with slip to either side, sticks, or slips to either side: five of eight bases.
-        The other three, mostly singular, contain no further solutions. With a least normal force, friction acts on an
-        open contact too: the basis in which it is open and sticks is kept as well.
+        A contact without slip may open and move to either side, stick, or slip to either side: five of eight bases. The
+        other three, mostly singular, contain no further solutions. If the normal force has a lower bound, friction acts
+        on an open contact too: the basis in which it is open and sticks is kept as well.
         """
         k, r = self.op.k, int(self.op.resting.sum())
         masks = subsets(k + 2 * r)
@@ -108,12 +108,12 @@ class ContactLCP:
 
     @cached_property
     def x_0(self) -> Vector:
-        """Unknowns x at z = 0, (k + r,); zero unless the normal forces have a least value."""
+        """Unknowns x at z = 0, (k + r,); zero unless the normal forces have lower bounds."""
         least = self.op.step.least
         return np.concatenate((least, -(self.op.step.mu * least)[self.op.resting]))
 
     def x(self, z: Vector) -> Vector:
-        """Return the unknowns x of a solution z of the LCP."""
+        """Return the unknowns x, the contact forces, from a solution z of the LCP."""
         return np.asarray(self.to_x @ z + self.x_0)
 
     @cached_property

@@ -27,7 +27,7 @@ class FrictionCones:
 
     @staticmethod
     def refuses(step: StepData) -> str | None:
-        """Return the reason why the laws of a step are not a problem over cones; None if they are."""
+        """Return why the contact laws of a step cannot be written over friction cones; None if they can."""
         if not step.k:
             return "the step has no closed contacts; use gauss or lagrange"
         if step.J_T.shape[1] != ROWS - 1:

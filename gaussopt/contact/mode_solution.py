@@ -77,7 +77,7 @@ class _Mode:
 
     @property
     def held(self) -> NDArray[np.bool_]:
-        """Rows without acceleration, (k + r,)."""
+        """Rows whose acceleration is zero in this mode, (k + r,)."""
         return np.concatenate((self.closed, self.stick))
 
     def lawful(

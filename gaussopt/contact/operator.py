@@ -68,7 +68,7 @@ class ContactOperator(ContactResponse):
         return self.complementarity.lcp
 
     def x(self, z: Vector) -> Vector:
-        """Return the unknowns x of a solution z of the LCP."""
+        """Return the unknowns x, the contact forces, from a solution z of the LCP."""
         return self.complementarity.x(z)
 
     @property

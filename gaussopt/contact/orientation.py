@@ -25,10 +25,10 @@ from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import Index
 
 MODES = 64
-"""Largest number of modes of all contacts that are tried."""
+"""Largest number of combinations of contact modes that are tried."""
 
 UNCERTAIN = 1e-7
-"""Error of every entry of the operator, relative to its terms, that must leave the determinants positive."""
+"""Determinants must stay positive if every entry of the operator changes by this, relative to its terms."""
 
 
 def positive_pivots(W: Matrix, D: Matrix, size: int) -> bool:

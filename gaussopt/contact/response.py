@@ -24,10 +24,10 @@ from gaussopt.core.step_data import StepData
 from gaussopt.linalg.dense import EPS, coordinate_scale
 
 SMALLEST = 1e-150
-"""Entry of a row in the mass norm below which its square is no longer accurate in floating-point numbers."""
+"""If an entry of a row in the mass norm is below this, its square is inaccurate in floating-point numbers."""
 
 INERT = 1e-12
-"""Acceleration of a row by its own force, relative to that without joints, up to which it counts as zero."""
+"""The response of a row to its own force counts as zero up to this fraction of its response without joints."""
 
 CANCELLED = 16 * EPS
 """Size, relative to its terms, up to which a response or an acceleration without contact forces is a rounding error."""
@@ -97,8 +97,8 @@ class ContactResponse:
 
     @cached_property
     def forces(self) -> Matrix:
-        """Generalised force of each unknown, (n, k + r): J_N^T + J_T^T mu sigma (friction of sliding), then J_T^T."""
-        columns = self.step.friction_map  # sigma is zero where there is no slip
+        """Generalised forces per unit of each unknown, (n, k + r): J_N^T + J_T^T mu sigma (sliding), then J_T^T."""
+        columns = self.step.friction_map  # sigma is zero at contacts without slip
         return np.hstack((columns, self.rows[self.k :].T)) if self.resting.any() else columns
 
     @cached_property
@@ -129,12 +129,12 @@ class ContactResponse:
 
     @cached_property
     def response_size(self) -> Matrix:
-        """Magnitude of the terms whose sums are the entries of `response`, (k + r, k + r)."""
+        """Sums of the absolute values of the terms of the entries of `response`, (k + r, k + r)."""
         return np.asarray(np.abs(self.rows) @ self.effect_size)
 
     @cached_property
     def effect_size(self) -> Matrix:
-        """Magnitude of the terms whose sums are the entries of `effect`, (n, k + r)."""
+        """Sums of the absolute values of the terms of the entries of `effect`, (n, k + r)."""
         root = np.abs(self.joints.root)
         terms = np.abs(self.step.J_N.T) + np.einsum("kdn,kd->nk", np.abs(self.step.J_T),
                                                     np.abs(self.step.sigma) * self.step.mu[:, None])  # fmt: skip
@@ -143,7 +143,7 @@ class ContactResponse:
 
     @cached_property
     def free_size(self) -> Vector:
-        """Magnitude of the terms whose sums are the entries of `joints.a_J`, (n,)."""
+        """Coordinate sizes of `joints.a_J`, (n,): sums of the absolute values of the terms of its entries."""
         root, joints = np.abs(self.joints.root), self.joints
         own = root @ (root.T @ np.abs(self.step.force)) + np.abs(joints.lift).T @ np.abs(self.step.gamma)
         return np.asarray(np.maximum(own, np.abs(joints.a_J)))
@@ -184,7 +184,7 @@ class ContactResponse:
         return lam_N, lam_T
 
     def unknowns(self, lam_N: Vector, lam_T: Matrix) -> Vector:
-        """Return the unknowns x of given forces; the friction of sliding contacts is ignored."""
+        """Return the unknowns x of given forces, without the friction of sliding contacts, which follows from them."""
         return np.concatenate((lam_N, lam_T[self.resting].ravel())) if self.resting.any() else lam_N
 
     def acceleration(self, x: Vector) -> Vector:
@@ -192,7 +192,7 @@ class ContactResponse:
         return np.asarray(self.joints.a_J + self.effect @ x)
 
     def rounding(self, between: Vector, own_error: float) -> float:
-        """Bound the rounding error of a_J in the mass norm, which distances from an `acceleration` do not contain.
+        """Bound the rounding error of a_J in the mass norm; distances computed from `acceleration` do not include it.
 
         Two bounds hold, and the smaller is returned: 8 n EPS times the size of a_J, the error of an elimination with n
         unknowns; and `own_error`, the distance of a candidate's acceleration from the acceleration that its forces

@@ -18,7 +18,7 @@ from gaussopt.lcp.pivoting import Index
 from gaussopt.linalg.dense import EPS
 
 REGULAR = 1e-8
-"""Pivot of J M^-1 J^T, relative to its diagonal, below which the joints are left to the rank-revealing path."""
+"""If a pivot of J M^-1 J^T, relative to its diagonal, is below this, another method must determine the rank of J."""
 
 
 def factorise(K: Matrix, L: Matrix, first: Index, n: int) -> int:
@@ -33,7 +33,7 @@ def factorise(K: Matrix, L: Matrix, first: Index, n: int) -> int:
     Returns
     -------
     done
-        Number of leading pivots of the right sign and above the rounding level; n + m if K is regular.
+        Number of leading pivots above rounding level with the right sign (n positive, m negative); n + m if regular.
     """
     for i in range(len(K)):
         start = 0

@@ -40,24 +40,24 @@ def stage(
     data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, space: StageWorkspace,
     out: Vector, numbers: Vector,
 ) -> tuple[int, int]:  # fmt: skip
-    """Solve and certify one instant; the p rows are the normals of c closed contacts, then the tangents without slip.
+    """Solve and certify one instant, with p rows: the normals of c closed contacts, then the tangents without slip.
 
     Parameters
     ----------
     data : flat; M, Q - h, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu of all k contacts, each by rows
     n, m, k, d : coordinates, joint rows, contacts, tangents
     closed : (c,), the contacts that are closed
-    modes : flat; sigma (k, d) of the phase, then signs of normals (k,), -1 at the opposite wall of two-sided contacts
+    modes : flat; slip directions sigma, (k, d), and signs of normals, (k,): -1 at the far wall of two-sided contacts
     active : (2 p - c,)
         Input and output: mask of the pairs with w_i = 0, first the normals, then the pairs of stick, then of slip.
     space : StageWorkspace
     out : flat; written: a (n,), lam (m,), lam_N (c,), lam_T (c, d)
-    numbers : (`NUMBERS`,), written
+    numbers : (`NUMBERS`,), written: the numbers of the certificate
 
     Returns
     -------
     code, how
-        `SOLVED`, or the reason why the stage is left to the general path; and the proof of uniqueness.
+        `SOLVED`, or the reason why the general solver has to compute the stage; and the proof of uniqueness.
     """
     K, L, first, norm = space.K, space.L, space.first, space.norm
     p = len(norm) // 2
@@ -106,7 +106,7 @@ def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
 
 
 def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
-    """Write `NUMBERS` 0 to 6 and 10 for x = (a, -lam), where b holds all forces and gamma.
+    """Write entries 0 to 6 and 10 of the certificate, see `NUMBERS`, for x = (a, -lam); b holds all forces and gamma.
 
     These numbers follow from the residual K x - b of the equations of motion, as in `gaussopt.certificates.bilateral`:
     K^-1 times the residual contains the error of the acceleration.

@@ -18,8 +18,8 @@ MASSLESS, DEPENDENT_JOINTS, HELD, UNLAWFUL = 5, 6, 7, 8
 so; a row is not moved by its own force; laws do not hold up to rounding errors."""
 
 DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4, 5
-"""Proofs of uniqueness; proofs before `MONOTONE` hold for forces too. `UNDECIDED`: contacts may stick, and the general
-path does not decide either. `OPEN`: all contacts slide, and the general path would try more proofs."""
+"""Proofs of uniqueness; those before `MONOTONE` hold for forces too. `UNDECIDED`: contacts may stick, and the general
+solver has no proof either. `OPEN`: all contacts slide, and the general solver would try more proofs."""
 
 NUMBERS = 11
 """error_bound, error_norm, constraint_residual, force_residual, rounding_floor, norm_a, norm_a_2, natural_scale,
@@ -57,7 +57,7 @@ class StageWorkspace(NamedTuple):
 
 
 def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageWorkspace:
-    """Return a workspace for n coordinates, m joint rows, d tangents, `closed` contacts, `resting` without slip."""
+    """Return a workspace for n coordinates, m joint rows, d tangents, `closed` contacts (`resting` without slip)."""
     p, size, whole = closed + resting, closed + 2 * resting, n + m
     return StageWorkspace(
         np.zeros((whole, whole)), np.zeros((whole, whole)), np.zeros(whole, np.int64), np.zeros((3, whole)),
@@ -74,7 +74,7 @@ CLEAR = 1e-6
 """Pivot of the scaled sym(delassus) that is surely positive; for smaller pivots the general path looks for proofs."""
 
 SETS = 8
-"""Largest number of sets of active pairs that are tried before the general path takes over."""
+"""Largest number of sets of active pairs that are tried before the general solver is used."""
 
 
 def read_saddle(data: Vector, n: int, m: int, K: Matrix, b: Vector) -> None:
@@ -143,7 +143,7 @@ def read_laws(
 
 
 def form_laws(n: int, size: int, space: StageWorkspace) -> bool:
-    """Fill B and q of w = B z + q, of `size` pairs; return False if a row is not moved by its own force."""
+    """Fill B and q of w = B z + q, of `size` pairs; return False if a row does not respond to its force."""
     B, q, norm, rows, motion, K = space.B, space.law[2], space.norm, space.rows, space.motion, space.K
     bias, mu, partner = space.law[0], space.law[1], space.order[0]
     c, p = len(space.S), len(norm) // 2
@@ -174,7 +174,7 @@ def form_laws(n: int, size: int, space: StageWorkspace) -> bool:
 
 
 def uniqueness(space: StageWorkspace) -> int:
-    """Return the proof of uniqueness for the scaled operator B; fill S with sym B if all contacts slide."""
+    """Return the code of the proof of uniqueness for the scaled B; S becomes sym B if all contacts slide."""
     B, S, T, order, mu, norm = space.B, space.S, space.T, space.order[1], space.law[1], space.norm
     c = len(S)
     if len(norm) // 2 > c:
@@ -193,7 +193,7 @@ def uniqueness(space: StageWorkspace) -> int:
     s = c - 1
     if s == 1 and B[0, 0] > 0.0 and B[s, s] > 0.0 and B[0, 0] * B[s, s] - B[0, s] * B[s, 0] > CLEAR:
         return P_MATRIX
-    return OPEN if sliding else MONOTONE  # without friction, B is symmetric: forces in its kernel move nothing
+    return OPEN if sliding else MONOTONE  # without friction, B is symmetric: forces in its kernel accelerate nothing
 
 
 def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> None:

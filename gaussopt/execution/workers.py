@@ -100,7 +100,7 @@ def _run_on(
             except Exception as error:
                 keep(case, _lost(FAILED, error))
         for future in as_completed(list(under_way)):
-            if future not in under_way:  # cancelled below and recorded; the executor only confirms this
+            if future not in under_way:  # it was cancelled and recorded below, in an earlier round
                 continue
             case, outcome = under_way.pop(future), _outcome(future)
             spent[case.share] += outcome.seconds

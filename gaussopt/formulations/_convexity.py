@@ -13,7 +13,7 @@ from gaussopt.lcp.matrix_classes import subsets
 from gaussopt.linalg.dense import EPS
 
 ENUMERABLE = 10
-"""Largest size at which all faces of the recession cone are examined."""
+"""Largest number of variables for which all faces of the recession cone are enumerated."""
 
 
 def require_strictly_convex(name: str, lcp: LCP, weighted: Matrix) -> None:

@@ -53,7 +53,7 @@ class Formulation(ABC):
         return closed_contacts(step)
 
     def prepare(self, step: StepData) -> StepData:
-        """Return the step whose laws the answer satisfies: the step itself, except at velocity level."""
+        """Return the step whose laws the answer satisfies: this step, except for formulations at velocity level."""
         return step
 
     def refuses(self, step: StepData) -> str | None:

@@ -29,7 +29,7 @@ CONVERGED = 1e-13
 """Change of the normal forces, relative to the largest, at which the iteration ends."""
 
 LIMIT = 500
-"""Largest number of iterations; at rho = 0.95, where about 600 are needed for 1e-13, the iteration ends early."""
+"""Maximum number of iterations; a convergence factor of rho = 0.95 would need about 600 to reach 1e-13."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class _Iteration:
     changes: list[float] = field(default_factory=list)
 
     def stalled(self) -> bool:
-        """Return whether changes stopped shrinking where theory predicts a fourfold drop: the solver is inaccurate."""
+        """Return whether changes stopped shrinking where theory predicts a factor of 1/4: the solver is inaccurate."""
         window = max(4, math.ceil(math.log(0.25) / math.log(max(self.contraction, 1e-3))))
         return len(self.changes) > 2 * window and min(self.changes[-window:]) >= min(self.changes[:-window])
 

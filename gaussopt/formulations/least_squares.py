@@ -24,7 +24,7 @@ class ProjectedLeastSquares(Projected):
     source = "Yuan & Ge 2016, eq. (14)"
 
     def apply(self, step: StepData) -> tuple[LeastSquares, tuple[Vector, Matrix]]:
-        """Return min || A z - b || with A = M^(1/2) N of known rank n - rank J, in coordinates of unit mass."""
+        """Return the problem min || A z - b ||, A = M^(1/2) N of known rank n - rank J, in coordinates of unit mass."""
         data = Balanced.of(step)
         particular, N, rank = general_solution(data.J, data.g)
         root, inverse_root = square_roots(data.M)

@@ -33,7 +33,7 @@ class StickSlip(Formulation):
         return None
 
     def apply(self, step: StepData) -> tuple[LCP, ContactOperator]:
-        """Return the LCP of size k + 2 r, r the number of contacts without slip."""
+        """Return the LCP, of size k + 2 r, where r is the number of contacts without slip."""
         op = ContactOperator.of(step)
         return op.lcp, op
 

@@ -42,7 +42,7 @@ class WeightedNormalForceQP(SlidingFormulation):
         try:
             require_strictly_convex(self.name, lcp, P)
         except IllPosed:
-            # The contact laws may have one solution, several or none, but the program is not equivalent to them here.
+            # Whether the contact laws have solutions or not, this program is not equivalent to them.
             raise NotAccepted(
                 f"The formulation {self.name!r} does not fit: D delassus is not positive definite, because delassus is "
                 "no P-matrix (a Painleve state); use lcp with lemke or enumerate."

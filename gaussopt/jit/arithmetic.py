@@ -29,7 +29,7 @@ _INTEGER_OPERATIONS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 
 
 class Unit(ABC):
-    """The LLVM module that receives the functions, and the constant tables of the source by name."""
+    """The LLVM module to which functions are added, with the constant tables of the source by name."""
 
     def __init__(self) -> None:
         self.module = ir.Module("generated")
@@ -58,7 +58,7 @@ class Unit(ABC):
 
 
 class Arithmetic:
-    """Appends operations to a block; `flags` apply to operations on floats."""
+    """Appends operations to a block; LLVM's `flags` apply to operations on floats."""
 
     def __init__(self, unit: Unit, function: ir.Function, flags: tuple[str, ...]) -> None:
         self._unit, self._function, self._flags = unit, function, flags

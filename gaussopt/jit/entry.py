@@ -48,7 +48,7 @@ def address_of(array: NDArray[Any]) -> int:
 
 
 class _Record:
-    """A `Taker` of records; it caches the places of the latest record, because most calls pass the same record."""
+    """A `Taker` of records that caches the addresses of the latest record, because most calls pass the same record."""
 
     def __init__(self, fields: Sequence[Taker]) -> None:
         self._fields = fields
@@ -155,9 +155,9 @@ class MachineCode:
         return self._result(places)
 
     def _unrolled(self, kinds: Sequence[str]) -> Callable[..., Any]:
-        """Return a function that does the same as `_one_by_one` twice as fast, for numbers, vectors and matrices.
+        """Return a function with the effect of `_one_by_one`, but twice as fast, for numbers, vectors and matrices.
 
-        For other arrays, such as read-only ones, it calls `_one_by_one`; for other parameters it is `_one_by_one`.
+        It passes other arrays, such as read-only ones, to `_one_by_one`. Other kinds of parameters get `_one_by_one`.
         """
         if not all(kind in NUMBERS or ARRAYS.get(kind, ("", 0))[1] for kind in kinds):
             return self._one_by_one
@@ -203,7 +203,7 @@ class MachineCode:
         call, result, size = self._call, self._result, len(packed)
 
         def run(kept: tuple[Any, ...] = arguments) -> Any:  # `kept` keeps the arrays alive
-            ctypes.memmove(places, packed, size)  # because results overwrite the first places
+            ctypes.memmove(places, packed, size)  # earlier results have overwritten the first places
             call(places)
             return result(places)
 

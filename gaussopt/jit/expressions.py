@@ -123,7 +123,7 @@ class Expressions(Arithmetic):
         return self._b.load(place, typ=place.type.pointee) if part is None else part
 
     def _place(self, node: ast.Subscript) -> tuple[ir.Value, Any]:
-        """Return the address to which a subscript refers, and the part of the array; None if it refers to one entry."""
+        """Return the address to which a subscript refers, and its array part; None if it refers to one entry."""
         base, index = self._value(node.value), node.slice
         if isinstance(base, Array) and len(base.shape) == 2:
             rows, width = base.shape
@@ -203,7 +203,7 @@ class Expressions(Arithmetic):
         if isinstance(one, list):
             return [self._choice(chosen, x, y) for x, y in zip(one, other, strict=True)]
         if isinstance(one, Array) or isinstance(other, Array):
-            # If one side has no shape, but only the address of a first entry, the result has no shape either.
+            # If one side is an array without shape, only the address of a first entry, the result has no shape either.
             kind = other.type if isinstance(one, Array) else one.type
             pairs = zip(parts_of_value(self._cast(one, kind)), parts_of_value(self._cast(other, kind)), strict=True)
             return value_of(kind, iter([self._b.select(chosen, x, y) for x, y in pairs]))

@@ -21,7 +21,7 @@ from gaussopt.jit.entry import ENTRANCE, MachineCode, annotation_name
 from gaussopt.jit.translation import Source, Translation
 
 VERSION = "7"
-"""Version of the translation, raised whenever it changes."""
+"""Version of the translation, raised whenever the translation changes."""
 
 
 @functools.cache

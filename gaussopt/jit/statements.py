@@ -228,7 +228,7 @@ class CheckedBody(Body):
             self._finite(self._cast(value, REAL))
 
     def _guarded(self, node: ast.expr, conditions: Sequence[ast.expr]) -> bool:
-        return True  # the side that is not chosen may be undefined
+        return True  # the branch that is not taken may be undefined, so that it needs no guard
 
     def _binary(self, op: ast.operator, x: ir.Value, y: ir.Value) -> ir.Value:
         if isinstance(op, ast.Div | ast.Mod | ast.FloorDiv):

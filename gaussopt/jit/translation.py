@@ -94,7 +94,7 @@ class Translation(Unit):
             case ast.ClassDef(name=name):
                 self._types[name] = node
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple() as value):
-                with suppress(ValueError):  # the values are not literals
+                with suppress(ValueError):  # values that are no literals are skipped
                     values = ast.literal_eval(value)
                     if all(isinstance(x, float | int) for x in values):
                         self._table(name, values)
@@ -176,7 +176,7 @@ class _Entrance:
         return [self._taken(part) for part in parts_of(kind)]
 
     def leave(self, result: ir.Value) -> None:
-        """Write the result to the first places: nothing, one number, or both numbers of a pair."""
+        """Store the result, which is nothing, a number or a pair of numbers, at the addresses that come first."""
         b, self._next, results = self.b, self._first, [result]
         if isinstance(result.type, ir.LiteralStructType):
             results = [b.extract_value(result, i) for i in range(2)]

@@ -70,7 +70,7 @@ class Page(Generic[D]):
     answer : names of the entries of a file with an answer
     solver : an exact solver of its programs, if the same solver suits all of them
     formulations : which formulations make programs of its problems, "step" or "contact"; "" if these are programs
-    not_exported : why its problems cannot be exported, to complete "The formulation ... makes"; None if they can be
+    not_exported : why its problems cannot be exported, as an ending of "The formulation ... makes"; None if they can be
     """
 
     kind: ClassVar[type]
@@ -127,7 +127,7 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def limit_proofs(self, proof: Any, solving: float) -> str:
-        """Leave out proofs that take much longer than the solve (`solving` s); return a sentence that names them."""
+        """Skip proofs that would take much longer than the solve (`solving` s); return a sentence that names them."""
         return ""
 
     def duals(self, proof: Any, raw: RawSolution, tolerance: float) -> Vector | None:
@@ -157,7 +157,7 @@ class Page(Generic[D]):
         return {}, {}
 
     def least_cost(self, program: D) -> float | None:
-        """Return the cost that a search would have at the right answer, or None if only a solver can find it."""
+        """Return the least cost that a search for the answer can reach, or None if only a solver can find it."""
         return None
 
     # -- reading and verifying an answer from any source ---------------------------------------------

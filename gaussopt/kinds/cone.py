@@ -16,7 +16,7 @@ from gaussopt.core.status import Status
 from gaussopt.kinds.base import Page, Residuals, Verdict, claim_sentence
 
 NEGATIVE = 1e-7
-"""Size above which the margin of existence counts as nonzero; it is computed to about 1e-8."""
+"""The margin of existence, computed to about 1e-8, counts as nonzero if its absolute value exceeds this."""
 
 
 class ContactPage(Page[ConeComplementarity]):
@@ -45,7 +45,7 @@ class ContactPage(Page[ConeComplementarity]):
         W: Any = problem.W
         if isinstance(W, np.ndarray) or is_sparse(W):
             return replace(problem, W=c * W, q=c * s * problem.q)
-        return replace(problem, q=s * problem.q)  # a `DelassusProduct` is not scaled: its unit of mass stays
+        return replace(problem, q=s * problem.q)  # a `DelassusProduct` keeps its unit of mass
 
     def certify(self, program: ConeComplementarity, raw: RawSolution, tolerance: float) -> ConeCertificate:
         r = raw.x if raw.x is not None and raw.x.shape == (program.n,) else None

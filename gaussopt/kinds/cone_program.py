@@ -34,7 +34,7 @@ class ConeProgramCertificate(ProgramCertificate):
 
 
 class ConeProgramPage(Page[ConeProgram]):
-    """The `Page` of `ConeProgram`."""
+    """The `Page` of `ConeProgram`: how such programs are read, solved and certified."""
 
     kind = ConeProgram
     title = "cone program of contacts"

@@ -116,7 +116,7 @@ def _check_numbers(key: str, value: Any) -> None:
         return
     place, entry = found
     if key == "t" and isinstance(entry, str) and not reads_as_number(entry):
-        return  # a time given as text is taken as a comment
+        return  # a text that is not a number is allowed as a label of the time
     where = key + "".join(f"[{i!r}]" for i in place)
     if isinstance(entry, bool):
         raise BadInput(f"{where} is {str(entry).lower()}, which is no number; write 1 or 0 if that is meant.")

@@ -14,7 +14,7 @@ from gaussopt.kinds.qp import QPPage
 
 
 class LeastSquaresPage(EquationsPage[LeastSquares]):
-    """The `Page` of `LeastSquares`."""
+    """The `Page` of `LeastSquares`: how such problems are read, solved and certified."""
 
     kind = LeastSquares
     title = "least-squares problem"

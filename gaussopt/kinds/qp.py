@@ -25,7 +25,7 @@ BY_ROUNDING = "The rows contradict each other by bounds that are rounding of the
 
 
 class QPPage(Page[QP]):
-    """The `Page` of `QP`."""
+    """The `Page` of `QP`: how such programs are read, solved and certified."""
 
     kind = QP
     title = "quadratic program"
@@ -56,7 +56,7 @@ class QPPage(Page[QP]):
 
     def in_units(self, problem: QP, c: float, s: float) -> QP:
         lower = s * problem.l
-        # If l and u are the same array, the program is recognised as having equalities only: preserve this.
+        # If l and u are the same array, the program is recognised as having equalities only: keep it one array.
         upper = lower if problem.l is problem.u else s * problem.u
         return replace(problem, P=c * problem.P, q=c * s * problem.q, l=lower, u=upper)
 

@@ -28,7 +28,7 @@ ILL_CONDITIONED = "Look for masses of very different size and for rows that near
 UNDECIDED = "Whether it is the only solution was not decided: there are too many contact modes to try."
 
 SMALL = 1e-9
-"""Residual of contact laws and forces up to which an answer without an error bound is not_proved, not inaccurate."""
+"""An answer without an error bound is not_proved up to this residual of laws and forces, and inaccurate beyond it."""
 
 FORCES, ACCELERATIONS = ("h", "Q"), ("gamma", "zeta_N", "zeta_T", "w_omega", "gamma_terms")
 
@@ -164,7 +164,7 @@ def judge(
 
 
 def _why_ill_posed(step: StepData, certificate: Certificate) -> str:
-    """Return the sentence of the verdict, with the solutions found or the rows that contradict each other."""
+    """Return a sentence on the verdict, with the solutions found or the rows that contradict each other."""
     verdict = certificate.verdict
     if isinstance(certificate, ContactCertificate) and certificate.contact.reason is UniquenessProof.ENUMERATION:
         return _why_not_one(certificate.contact)

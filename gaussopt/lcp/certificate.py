@@ -34,7 +34,7 @@ from gaussopt.linalg.dense import EPS, largest_share, ratio
 MAX_VERTICES = 10
 """Largest n for which beta is computed, by inverting 2^n matrices."""
 NEGLIGIBLE = 1e-10
-"""Components below this size, relative to the norm of z and q, need not be accurate relative to themselves."""
+"""Components below this size, relative to the norm of z and q, need no relative accuracy."""
 
 
 @shown
@@ -112,7 +112,7 @@ class LCPCertificate(ProgramCertificate):
 
 
 def natural_residual(lcp: LCP, z: Vector) -> tuple[Vector, Vector, Vector]:
-    """Return the natural residual min(z, rho w), the size of the terms of rho w, and d; (n,) each."""
+    """Return three vectors (n,): min(z, rho w), the sums of absolute terms of rho w, and d with rho = d^2."""
     d = unit_diagonal(lcp.M)
     rho = d * d
     size = rho * (np.abs(lcp.M) @ np.abs(z) + np.abs(lcp.q))
@@ -214,7 +214,7 @@ def infeasible(lcp: LCP) -> bool:
     M, q = R[:, None] * lcp.M * C, R * lcp.q
     q = q / (float(np.abs(q).max(initial=0.0)) or 1.0)
     n = lcp.n
-    # The smallest shift t that makes M z + q + t >= 0 feasible.
+    # t is the smallest shift that makes M z + q + t >= 0 feasible.
     phase1 = linprog(np.append(np.zeros(n), 1.0), np.hstack((-M, -np.ones((n, 1)))), q, bounds=(0, None))
     return bool(phase1.status == 0 and phase1.fun is not None and phase1.fun > 1e-7)
 
@@ -239,7 +239,7 @@ def _distance(found: LCPSolutions, z: Vector, d: Vector) -> float:
         part, _ = nnls(A / size, np.append(z / d, 1e3 * size) / size)
         hull = part[: len(V)]
         if hull.sum() > 0:
-            # With weights scaled to the sum 1 the point is on the face, so its distance is an upper bound.
+            # With weights scaled to the sum 1, the point lies on the face, and its distance is an upper bound.
             near = (hull / hull.sum()) @ V + part[len(V) :] @ W
             best = min(best, float(np.linalg.norm(z / d - near)) + floor)
     return best

@@ -123,7 +123,7 @@ def _special() -> Iterator[KnownLCP]:
     for n in (2, 10, 100):
         chain = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
         ends = np.diag(np.eye(n)[0] + np.eye(n)[-1])
-        # The columns of chain - ends sum to zero, so that sum(w) = sum(q) < 0 for every z: there is no solution.
+        # Each column of chain - ends has the sum zero. Thus sum(w) = sum(q) < 0 for every z: there is no solution.
         yield _known("pulled-apart", chain - ends, -np.ones(n), None, "none")
         yield _posed("obstacle", chain, np.random.default_rng(n))
         copositive, start = 2 - np.eye(n), np.eye(n)[0]

@@ -126,8 +126,8 @@ def enumerate_lcp(
         for contacts y is the acceleration.
     limit : largest n; NotAccepted is raised for a larger problem
     size : (n,), optional
-        Sum of the sizes of the terms that were added to q, by default |q|. Where the terms cancelled, q_i is rounding
-        noise relative to them, and its sign must not influence the result.
+        Sum of the absolute values of the terms of q, by default |q|. Where the terms nearly cancel, q_i is rounding
+    noise, and its sign must not influence the result.
     supports : (s, n) bool, optional
         The complementary bases to visit, if the other bases are known to have no further solutions.
 
@@ -242,7 +242,7 @@ def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
 
 
 def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
-    """Return masks, (p, n), for p sets of solutions: their supports, and which z_i and which w_i can be positive."""
+    """Return three masks, (p, n), of p sets of solutions: the supports, the z_i that can be positive, and such w_i."""
     supports = np.array([p.support for p in parts]).reshape(len(parts), lcp.n)
     z_positive, w_positive = supports.copy(), supports.copy()
     for k, (support, vertices, rays, _) in enumerate(parts):

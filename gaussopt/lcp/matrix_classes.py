@@ -144,7 +144,7 @@ def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
 def unit_diagonal(M: Matrix) -> Vector:
     """Return the factors d, (n,), with which diag(d) M diag(d) has unit diagonal.
 
-    Where M_ii <= 0, d_i scales to 1 the largest entry that couples i to indices whose d is known, so that the scaled
+    Where M_ii <= 0, d_i makes the largest scaled entry between i and an index of known d equal to 1, so that the scaled
     matrix does not depend on units. If i is not coupled to any positive diagonal entry, d_i is taken from the largest
     entries of its row and column.
     """

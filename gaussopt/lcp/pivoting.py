@@ -28,11 +28,11 @@ Index = NDArray[np.int64]
 Indices = NDArray[np.int64]
 """Array of integers."""
 Active = NDArray[np.int64]
-"""1 for members of a set, 0 for all others."""
+"""Mask of the active set: 1 for pairs with w_i = 0, 0 for all others."""
 
 SOLVED, UNSOLVED, RAY, LIMIT, SINGULAR = 0, 1, 2, 3, 4
-"""Return codes of a kernel: solved, by a point that satisfies all rows; no such point found; Lemke's method ended on a
-ray, at its limit, or at a singular basis."""
+"""Return codes of a kernel: a point satisfies all rows; no such point was found; Lemke's method ended on a ray, at its
+limit, or at a singular basis."""
 
 SIGN = 1e-12
 """Size of an entry of z or w, relative to the terms of its row, below which a negative sign is rounding error."""
@@ -45,7 +45,7 @@ STABLE = 1e-3
 exchanged."""
 
 DEPENDENT = 1e-11
-"""Remaining entries of elimination with complete pivoting count as zero up to this size, relative to the largest."""
+"""In elimination with complete pivoting, entries up to this size, relative to the largest, count as zero."""
 
 PIVOT = 1e-11
 """Entries of Lemke's entering column up to this size, relative to the largest, cannot be pivots."""
@@ -223,7 +223,7 @@ def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vect
         value, size = row_of(M, q, z, i)
         w[i] = value
         force = z[i] / column[i]
-        # The residual is not compared with z_i, which may have any size if M_ii is zero.
+        # The residual is compared with its terms, not with z_i, which may be arbitrarily large if M_ii is zero.
         if not abs(min(force, row[i] * value)) <= SOLVES * row[i] * size:
             return False
     return True

@@ -126,7 +126,7 @@ def _vertices(x: Vector, N: Matrix, f: Vector, F: Matrix) -> tuple[Matrix, Matri
 
 
 def _rays(N: Matrix, F: Matrix) -> Matrix:
-    """Return the extreme rays of {N t >= 0}, (r, n), with largest entry 1; FLAT F bounds the errors of N."""
+    """Return the extreme rays of {N t >= 0}, (r, n), with largest entry 1; the errors of N are at most FLAT * F."""
     n, k = N.shape
     if k == 1:
         t = np.ones((1, 1))

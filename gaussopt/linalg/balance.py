@@ -52,7 +52,7 @@ class Balanced:
 
     @classmethod
     def of(cls, step: StepData, M: Matrix | None = None) -> Balanced:
-        """Scale a dense step, without its contacts, to these units; M, if given, replaces the step's mass matrix."""
+        """Scale a dense step by `equilibrate`, without its contacts; M, if given, replaces the step's mass matrix."""
         M = step.M if M is None else M
         d, row = equilibrate(M, step.J)
         J = step.J * d * row[:, None]
@@ -96,13 +96,13 @@ class Balanced:
 
     @cached_property
     def _whole(self) -> float:
-        """Size of the data and the acceleration of the step: |f| + |g| + |a|."""
+        """Sum of the norms of the data and of the acceleration of the step: |f| + |g| + |a|."""
         return norm(self.f) + norm(self.g) + norm(self._answer[0])
 
     def limits_g(self) -> Vector:
         """Return the largest residual of each row that counts as rounding error, (m,)."""
         a = self._answer[0]
-        # Rows that are dependent only up to rounding errors contradict each other by these errors times a.
+        # If rows are dependent up to rounding errors only, even the solution misses them by these errors times |a|.
         terms = np.abs(self.J) @ np.abs(a) + np.abs(self.g)
         limits = self._limits(terms, self.space.left_null, norm(a)) + self.space.dropped * norm(a)
         return limits if self.noise_g is None else limits + self.noise_g
@@ -118,9 +118,9 @@ class Balanced:
 
         The columns of `null` combine equations so that all unknowns cancel; `size` bounds terms missing in `terms`.
         """
-        # A contradiction is the projection of the residual onto the columns of `null`.
-        # The projection transfers rounding errors between all rows of a combination, also to a row with zero terms.
-        # If all terms are zero, the last summand covers the rounding errors of numbers that should be zero.
+        # A contradiction is the projection of the residual onto the columns of `null`. The projection spreads the
+        # rounding errors of a row over all rows of a combination, even to rows with zero terms. If all terms are zero,
+        # the last summand covers the rounding errors of numbers that should be zero.
         relative = rounding(len(self.f), len(self.g))
         limits = relative * (terms + np.abs(null @ null.T) @ terms + relative * (norm(terms) + size))
         return np.maximum(limits, EVALUATED * self._whole) if self.evaluated else limits
@@ -131,7 +131,7 @@ class Balanced:
             return False
         known = 0.0 if self.noise_g is None else self.noise_g
         if not self.evaluated and (np.abs(self.g) > known)[~self.J.any(axis=1)].any():
-            return True  # a row 0 = gamma is contradictory unless gamma is a rounding error of its terms
+            return True  # a row without coefficients requires gamma = 0, up to rounding errors of its terms
         return bool((np.abs(self._answer[3]) > self.limits_g()).any())
 
     def pulled(self) -> bool:

@@ -71,7 +71,7 @@ def cholesky(M: Matrix) -> Matrix | None:
 
 
 def gram_factor(G: Matrix) -> Matrix | None:
-    """Return L as `cholesky` does, but judge by the pivots alone; for Gram matrices, which are checked elsewhere."""
+    """Return L like `cholesky`, but judge by the pivots alone: for Gram matrices, whose rank is checked elsewhere."""
     L, info = lapack().dpotrf(G, lower=1)
     if info != 0:
         return None
@@ -186,7 +186,7 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
 
     Coordinates with mass are scaled to mass 1, and rows to unit length. Coordinates without mass are scaled by the rows
     that constrain them, beginning with rows that also contain coordinates with mass. For d, (n,), and row, (m,), the
-    scaled data are d M d and row J d. For coordinates without mass of their own see `without_own_mass`.
+    scaled data are d M d and row J d. For nearly massless coordinates see `without_own_mass`.
     """
     return scaled_by_rows(M, J, without_own_mass(M, np.abs(J), mass_scale(M)))
 
@@ -215,11 +215,11 @@ def scaled_by_rows(M: Matrix, J: Matrix, d: Vector) -> tuple[Vector, Vector]:
 
 
 def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -> Vector:
-    """Return the scales d, (n,), reduced for coordinates without mass of their own; `size` is |J|, (m, n).
+    """Return the scales d, (n,), reduced for nearly massless coordinates of a singular M; `size` is |J|, (m, n).
 
     If M is singular and its null vector is nearly along a coordinate, as for a quaternion near (1, 0, 0, 0), the scale
-    1 / sqrt(mass) of this coordinate is far too large: its entry in a row exceeds `share` times the sum of the others.
-    It is replaced by the geometric mean of 1 / sqrt(mass) and the scale that makes the entry as large as the others.
+    1 / sqrt(mass) of this coordinate is far too large: its entry in some row exceeds `share` times the sum of
+    the others. The geometric mean of 1 / sqrt(mass) and the scale that makes these equal replaces it.
     """
     if np.count_nonzero(M) == np.count_nonzero(M.diagonal()):  # M is diagonal, so null vectors are massless coordinates
         return d
@@ -308,7 +308,7 @@ def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None
     least = 8 * max(m, n) * EPS if least is None else least
     counts = ~rounded(U, s, least, noise)
     if noise is not None:
-        # Move the nonzero values to the front: a zero value, of a noisy row, may be larger than that of an exact row.
+        # Move the nonzero values to the front: noise of one row may exceed exact values of another.
         order = np.argsort(~counts, kind="stable")
         s, counts = s[order], counts[order]
         U[:, : len(s)], Vt[: len(s)] = U[:, order], Vt[order]

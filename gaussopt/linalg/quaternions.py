@@ -10,7 +10,7 @@ from gaussopt.core.arrays import Matrix
 PLACES = np.array([[1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
 E_SIGNS = np.array([[-1.0, 1.0, -1.0, 1.0], [-1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, 1.0]])
 G_SIGNS = np.array([[-1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, 1.0], [-1.0, 1.0, -1.0, 1.0]])
-"""Which entry of e each entry of E and G is, and with which sign."""
+"""Signs of the entries of E and of G; PLACES says which entry of e each of them is."""
 
 
 def spin_rows(e: Matrix, sign: float = -1.0) -> NDArray[np.float64]:

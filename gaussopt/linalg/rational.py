@@ -32,7 +32,7 @@ def whole(values: ArrayLike | Sequence[Any]) -> tuple[Exact, int]:
 def solve(A: Exact, B: Exact) -> Exact | None:
     """Return A^-1 B for A, (n, n), and B, (n,) or (n, r); None if A is singular.
 
-    Elimination uses only integers (Bareiss 1968), which have fewer digits than fractions would have.
+    Elimination uses only integers (Bareiss 1968), whose numbers of digits grow less than those of fractions.
     """
     n = len(A)
     if not n:

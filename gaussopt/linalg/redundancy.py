@@ -31,7 +31,7 @@ CONTRADICTION = 1e-12
 """Largest contradiction, relative to the size of a step's numbers, that counts as rounding error if v is not given."""
 
 TINY = 64 * EPS
-"""If the largest entry of a row, relative to that of all rows, is below this, a message warns of rounding errors."""
+"""A message warns of rounding errors if the largest entry of a row, relative to all rows, is below this."""
 
 MOST_NAMED = 6
 """Maximum number of rows named in a sentence."""
@@ -39,7 +39,7 @@ MOST_NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Row i = `row` of J is sum c_k (row k), with c = `coefficients`; `contradiction` is gamma_i - sum c_k gamma_k."""
+    """Row J_i = sum c_k J_k, with i = `row` and c = `coefficients`; `contradiction` is gamma_i - sum c_k gamma_k."""
 
     row: int
     coefficients: dict[int, float]

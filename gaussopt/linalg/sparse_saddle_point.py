@@ -36,7 +36,7 @@ from gaussopt.linalg.saddle_point import DEPENDENT
 from gaussopt.linalg.sparse_factors import Band, Factor, SuperLU, factorise
 
 MOST_PRODUCTS = 64
-"""Number of products per entry of J beyond which J M^-1 J^T counts as full, as when a body has many joints."""
+"""J M^-1 J^T counts as full above this number of products per entry of J, as if a body has many joints."""
 
 NARROW = 16
 """Half bandwidth up to which the banded factor is used without comparing its size with that of another order."""
@@ -65,7 +65,7 @@ class Products:
     def __init__(self, A: Pattern, B: Pattern, turn: Indices | None = None, order: Indices | None = None) -> None:
         """List the pairs of entries to be multiplied.
 
-        `turn` maps the entries of B to their positions in the argument b of `values`. `order`, (m,), renumbers the rows
+        `turn` gives the position of each entry of B in the argument b of `values`. `order`, (m,), renumbers the rows
         and columns of a symmetric product, of which only the lower triangle in the new numbering is listed.
         """
         counts = np.diff(B.indptr)[A.indices]
@@ -278,7 +278,7 @@ class Saddle:
         return 8 * numbers, sum(x.nbytes for x in lists)
 
     def whiten(self, f: Vector) -> Vector:
-        """Return a vector whose norm is sqrt(f^T M^-1 f), or the norm of f in unit masses if M is singular."""
+        """Return a vector of norm sqrt(f^T M^-1 f) or, if M is singular, f in coordinates of unit mass."""
         return f * self.scale if self._root is None else times(self._root, f)
 
     def whiten_sizes(self, f: Vector) -> Vector:
@@ -307,8 +307,8 @@ class Saddle:
             Mx, force = times(M, x), times(J.T, y)
             rest_f, rest_g = f - Mx + force, g - times(J, x)
             if settled:
-                # For a massless coordinate the force does not determine the acceleration.
-                # So both residuals must reach the rounding level of their equations.
+                # For a massless coordinate the force does not determine the acceleration. Therefore both residuals must
+                # reach the rounding level of their equations.
                 last, left = left, (norm(rest_f * self.scale), norm(rest_g * self.row))
                 sizes = norm(f * self.scale) + norm(Mx * self.scale) + norm(force * self.scale)
                 met = left[0] <= 4 * EPS * sizes and left[1] <= 4 * EPS * (norm(g * self.row) + norm(x / self.scale))

@@ -18,7 +18,7 @@ METHODS = (
 """Names with a fixed look; the look of any other name follows from its letters."""
 
 OTHERS = 14
-"""Number of looks for other names, in addition to those of METHODS; `look` can distinguish all of them."""
+"""Number of looks for names that are not in METHODS; `look` can distinguish these and those of METHODS."""
 
 
 FORMS = {
@@ -77,7 +77,7 @@ def points(labels: Iterable[str]) -> list[dict[str, Any]]:
 def look(place: int) -> dict[str, Any]:
     """Return colour, line style and marker of look number `place`.
 
-    Any two of the first 32 looks differ in at least two of the three, so that points, without line style, differ too.
+    Any two of the first 32 looks differ in at least two of the three, so that even markers without lines differ.
     """
     style = (place + place // 8) % 4
     return {"color": CURVES[place % 8], "linestyle": STYLES[style], "marker": MARKERS[(place + 4 * (place // 16)) % 16]}

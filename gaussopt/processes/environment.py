@@ -39,7 +39,7 @@ ABSENT = "not installed"
 OUTSIDE = (
     "reporting", "papers", "cli", *(package.removeprefix("gaussopt.") for package in registry.PACKAGES.values())
 )  # fmt: skip
-"""Folders of the package outside the core: code that only shows results, and entries, which jobs list themselves."""
+"""Folders outside the core: code that only shows results, and registered entries, which jobs list as dependencies."""
 
 Environment = dict[str, Any]
 """A mapping with the keys python, gaussopt (versions), packages {distribution: version} and code {part: digest}."""
@@ -111,7 +111,7 @@ def _sha256(contents: Mapping[str, bytes]) -> str:
 
 
 def _backend(variant: str) -> tuple[str, ...]:
-    """Return ("clarabel",) for a solver variant such as "CLARABEL"; () if no package of this name is installed."""
+    """Return the package of a solver variant, such as ("clarabel",) for "CLARABEL"; () if it is not installed."""
     return (variant.lower(),) if variant and _version(variant.lower())[1] != ABSENT else ()
 
 
@@ -182,7 +182,7 @@ AWAY = 0.1
 """Shift of all coordinates and velocities from their values at the start, at the fraction 1."""
 
 DIGITS = 10
-"""Number of significant digits that count; further digits depend on the machine."""
+"""Number of significant digits that enter the fingerprint; further digits depend on the machine."""
 
 
 def fingerprint(entry: Any) -> str:

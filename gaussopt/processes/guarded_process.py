@@ -71,7 +71,7 @@ def outcomes(executor: Executor, orders: Mapping[T, Order]) -> Iterator[tuple[T,
         for future in as_completed(list(under_way)):
             try:
                 outcome = outcome_of(future.result())
-            except (Exception, CancelledError) as error:  # of the executor, such as a lost worker
+            except (Exception, CancelledError) as error:  # an error of the executor, such as a lost worker
                 outcome = failure_of(error, 0.0, "The executor lost the job")
             yield under_way[future], outcome
     finally:
@@ -101,7 +101,7 @@ class Guard:
     def reply(self, order: Order) -> Reply:
         """Run an order in the child and return its answer, still pickled."""
         answer = self._ask(order)
-        if isinstance(answer, Refusal):  # an old child may have different plug-ins: try a new child
+        if isinstance(answer, Refusal):  # a child that has loaded other plug-ins refuses the order: start a new child
             self._drop()
             answer = self._ask(order)
         return JobOutcome(None, str(answer), 0.0, "lost") if isinstance(answer, Refusal) else answer

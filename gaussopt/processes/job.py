@@ -53,7 +53,7 @@ class JobOutcome:
 
 
 def run_job(job: Job) -> JobOutcome:
-    """Run a job in this process and return its outcome, a failure if it raises."""
+    """Run a job in this process and return its outcome, which is a failure if the job raises."""
     begin = perf_counter()
     try:
         return JobOutcome(job.function(**job.arguments), "", perf_counter() - begin)

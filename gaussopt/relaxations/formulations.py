@@ -78,7 +78,7 @@ class CoulombPyramid(ContactFormulation):
 
 
 class _Frozen(ContactFormulation):
-    """Convex programs, each with a vector, (k,), fixed at its value at the last answer, until it no longer changes."""
+    """A fixed-point iteration of convex programs with a vector, (k,), fixed at its value at the previous solution."""
 
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
         P, frozen, found = problem.symmetric_part, np.zeros(problem.k), None
@@ -97,7 +97,7 @@ class _Frozen(ContactFormulation):
 
     @abstractmethod
     def thawed(self, problem: ConeComplementarity, r: Vector) -> Vector:
-        """Return the vector, (k,), that the impulses r determine for the next program."""
+        """Return the value of the fixed vector, (k,), for the next program, from the impulses r."""
 
 
 class ACLM(_Frozen):
@@ -122,7 +122,7 @@ class ACLM(_Frozen):
 
 
 class Tresca(_Frozen):
-    """Programs with Tresca friction, |r_T| <= g, with g = mu r_N of the last answer.
+    """Programs with Tresca friction, |r_T| <= g, with g = mu r_N of the previous solution.
 
     Fixed points of g satisfy Coulomb's law.
     """
@@ -140,7 +140,7 @@ class Tresca(_Frozen):
 
 
 class Panagiotopoulos(ContactFormulation):
-    """Cone programs for normal impulses with given friction and for friction with given normal impulses, in turn."""
+    """Alternate cone programs: for normal impulses at given friction, then for friction at given normal impulses."""
 
     name = "panagiotopoulos"
     title = "Normal and friction impulses in turn"

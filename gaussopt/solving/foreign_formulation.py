@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def find(given: str | Formulation) -> Formulation:
-    """Return the named or given formulation, in a `Guarded` if it is from outside the package; raises UnknownName."""
+    """Return a formulation given by name or as an object, in a `Guarded` if it is foreign; raises UnknownName."""
     entry: Formulation = given if isinstance(given, Formulation) else registry.load("formulation", given)
     return Guarded(entry) if is_foreign(entry) and not isinstance(entry, Guarded) else entry
 
@@ -55,7 +55,7 @@ class Guarded(Formulation):
         return numbers
 
     def prepare(self, step: StepData) -> StepData:
-        """Return the step whose laws the answer must satisfy, which is the given step except at velocity level."""
+        """Return the step whose laws the answer must satisfy: the given step, unless it works at velocity level."""
         if self.level == "acceleration":
             return step
         prepared = self._call(self.formulation.prepare, private(step))

@@ -105,7 +105,7 @@ class StepSolver:
             (a, lam, _, _), certificate = better
             status, message = judge(step, raw, certificate, self.tolerance, self._advice)
         if status is Status.UNBOUNDED and not program.minimises:
-            # Equations have no objective that could be unbounded: the status means that they contradict each other.
+            # Equations have no objective that could be unbounded: the solver found a contradiction.
             status, message = Status.INFEASIBLE, CONTRADICTORY_EQUATIONS
         if status is not Status.SOLVED and not math.isfinite(certificate.error_bound):
             a = None

@@ -35,14 +35,14 @@ SEAL = len(MARK) + 64 + 1
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 PATIENCE, SLOWEST = 10.0, 2e7
-"""A separate process may spend PATIENCE seconds, plus one second per SLOWEST bytes, on a file without a seal.
+"""A file without a checksum is read in a separate process, in PATIENCE seconds plus one second per SLOWEST bytes.
 
 An idle core decompresses ten times SLOWEST bytes per second.
 """
 
 
 def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[memoryview, bytes]:
-    """Return a dataset as NetCDF bytes, and the seal of these bytes; raises MachineFailure if memory runs out."""
+    """Return a dataset as NetCDF bytes, and their checksum; raises MachineFailure if memory runs out."""
     try:
         content = data.to_netcdf(engine="h5netcdf", encoding=encoding)
     except MemoryError as error:
@@ -65,10 +65,10 @@ def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str,
 
 
 def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
-    """Return the dataset of a NetCDF file, if its seal is right; messages call it `what`, e.g. "a trajectory file".
+    """Return the dataset of a NetCDF file, if its checksum is right; messages call it `what`, e.g. "a trajectory file".
 
-    A file without a seal, from another program, is read with the warning `Unverified`. Raises BadInput if the file is
-    missing, damaged, not NetCDF, or declares arrays that its bytes cannot hold.
+    A file without a checksum, from another program, is read with the warning `Unverified`. Raises BadInput if the file
+    is missing, damaged, not NetCDF, or declares arrays that its bytes cannot hold.
     """
     if not isinstance(path, str | os.PathLike):
         raise BadInput(f"The path is {path!r}; give the name of {what}.")
@@ -153,7 +153,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
     file.seek(max(0, size - SEAL))
     seal = file.read(SEAL)
     if not seal.startswith(MARK):
-        # If the file continues after the end that its HDF5 header states, its seal is damaged.
+        # If the file continues after the end that its HDF5 header states, the checksum at its end is damaged.
         if end is not None and end < size:
             raise BadInput(damaged)
         return False

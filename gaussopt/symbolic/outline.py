@@ -50,7 +50,7 @@ def outline_function(model: SymbolicModel, contacts: Sequence[str]) -> Callable[
 
 
 def _points(names: Sequence[str], q: Sequence[Any]) -> Iterator[Point]:
-    """Yield pairs of coordinates that, by their names, are the position of a point."""
+    """Yield pairs of coordinates whose names, such as x1 and y1, indicate the position of a point."""
     known = dict(zip(names, q, strict=True))
     for name in names:
         found = re.fullmatch(r"[xX](.*)", name)

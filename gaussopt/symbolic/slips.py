@@ -8,7 +8,7 @@ from gaussopt.core.display import listed
 
 
 def of_symbols(q: Sequence[str], v: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence if, by their names, the velocities are not in the order of the coordinates."""
+    """Yield a warning if the names show that the velocities are in another order than the coordinates."""
     expected = _paired(q, v)
     if expected is not None and expected != list(v):
         yield (
