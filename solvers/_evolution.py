@@ -29,7 +29,7 @@ from gaussopt.core.status import Status
 from gaussopt.solvers._search import Search, search_of
 
 ROUND = 10
-"""Number of generations in a round."""
+"""Number of generations in a round, that is, until the best point becomes the new reference point."""
 
 RUNAWAY = 1e8
 """Multiple of the expected distance beyond which the cost is assumed to have no minimum."""
@@ -80,7 +80,7 @@ E = TypeVar("E", bound=EvolutionOptions)
 
 
 class Evolution(Solver[E]):
-    """A stochastic search for the solution of any program; the module docstring explains its claims."""
+    """A stochastic search for the solution of any program; the module docstring says which status it may claim."""
 
     accepts = (QP, LeastSquares, LinearSystem, LCP)
     requires = ("deap",)

@@ -79,7 +79,7 @@ class Places:
         return np.asarray(found[self._kept])
 
     def matrix(self, values: Vector) -> Any:
-        """Store values in the matrix, always the same object, and return it: compressed columns, 32-bit indices."""
+        """Store values in the matrix, always the same object; return it in compressed columns with 32-bit indices."""
         self._made.data = values
         return self._made
 
@@ -89,7 +89,7 @@ class Places:
 
 
 def _keys(A: Any) -> NDArray[np.int64]:
-    """Return the keys of the entries (see `Places._take`), in the order in which A stores its entries if sparse."""
+    """Return the keys of the entries, see `Places._take`; for a sparse A, in the order in which it stores them."""
     if not is_sparse(A):
         return np.flatnonzero(A.T)
     A = as_rows(A)

@@ -47,7 +47,7 @@ _EQUALITY = 5
 """The `sense` of an equality in DAQP, a sum of bits: active (1), at the lower bound (2), immutable (4)."""
 
 _GUESS = np.array([0, 1 | 2, 1], dtype=np.intc)
-"""The `sense` of a row whose force has the sign 0, 1 or -1."""
+"""DAQP's flag `sense` of a row, indexed by the sign 0, 1 or -1 of its force."""
 
 _INFINITY = 1e30
 

@@ -107,7 +107,7 @@ class DEAP(Evolution[DEAPOptions]):
         def algorithm(length: int, elite: Any, statistics: Any) -> Any:
             toolbox.register("select", select, elite=elite)
             for individual in population:
-                del individual.fitness.values  # fitness is relative to the previous reference point
+                del individual.fitness.values  # delete the fitness, which is relative to the previous reference point
             rates = o.crossover_rate, o.mutation_rate
             return algorithms.eaSimple(population, toolbox, *rates, length, statistics, elite, verbose=False)
 

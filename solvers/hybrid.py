@@ -54,7 +54,7 @@ MOST_SPLIT = 4_000
 """Largest number of contacts for which alternating directions and proximal problems are tried."""
 
 NEWTON, MANY_NEWTON, SPLIT_NEWTON = 60, 20, 100
-"""Largest number of Newton steps, that with more than MANY contacts, and that after alternating directions."""
+"""Largest number of Newton steps: by default, with more than MANY contacts, and after alternating directions."""
 
 CLOSE, PROBLEMS = 1e-4, 4
 """First alpha, and number, of the proximal problems that follow alternating directions."""
@@ -63,7 +63,7 @@ ROUNDED = 1e-10
 """Natural map at which no further method is tried with more than MANY contacts, whose rounding errors add up."""
 
 SOFTENED = 1e-4, 1e-5
-"""Shares by which the diagonal of the operator is enlarged in turn where Newton's method does not converge."""
+"""If Newton's method does not converge, the operator's diagonal is enlarged by these fractions, one after the other."""
 
 FIRST = 50
 """Number of sweeps in each of the two series that detect slow convergence, and in the first series of `_quickly`."""

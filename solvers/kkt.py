@@ -19,7 +19,7 @@ from gaussopt.linalg.dense import EPS, lapack, row_space, unit_scales
 from gaussopt.solvers._kept import Kept
 
 BALANCED = 256.0
-"""Ratio of the largest to the smallest of the row maxima up to which the matrix need not be scaled before pivoting."""
+"""A matrix is scaled before pivoting if its largest row maximum exceeds this multiple of the smallest."""
 
 NOISE = 1e-12
 """Entries of a null vector up to this size are rounding errors, and set to zero before the scaling is undone."""
@@ -92,7 +92,7 @@ def _scales(K: Matrix, n: int | None) -> tuple[Vector, Vector]:
 
 
 def _least_norm(K: Matrix, b: Vector, t: Vector) -> Vector:
-    """Return the y = t x of least norm for which K x = b (least squares if contradictory), after refinements."""
+    """Return y = t x of least norm, where x solves K x = b, or makes K x nearest to b if that is contradictory."""
     space = row_space(K, 16 * len(b) * EPS)
     x = space.pinv @ b
     for _ in range(REFINEMENTS):

@@ -36,7 +36,7 @@ LEAST = 1e-11
 """Smallest damping, in scaled variables, in a problem too large for least-norm steps."""
 
 PATIENCE = 40
-"""Number of steps of a large problem, each as costly as many sweeps, in which the natural map must fall by half."""
+"""In a large problem the natural map must fall by half within this number of steps, each as costly as many sweeps."""
 
 SHORTEST = 2.0**-12
 """Smallest fraction of a step that is tried."""

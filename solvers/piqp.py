@@ -98,7 +98,7 @@ class PIQP(TwoInterfaces[PIQPOptions]):
 
     def data(self, qp: QP) -> dict[str, Any]:
         """Return the data with rows split into A x = b and h_l <= G x <= h_u; rows without bounds are left out."""
-        if qp.equalities_only:  # then the arrays are passed without copies
+        if qp.equalities_only:  # for equal bounds the arrays are passed without copies
             self._rows = None
             return {"P": qp.P, "c": qp.q, "A": qp.A, "b": qp.l}
         eq = qp.equality

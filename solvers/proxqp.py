@@ -112,7 +112,7 @@ class ProxQP(TwoInterfaces[ProxQPOptions]):
         """Return the data with rows split into equalities A x = b and two-sided rows l <= C x <= u."""
         data: dict[str, Any] = {"H": qp.P, "g": qp.q}
         self._eq = None
-        if qp.equalities_only:  # then the arrays are passed without copies
+        if qp.equalities_only:  # for equal bounds the arrays are passed without copies
             return {**data, "A": qp.A, "b": qp.l} if qp.m else data
         self._eq = eq = qp.equality
         rows = ~eq

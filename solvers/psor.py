@@ -33,7 +33,7 @@ class PSOROptions(ConeOptions):
 
 
 class PSOR(ConeIteration[PSOROptions]):
-    """Sweeps of projected steps."""
+    """Projected successive over-relaxation: sweeps with a projected step for each contact."""
 
     name = "psor"
     title = "Projected successive over-relaxation over contacts"

@@ -80,7 +80,7 @@ def _octants(corners: Matrix) -> Vector:
 
 
 def placed(solid: Solid, centre: Vector, size: float) -> list[Placed]:
-    """Return a solid as unit meshes; missing dimensions follow from the `centre` and `size` of the picture, m."""
+    """Return a solid as unit meshes; dimensions that it lacks follow from `centre` and `size` of the picture, m."""
     straight = np.array([1.0, 0.0, 0.0, 0.0])
     if isinstance(solid, Box):
         return [Placed("box", np.array(solid.at, float), np.array(solid.turn, float), np.array(solid.edges, float))]

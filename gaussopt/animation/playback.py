@@ -18,8 +18,8 @@ SHORTEST, LONGEST = 4.0, 12.0
 """Shortest and longest playback, s."""
 
 RATE = 100.0
-"""Frames per second of playback, so many that fast rotations can be interpolated linearly; frames that are superfluous
-are left out when the picture is written."""
+"""Frames per second of playback, enough to interpolate fast rotations linearly; superfluous frames are left out when
+the picture is written."""
 
 HOLD = 1.0
 """Seconds for which the last frame is shown before the animation repeats."""

@@ -92,8 +92,8 @@ def _palette() -> Any:
     from PIL import Image, ImageColor
 
     inks = (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER)
-    # Every colour fades to white in steps, and each edge colour to the colour of the body that it surrounds. The palest
-    # step is left out: Pillow rounds colours down before it searches for the nearest, and would replace white by it.
+    # The palette has steps from each colour to white, and from each edge colour to that of its body. It lacks the
+    # palest step, which Pillow would use in place of white, because it rounds colours down before the search.
     colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(2, STEPS + 1))]
     for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
         colours += [mixed(edge, i / STEPS, fill) for i in range(STEPS)]

@@ -244,7 +244,7 @@ def _paths(shapes: Sequence[Sequence[Any]], view: View, colour: str, label: str)
 
 
 def words_beside(scene: Scene, still: bool = False) -> list[Part]:
-    """Return the constant texts at the edges: speed, scale of the forces, names of the motions."""
+    """Return the texts at the edges that do not change: speed, scale of the forces, names of the motions."""
     right = scene.view.width - 14
     found = []
     if not still:

@@ -68,7 +68,7 @@ def thinned(points: Matrix) -> Matrix:
 
 
 def _divided(count: int, errors: Callable[[int, int], Vector], tolerance: float) -> list[int]:
-    """Select points by Douglas and Peucker's method; `errors(a, b)` are those of the points between a and b."""
+    """Select points by Douglas and Peucker's method; `errors(a, b)` returns those of the points between a and b."""
     keep = {0, count - 1}
     todo = [(0, count - 1)]
     while todo:

@@ -19,7 +19,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
 from gaussopt.linalg.dense import norm
 
 ROUGH = 1e3
-"""Multiple of the tolerance by which forces may fail to balance, relative to their size, if M is singular."""
+"""If M is singular, forces may be out of balance by this multiple of the tolerance, relative to their size."""
 
 
 @shown

@@ -42,7 +42,7 @@ ENOUGH = 1e-8
 """Relative accuracy to which the error e is computed; its multipliers have fewer correct digits."""
 
 LEFT = 1e-6
-"""Share of a right-hand side that must remain after refinement before a proof of singularity is tried."""
+"""Singularity is examined if refinement leaves more than this fraction of a right-hand side as residual."""
 
 PROOF = 1e-13
 """M w, J w and J^T w count as zero up to this size relative to w, in unit masses and rows of unit length."""
@@ -227,7 +227,7 @@ def _contradicted(saddle: Saddle, step: StepData, found: SaddleSolution) -> bool
 
 
 def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float = 0.0) -> bool:
-    """Compute w from f; return whether M w = 0 and J w = 0 and, if `force` is given, w . force != 0."""
+    """Return whether w, the `null` component of f, has M w = J w = 0 and, if `force` is given, w . force != 0."""
     w = saddle.null(f)
     way = w * saddle.scale
     resisted = math.hypot(norm(times(saddle.M, way) * saddle.scale), norm(times(saddle.J, way) * saddle.row))

@@ -29,7 +29,7 @@ STEPS = 8
 """Maximum number of Newton steps to the solution in given modes; from a nearby point two are enough."""
 
 CLOSED = 1e-9
-"""Gap acceleration, relative to the norm over all contacts, up to which a contact may have a force."""
+"""Largest gap acceleration, relative to the norm over all contacts, at which a contact may have a force."""
 
 DEPENDENT = 1e-10
 """Singular value, relative to the largest, up to which the equations of the modes count as dependent."""

@@ -67,7 +67,7 @@ class ContactClass:
 
 
 def classify_step(step: StepData) -> ContactClass:
-    """Classify a step all contacts of which are closed.
+    """Classify a step whose contacts are all closed.
 
     Raises
     ------

@@ -56,7 +56,7 @@ QUIETLY = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 """Suppresses NumPy's warnings; a number that overflows fails the certificate in any case."""
 
 UNSEEN = 1e-8
-"""A residual is orthogonal to a column if their scalar product, relative to its terms, is at most this."""
+"""A residual counts as orthogonal to a column if their scalar product, relative to its terms, is at most this."""
 
 NOWHERE = LinearCertificate(residual=math.inf, relative_residual=math.inf, relative_error=math.inf)
 """The certificate of a point with infinite or undefined coordinates."""

@@ -13,7 +13,7 @@ from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 
 CANCELLED = 1e-4
-"""Weight of the loss relative to the objective's value; the loss relative to its terms, which may cancel, has 1."""
+"""Weight of the loss relative to the objective's value; that relative to its terms, which may cancel, has 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Sizes:
 
     @property
     def pull(self) -> Vector:
-        """For each row, (m,), the least dual whose force on at least one coordinate is as large as the forces there."""
+        """For each row, (m,), the least dual whose force on some coordinate is as large as `force` there."""
         felt = np.where(self.absolute_A > 0, self.force / np.where(self.absolute_A > 0, self.absolute_A, 1.0), np.inf)
         least = felt.min(axis=1, initial=np.inf)
         return np.where(np.isfinite(least), least, 0.0)

@@ -180,7 +180,7 @@ class CandidatePoint(JudgedPoint):
         return self._polished
 
     def _placed(self, y: Vector) -> Vector:
-        """Return the point, (n,), from which sizes are computed; P x and the bounds of active rows determine it.
+        """Return the point, (n,), whose size sets the scales; P x and the bounds of active rows determine it.
 
         It is the point of least norm with this P x and active rows at their bounds, so that it does not diverge with
         the candidate. Where a coordinate of the candidate is smaller, it is used instead.
@@ -307,7 +307,7 @@ class CandidatePoint(JudgedPoint):
         return value + noise, max(value, wide) + noise, least
 
     def _noise(self, sizes: Sizes) -> Vector:
-        """Return the rounding error of P x + q - A^T y, (n,), for x and y of these sizes, whatever the candidate is."""
+        """Return the rounding error of P x + q - A^T y, (n,), for x and y of these sizes instead of the candidate."""
         terms = self.absolute_P @ self._near(sizes.x) + np.abs(self.qp.q) + self.absolute_A.T @ np.abs(sizes.y)
         return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
 
@@ -340,7 +340,7 @@ class CandidatePoint(JudgedPoint):
 
 
 def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
-    """Return masks of the coordinates that equalities fix, (n,), and of all rows other than these equalities, (m,)."""
+    """Return masks: coordinates that equalities fix, (n,), and all rows but the equalities in these alone, (m,)."""
     equal = qp.equality
     fixed = np.zeros(qp.n, dtype=bool)
     if equal.any() and np.isfinite(qp.A).all():

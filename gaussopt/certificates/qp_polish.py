@@ -80,7 +80,7 @@ def _minimiser(qp: QP, root: Matrix, held: Any, upper: Any) -> tuple[Vector, Vec
         pulls = held & (force * unit > level * (float(np.abs(y) @ unit) + pull))
         s = qp.A @ z
         beyond = np.maximum(qp.l - s, s - qp.u)
-        # The point z has a rounding error in the norm of P, which makes an error in every row.
+        # The point z has a rounding error in the norm of P, which causes an error in every row.
         whole = max(pull, math.sqrt(float(np.abs(z) @ (np.abs(qp.P) @ np.abs(z)))))
         blur = level * (size @ np.abs(z) + unit * whole)
         broken = ~held & (beyond > blur + level * np.abs(np.where(s < qp.l, qp.l, qp.u)))

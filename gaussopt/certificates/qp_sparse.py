@@ -40,7 +40,7 @@ FEASIBLE = 1e-9
 """A contradiction counts as proved only if it violates rows or bounds, scaled to size 1, by more than this."""
 
 LARGEST_SEARCH = 1000
-"""Maximum number of iterations for the point from which sizes are computed."""
+"""Maximum number of iterations in the search for the point whose size sets the scales."""
 
 NEAR = 1e-7
 """Distance to a bound, relative to the bound and the terms of the row, up to which the row counts as active."""
@@ -49,7 +49,7 @@ SHARE = rounding(8) / DEFAULT_TOLERANCE
 """Smallest scale of a coordinate, relative to the largest; smaller differences are rounding errors."""
 
 MOST_CHECKED = 4_000_000
-"""Maximum number of entries of the rows of a contradiction that is checked; the check computes singular values."""
+"""A contradiction is checked, by singular values, only if its rows have at most this number of entries."""
 
 
 def dense_if_small(qp: QP) -> QP:
@@ -170,7 +170,7 @@ class SparsePoint(JudgedPoint):
 
 
 def _placed(qp: QP, x: Vector, y: Vector, d: Vector) -> Vector:
-    """Return the least-norm point, (n,), with this P x and active rows at their bounds.
+    """Return the least-norm point, (n,), with the P x of the given x and with active rows at their bounds.
 
     Where an entry of x is smaller, it is used instead. The norm is measured in the units d, (n,), of the coordinates.
     """

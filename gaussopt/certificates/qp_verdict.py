@@ -25,7 +25,7 @@ from gaussopt.core.status import Status
 from gaussopt.linalg.dense import EPS, WIDE_EPS, least_norm
 
 ROUNDS = 8
-"""Maximum number of linear programs, each for the violation that the previous program left."""
+"""Maximum number of linear programs; each reduces the violation that the previous program left."""
 
 RATIONAL = 30
 """Maximum number of rows in a contradiction that is checked in rational arithmetic."""

@@ -61,7 +61,7 @@ TYPER_INTERRUPTED = 130
 
 
 COMPLETION = "_GAUSSOPT_COMPLETE"
-"""Environment variable with which a shell requests completions, set by what --install-completion installs."""
+"""Environment variable with which a shell requests completions; the script of --install-completion sets it."""
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -107,7 +107,7 @@ def _misread(error: typer.TyperException) -> str:
 
 @cache
 def command_line() -> Callable[..., Any]:
-    """Return all commands, built once from their functions, since that takes longer than most commands run."""
+    """Return all commands, built once from their functions, because building them takes longer than most commands."""
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
     root = typer.Context(group, **group.context_settings)

@@ -21,7 +21,7 @@ DEPENDENT = 1e-6
 """Pivot of an equality row, relative to its diagonal entry, below which the rows count as possibly dependent."""
 
 HELD = 1e-13
-"""Share of a row's response that the equalities leave, below which they hold the row entirely."""
+"""Equalities fix a row entirely if they leave less than this fraction of its response."""
 
 MASSLESS, ROWS_MAY_DEPEND = 1, 2
 """Codes that `condense` returns if a velocity has no mass, or if equality rows may be dependent; else 0."""
@@ -30,7 +30,7 @@ MOST_STEPS = 30
 """Largest number of steps of Newton's method for the removal of penetration."""
 
 NEARLY = 1e-8
-"""Depth, relative to the depth without pushes, below which a contact counts as just touching."""
+"""A contact counts as just touching below this penetration, relative to the largest without pushes."""
 
 ROUNDED = 1e-13
 """Largest penetration or gap at the end of a step, relative to the sum of its terms, that counts as zero."""
@@ -160,7 +160,7 @@ def condense(
 
 @kernel
 def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: Vector) -> None:
-    """Overwrite lam by the solution of E M^-1 (E^T lam + C^T r) = -G^T lam; x = M^-1 (share f + E^T lam + C^T r)."""
+    """Replace lam by l with E M^-1 (E^T l + C^T r) = -G^T lam; write x = M^-1 (share f + E^T l + C^T r)."""
     n = len(x)
     L, Z, A = S[0:n], S[n : 2 * n], S[2 * n : 2 * n + p]
     for j in range(m):

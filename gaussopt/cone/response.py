@@ -26,10 +26,10 @@ SMALL = 400
 """Largest number of rows of a dense W for which dense linear equations and least-norm steps are cheap."""
 
 FILLED = 0.1
-"""Largest share of non-zero entries of a dense W that is not small for which equations are solved as sparse."""
+"""Largest share of non-zero entries of a large dense W for which its equations are solved as sparse ones."""
 
 PIVOT = 1e-3
-"""Smallest accepted pivot, relative to its column; larger ones are taken only if the diagonal entry is smaller."""
+"""The diagonal entry is the pivot unless it is below this fraction of the largest entry of its column."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def _others(problem: ConeComplementarity, a: slice, b: slice, B: Matrix, c: Vect
 
 
 def _both_slide(problem: ConeComplementarity, a: slice, b: slice) -> Iterator[Vector]:
-    """Yield impulses at the directions of the scan that agree best, locally, with the resulting slip of contact b."""
+    """Yield impulses for those scanned directions that agree best, locally, with the resulting slip of contact b."""
     mu_a, mu_b = problem.mu
     if mu_a == 0.0 or mu_b == 0.0:
         return

@@ -159,7 +159,7 @@ class ComplementarityLaws(ContactLCP):
         return norm(np.concatenate(parts))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Return the lawful forces that fit an acceleration best; an estimate if no lawful forces are found."""
+        """Return the forces that satisfy the laws and fit an acceleration best; an estimate if none are found."""
         op, x = self.op, self._estimate(a)
         true, _ = self._complete(x)
         if true is not None:
@@ -225,8 +225,8 @@ class ComplementarityLaws(ContactLCP):
     def _to_enumerated(self, a: Vector, true: Vector | None, floor: float) -> tuple[float, float, float]:
         """Return the distance of a to the nearest enumerated solution, and its rounding floor.
 
-        `true` is the solution in the candidate's mode. Alone it proves nothing, because it is lawful only up to
-        tolerances; if both solutions agree, `true` is used, because its forces are better determined.
+        `true` is the solution in the candidate's mode. Alone it proves nothing, because it satisfies the laws only up
+        to tolerances; if both solutions agree, `true` is used, because its forces are better determined.
         """
         op, found, step = self.op, self.enumerated, self.op.step
         scale = float(op.scale.max())

@@ -86,8 +86,8 @@ class ContactLaws(Protocol):
     """The laws of the contact forces of one step, by which candidates are judged.
 
     A certificate of an acceleration and forces, from any source, needs three results: by how much they violate the
-    laws, how far the nearest lawful acceleration is, and whether it is unique. A new law needs a class that computes
-    these results, listed in `gaussopt.certificates.cone_laws.laws_of`; the certificate does not change.
+    laws, how far away the nearest acceleration that they allow is, and whether it is unique. A new law needs a class
+    that computes these results, listed in `gaussopt.certificates.cone_laws.laws_of`; the certificate does not change.
     `gaussopt.contact.complementarity.ComplementarityLaws` treats laws that are an LCP, by the contact modes, and
     `gaussopt.certificates.cone_laws` friction cones, by a natural map.
 
@@ -132,7 +132,7 @@ class ContactLaws(Protocol):
         Returns
         -------
         (size of x,)
-            Lawful forces; if none are found, an estimate, which `distance` does not accept as lawful.
+            Forces that obey the laws; if none are found, an estimate, which `distance` does not take for a solution.
         """
 
     def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:
@@ -152,7 +152,7 @@ class ContactLaws(Protocol):
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Bound the distance to the nearest lawful acceleration.
+        """Bound the distance to the nearest acceleration that the laws allow.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ UNCERTAIN = 1e-7
 
 
 def positive_pivots(W: Matrix, D: Matrix, size: int) -> bool:
-    """Return whether elimination without exchanges has positive pivots for all matrices in W +- D; overwrite W, D."""
+    """Return whether elimination without exchanges has positive pivots for all matrices in W +- D; overwrite both."""
     for p in range(size):
         pivot = W[p, p]
         least = pivot - D[p, p]

@@ -89,7 +89,7 @@ EXACT = 1e-11
 
 
 def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
-    """Add contact forces to b and their motion to x; write a and lam; return sqrt(sum b_i^2 / M_ii) before adding."""
+    """Add contact forces to b and their motion to x; write a and lam; return sqrt(sum b_i^2 / M_ii) without them."""
     rows, motion, norm, z, K = space.rows, space.motion, space.norm, space.law[3], space.K
     p, light = len(norm) // 2, 0.0
     b, x = rows[2 * p], motion[2 * p]

@@ -15,7 +15,7 @@ from gaussopt.lcp.pivoting import DEPENDENT, SIGN, STABLE, Active, Index, Indice
 
 MASSLESS, DEPENDENT_JOINTS, HELD, UNLAWFUL = 5, 6, 7, 8
 """Codes in addition to those of `gaussopt.lcp.pivoting`: M is not positive definite; the joints are dependent or nearly
-so; a row is not moved by its own force; laws do not hold up to rounding errors."""
+so; a row does not respond to its own force; laws do not hold up to rounding errors."""
 
 DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4, 5
 """Proofs of uniqueness; those before `MONOTONE` hold for forces too. `UNDECIDED`: contacts may stick, and the general
@@ -68,10 +68,10 @@ def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageW
 
 
 MOVED = 1e-8
-"""Acceleration of a row by its own force, relative to that without joints, that a regular contact must exceed."""
+"""The response of a regular contact row to its own force must exceed this fraction of that without joints."""
 
 CLEAR = 1e-6
-"""Pivot of the scaled sym(delassus) that is surely positive; for smaller pivots the general path looks for proofs."""
+"""Pivot of the scaled sym(delassus) that is surely positive; for smaller pivots the general solver looks for proofs."""
 
 SETS = 8
 """Largest number of sets of active pairs that are tried before the general solver is used."""

@@ -62,7 +62,7 @@ class _Workers(Executor):
         def settle(there: Any) -> None:
             try:
                 done = partial(here.set_result, there.result())
-            except BaseException as error:  # lost jobs are reported by exceptions that are no `Exception`
+            except BaseException as error:  # lost jobs are reported by exceptions that do not derive from `Exception`
                 done = partial(here.set_exception, error)
             with contextlib.suppress(InvalidStateError):  # the job was cancelled here
                 done()

@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 
 
 class MassEliminating(Formulation):
-    """A formulation that begins with M^-1."""
+    """A formulation that multiplies by M^-1 first; its answers can be refined."""
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
         """Return the refined acceleration of `found`, and the multipliers.

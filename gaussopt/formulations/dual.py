@@ -19,7 +19,7 @@ from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
 class Dual(MassEliminating):
-    """The QP in the forces."""
+    """The dual of Gauss's principle: a QP in the constraint forces."""
 
     name = "dual"
     title = "Dual QP in the constraint forces"

@@ -18,7 +18,7 @@ from gaussopt.formulations.base import Candidate, Formulation
 
 
 class Gauss(Formulation):
-    """The primal Gauss QP."""
+    """Gauss's principle as a QP in the acceleration."""
 
     name = "gauss"
     title = "Gauss's principle, primal QP"

@@ -25,7 +25,7 @@ from gaussopt.formulations.stick_slip import StickSlip
 
 
 class NewtonImpact(StickSlip):
-    """The jump of the velocity."""
+    """Newton's impact law, as equations for the jump of the velocity."""
 
     name = "impact"
     title = "Impact (Newton restitution, Coulomb impulses)"

@@ -18,7 +18,7 @@ from gaussopt.formulations.impact import NewtonImpact
 
 
 class MoreauJean(NewtonImpact):
-    """The change of velocity over a time step."""
+    """Moreau-Jean's step, as equations for the change of velocity."""
 
     name = "moreau-jean"
     title = "Moreau-Jean step (velocity level)"

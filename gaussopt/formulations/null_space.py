@@ -21,7 +21,7 @@ from gaussopt.linalg.dense import EPS
 
 
 class NullSpace(Parametrised):
-    """Rank-revealing QR and a reduced linear system."""
+    """The null-space method, with a rank-revealing QR factorisation and a reduced linear system."""
 
     name = "null-space"
     title = "Null space by rank-revealing QR"

@@ -22,7 +22,7 @@ from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
 class Routh(MassEliminating):
-    """Multipliers first, then the acceleration; the saddle-point system if M is singular."""
+    """Routh's equations for the multipliers, then the acceleration; the saddle-point system if M is singular."""
 
     name = "routh"
     title = "Routh's equations"

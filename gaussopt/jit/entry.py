@@ -43,7 +43,7 @@ def address_of(array: NDArray[Any]) -> int:
     """Return the address of the first entry of a contiguous array."""
     try:
         return ctypes.addressof(_from_buffer(array))  # type: ignore[arg-type]
-    except TypeError:  # for a read-only array; twenty times slower
+    except TypeError:  # a read-only array; this is twenty times slower
         return array.ctypes.data
 
 

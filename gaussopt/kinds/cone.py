@@ -20,7 +20,7 @@ NEGATIVE = 1e-7
 
 
 class ContactPage(Page[ConeComplementarity]):
-    """The `Page` of `ConeComplementarity`.
+    """The `Page` of `ConeComplementarity`: how such problems are read, solved and certified.
 
     A problem with several certified solutions of different velocities never has the status `solved`.
     """
@@ -94,7 +94,7 @@ class ContactPage(Page[ConeComplementarity]):
         return proof.solutions
 
     def residuals(self, program: ConeComplementarity, x: Vector, y: Vector | None) -> Residuals:
-        """Return the distances of r from K (`primal`), of u~ from K* (`dual`), and of both from the law (`gap`)."""
+        """Return the distances of r from K (`primal`) and of u~ from K* (`dual`), and the error of the law (`gap`)."""
         return Residuals(*violations(program, x))
 
     def answer_sizes(self, problem: ConeComplementarity) -> dict[str, int]:

@@ -19,7 +19,7 @@ from gaussopt.linalg.dense import EPS, largest
 
 
 class LCPPage(Page[LCP]):
-    """The `Page` of `LCP`.
+    """The `Page` of `LCP`: how such problems are read, solved and certified.
 
     If the solutions of a problem differ in w, its status is never `solved`; if there is no solution, its status is
     `no_solution`, whatever the solver returns.

@@ -38,7 +38,7 @@ def relative(residual: Vector, size: Vector) -> float:
 
 
 class LinearPage(EquationsPage[LinearSystem]):
-    """The `Page` of `LinearSystem`."""
+    """The `Page` of `LinearSystem`: how such systems are read, solved and certified."""
 
     kind = LinearSystem
     title = "system of linear equations"

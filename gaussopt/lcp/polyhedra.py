@@ -20,9 +20,9 @@ from gaussopt.linalg.dense import EPS
 Mask = NDArray[np.bool_]
 
 FEASIBLE = 1e-13
-"""Entries of the solution of a regular basis count as zero up to this size, relative to f of `enumeration`."""
+"""Entries of the solution of a regular basis count as zero up to this size, relative to f of `regular_bases`."""
 FLAT = 1e-11
-"""The same limit for solutions of singular bases."""
+"""As FEASIBLE, for solutions of singular bases."""
 CONSISTENT = 1e-11
 """Relative residual above which the equations of a singular basis contradict each other."""
 OBSERVED = 1e-9

@@ -25,7 +25,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.linalg.dense import EPS, RowSpace, equilibrate, norm, row_space
 
 EVALUATED = 1e-9
-"""Contradiction, relative to the size of the step's numbers, that rounding in its evaluation at a state may cause."""
+"""Largest contradiction, relative to the step's numbers, that rounding in its evaluation at a state may cause."""
 
 REFINEMENTS = 3
 """Number of refinements of an answer by its residuals, after which every row holds relative to its own terms."""

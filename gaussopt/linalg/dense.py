@@ -27,10 +27,10 @@ LARGE = 64
 """Size of a matrix, in both rows and columns, above which least squares by singular values take too long."""
 
 ALONE = 1e3
-"""Ratio of an entry to the sum of the others in its row beyond which its coordinate counts as alone in the row."""
+"""A coordinate counts as alone in a row if its entry exceeds this multiple of the sum of the other entries."""
 
 IDLE = 1e-3
-"""Entry of a null vector of M, in units of mass 1, beyond which the coordinate counts as without mass of its own."""
+"""A coordinate counts as nearly massless if its entry of a null vector of M, in units of mass 1, exceeds this."""
 
 
 @cache

@@ -18,7 +18,7 @@ from gaussopt.linalg.dense import EPS, equilibrate, mass_scale, norm, row_space
 from gaussopt.linalg.sparse_saddle_point import Saddle
 
 NEGLIGIBLE = 1e-9
-"""Coefficients of a dependency between unit rows below this size are rounding errors."""
+"""In a dependency between unit rows, coefficients below this size are rounding errors."""
 
 NEAR = 1e-4
 """Unit rows are nearly dependent if a combination with weights of norm 1 is shorter than this."""
@@ -98,7 +98,7 @@ class RankReport:
         return out
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return ranks, open multipliers and sentences for JSON."""
+        """Return ranks, multipliers that are not unique, and sentences for JSON."""
         ranks = {"rank_M": self.rank_M, "rank_J": self.rank_J, "rank_MJ": self.rank_MJ}
         return {**ranks, "open_multipliers": list(self.open_multipliers), "sentences": self.sentences()}
 
@@ -190,7 +190,7 @@ def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, V
     whole = saddle.left_null(probe)
     if not norm(whole) > 0:
         return None
-    # Among all such combinations, take the one with the largest weight on the row that leads in `whole`.
+    # Of all such combinations, take the one with the largest weight on the row of largest weight in `whole`.
     w = saddle.left_null((np.arange(step.m) == _leading(whole)) / row)
     if not norm(w) > 0:
         return None
@@ -278,7 +278,7 @@ def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple
 
 
 def named_forces(forces: Mapping[str, Sequence[Any]], rows: Sequence[str] = ()) -> str:
-    """Return forces in words; entries of lam, given by index, are named by `rows` or, if empty, numbered from 1."""
+    """Return forces in words; an entry of lam, given by index, is called by its name in `rows` or by its number."""
     named = []
     for name, where in forces.items():
         listed = [str(x) if name != "lam" else rows[x] if rows else str(x + 1) for x in where[:MOST_NAMED]]

@@ -45,7 +45,7 @@ BAND_ADVANTAGE = 4
 """Time per entry of an L D L^T factor by QDLDL, divided by that of a banded factor by LAPACK (measured)."""
 
 REGULARISATION = 1e-8
-"""delta, in coordinates of unit mass and rows of unit length."""
+"""The regularisation delta, in coordinates of unit mass and rows of unit length."""
 
 PIVOT = 0.01
 """Smallest pivot relative to its column if M is singular: pivots of the size of delta would lose half of the digits."""
@@ -335,7 +335,7 @@ class Saddle:
         return w
 
     def null(self, f: Vector) -> Vector:
-        """Return the component w of f with M w = J w = 0, resisted by neither mass nor rows, in scaled coordinates."""
+        """Return the component w of f, in scaled coordinates, with M w = J w = 0: neither mass nor rows resist it."""
         w = f * self.scale
         for _ in range(PURIFICATIONS):
             w = REGULARISATION * self.precondition(w / self.scale, np.zeros(len(self.row)))[0] / self.scale
@@ -354,7 +354,7 @@ def nearest_sparse(M: Sparse, J: Sparse, r: Vector) -> Vector:
 
 
 def equilibrate_sparse(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]:
-    """Return scales like `linalg.dense.equilibrate`, but all coordinates of rows without mass are scaled at once."""
+    """Return scales like `linalg.dense.equilibrate`, but coordinates not linked to any mass are scaled all at once."""
     measured, places, size = M.diagonal() > 0, Pattern.of(J), np.abs(J.data)
     while True:
         known = np.where(measured, d, 0.0)[J.indices]

@@ -211,7 +211,7 @@ def _values(entry: Any, system: Any) -> Iterator[Any]:
         away = AWAY * share
         try:
             step = system.evaluate(share * entry.t_end, entry.q0 + away, entry.v0 + away)
-        except GaussoptError as error:  # not every state can be evaluated
+        except GaussoptError as error:  # some states cannot be evaluated, and have an error in place of values
             yield str(error)
             continue
         arrays = (

@@ -37,7 +37,7 @@ class ContactFormulation(ABC):
 
     @abstractmethod
     def impulses(self, problem: ConeComplementarity, ask: Ask) -> Vector | None:
-        """Return the impulses r, (3 k,); `ask` solves a program. Return None if the solver has no answer."""
+        """Return the impulses r, (3 k,), or None if the solver has no answer; the function `ask` solves a program."""
 
 
 def settled(new: Vector, old: Vector) -> bool:

@@ -135,7 +135,7 @@ def _program(program: Any) -> Program:
 
 
 def _fit(letters: Mapping[str, str], shapes: Mapping[str, tuple[int, ...]]) -> bool:
-    """Return whether axes with the same letter have the same length in all arrays."""
+    """Return whether array axes that have the same letter in `shapes` have the same length."""
     lengths: dict[str, int] = {}
     return all(
         len(shape) == len(letters[name])

@@ -1,8 +1,8 @@
 """NetCDF files that are written completely or not at all, and whose damage is detected before numbers are read.
 
-HDF5 crashes its process if the disk is full, and does not notice when bytes have changed. So files are made in memory
-and written like any other file, followed by a seal: the SHA-256 of all bytes before it. HDF5 readers take the end of
-the data from the header and ignore the seal.
+HDF5 crashes its process if the disk is full, and does not notice when bytes have changed. Therefore files are made in
+memory and written like any other file, followed by a seal: the SHA-256 of all bytes before it. HDF5 readers take the
+end of the data from the header and ignore the seal.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MARK = b"\ngaussopt sha256 "
 SEAL = len(MARK) + 64 + 1
-"""Bytes of a seal: the mark, the digest in hexadecimal digits, and a line feed."""
+"""Length of a seal in bytes: the mark, the digest in hexadecimal digits, and a line feed."""
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
@@ -52,7 +52,7 @@ def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[
 
 
 def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str, Any] | None = None) -> Path:
-    """Write a dataset as a sealed NetCDF file, completely or not at all, and return its path.
+    """Write a dataset as a NetCDF file with a checksum, completely or not at all, and return its path.
 
     Symbolic links are followed, and an existing file keeps its mode. Raises BadInput if the file cannot be written,
     and MachineFailure if the disk is full.
@@ -102,7 +102,7 @@ def _opened(path: str) -> None:
 
 
 def _try_elsewhere(path: Path, what: str) -> None:
-    """Read a file without a seal in a separate process first, as HDF5 may crash or hang on damaged bytes."""
+    """Read a file without a checksum in a separate process first, as HDF5 may crash or hang on damaged bytes."""
     limit = PATIENCE + path.stat().st_size / SLOWEST
     with contextlib.closing(Guard()) as guard:
         outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=limit))
