@@ -114,7 +114,7 @@ class NewtonRun:
 
 
 def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max_iter: int) -> NewtonRun:
-    """Take damped Newton steps on Phi from z, then the active-set solve; `tolerance` is relative to 1 + ||g||_inf.
+    """Take damped Newton steps on Phi from z, then solve for its active set; `tolerance` is relative to 1 + ||g||_inf.
 
     The problem should be scaled such that its entries are of comparable size.
     """

@@ -55,7 +55,7 @@ _WELL_SCALED = 1e3
 """Programs are not scaled if all factors lie between 1 / _WELL_SCALED and _WELL_SCALED, and their ratio is below it."""
 
 _ROUNDING = 1e-14
-"""Size of the linear part of the objective, relative to that of bounds, up to which it counts as zero."""
+"""The linear part of the objective counts as zero up to this size, relative to the bounds."""
 
 _SINGULAR = 1e-10
 """Smallest eigenvalue of P, relative to the largest, up to which P counts as singular."""

@@ -60,7 +60,7 @@ CLOSE, PROBLEMS = 1e-4, 4
 """First alpha, and number, of the proximal problems that follow alternating directions."""
 
 ROUNDED = 1e-10
-"""Natural map at which no further method is tried with more than MANY contacts, whose rounding errors add up."""
+"""With more than MANY contacts, whose rounding errors add up, no further method is tried below this natural map."""
 
 SOFTENED = 1e-4, 1e-5
 """If Newton's method does not converge, the operator's diagonal is enlarged by these fractions, one after the other."""

@@ -277,12 +277,12 @@ def _scale(legend: Legend, right: float) -> Part:
 
 
 def clock_word(text: str) -> Word:
-    """Return the displayed time as a word of the picture."""
+    """Return the displayed time as a `Word` of the picture."""
     return plain((14, 22), text)
 
 
 def caption_word(scene: Scene, caption: Caption) -> Word:
-    """Return a caption as a word at its position below the scale of the forces."""
+    """Return a caption as a `Word` at its position below the scale of the forces."""
     place = 14.0, 44.0 + (LINE if scene.legend is not None else 0.0)
     return plain(place, caption.text, colour=NORMAL if caption.impacts else INK)
 

@@ -159,7 +159,7 @@ class _Film:
         return f'<circle cx="{number(left)}" cy="{number(y)}" r="5" fill="{INK}">{move} {self.tail}/></circle>'
 
     def words(self, word: Word, begin: float, end: float) -> str:
-        """Return an SVG text that is visible from `begin` to `end`, s of the cycle."""
+        """Return an SVG text that is visible from `begin` to `end`, in seconds of the cycle."""
         switches = [(0.0, "hidden")] * (begin > 0) + [(begin, "visible")] + [(end, "hidden")] * (end < self.cycle)
         change = ""
         if len(switches) > 1:

@@ -225,7 +225,7 @@ def _explained(
     inertia = size_M @ np.abs(called) if forces else called
     if not left > 8 * step.n * EPS * norm(inertia):
         left = 0.0
-    # The share is the residual over the sizes of all terms: of M a, even if they cancel, and of all forces.
+    # `share` is the residual divided by the sizes of all terms: of M a, which may cancel, and of all forces.
     terms, own = size_M @ np.abs(ad), Md.diagonal()
     share = beside(left, norm(terms), forces, reactions)
     # Leave out rounding errors: they would grow below by 1 / sqrt(scaled mass), which exceeds 1 if rows set the scale.

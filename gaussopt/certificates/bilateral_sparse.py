@@ -39,7 +39,7 @@ from gaussopt.linalg.redundancy import CONTRADICTION, least_contradiction, size_
 from gaussopt.linalg.sparse_saddle_point import Saddle, SaddleSolution
 
 ENOUGH = 1e-8
-"""Relative accuracy to which the error e is computed; its multipliers have fewer correct digits."""
+"""Relative accuracy to which the error e is solved for; the multipliers then have fewer correct digits."""
 
 LEFT = 1e-6
 """Singularity is examined if refinement leaves more than this fraction of a right-hand side as residual."""
@@ -54,7 +54,7 @@ SLOWEST = 0.999
 """Largest ratio of successive corrections that the estimate of the remaining error assumes."""
 
 ASCENTS = 1
-"""Number of steps of the search for the worst signs. On chains of 10^5 links a second step adds 0.2 %."""
+"""Number of steps of the search for the worst signs. On chains of 10^5 links a second step adds 0.2 % to the result."""
 
 
 class _Workspace(threading.local):

@@ -86,7 +86,7 @@ def modes_of(own: ConeComplementarity, x: Vector) -> Vector:
 
 
 class ModeSystem:
-    """F at x, its Jacobian J, a Lipschitz constant `kappa` of J and the rounding error of F, all with scaled rows."""
+    """F of the mode equations at x, its Jacobian J, a Lipschitz constant `kappa` of J, and the rounding error of F."""
 
     def __init__(self, own: ConeComplementarity, x: Vector, modes: Vector) -> None:
         k, n = own.k, own.n

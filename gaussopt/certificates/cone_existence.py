@@ -19,7 +19,7 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.linalg.cones import DENSE_ROWS, dense, scaled
 
 RAY = 1e-9
-"""Largest entry of W^T y for a Farkas ray y, relative to its terms |W|^T y; -q . y / |q| must exceed sqrt(RAY)."""
+"""For a Farkas ray y, W^T y is zero up to this, relative to its terms |W|^T y; -q . y / |q| must exceed sqrt(RAY)."""
 
 SECONDS = 10.0
 """Time limit, s, of the conic program for t* and of the linear program for a ray."""

@@ -45,7 +45,7 @@ class ContactCertificate(Certificate):
     contact: Uniqueness = NO_CONTACTS
 
     def own_tolerance(self, tolerance: float) -> float:
-        """Return the error allowed relative to the scale of the step: `tolerance`, or its root if that is smaller."""
+        """Return the error allowed relative to the scale of the step: `tolerance`, or its square root if smaller."""
         return min(tolerance, math.sqrt(tolerance))
 
     @property

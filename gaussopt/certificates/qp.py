@@ -143,7 +143,7 @@ def certify_qp(
     Parameters
     ----------
     qp : QP
-    x : (n,) or None; if None, the program is only classified
+    x : (n,) or None; if None, only the verdict on the program is computed
     y : (m,) or None, duals with P x + q = A^T y, positive at lower bounds
 
     Examples

@@ -13,7 +13,7 @@ from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 
 CANCELLED = 1e-4
-"""Weight of the loss relative to the objective's value; that relative to its terms, which may cancel, has 1."""
+"""Weight of the loss relative to the objective's value; relative to its terms, the loss has the weight 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Sizes:
     share: float
 
     def row(self, bound: Vector) -> Vector:
-        """Return sizes of rows, (m,): |bound| + |A| |x|, at least share |A| reach; |A| reach if the bound is zero."""
+        """Return scales of rows, (m,): |bound| + |A| |x|, at least share |A| reach; |A| reach if the bound is zero."""
         size, wide = np.abs(bound), self.absolute_A @ self.reach
         return np.where(size > 0, np.maximum(size + self.absolute_A @ np.abs(self.x), self.share * wide), wide)
 

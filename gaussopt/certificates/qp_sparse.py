@@ -34,7 +34,7 @@ ROUNDS = 12
 """Maximum number of changes of the set of active rows; each costs a factorisation."""
 
 ACCURACY = 1e-14
-"""Relative correction at which the refinement of a minimiser on given rows ends."""
+"""The refinement of a minimiser on given rows ends when a correction has at most this relative size."""
 
 FEASIBLE = 1e-9
 """A contradiction counts as proved only if it violates rows or bounds, scaled to size 1, by more than this."""

@@ -68,7 +68,7 @@ def classify(qp: QP) -> Status:
 
 
 def flat_directions(P: Matrix) -> Matrix:
-    """Return an orthonormal basis, (n, k), of the directions without curvature; entries of diag P are near 1 or 0."""
+    """Return an orthonormal basis, (n, k), of the directions without curvature; P has diagonal entries near 1 or 0."""
     massed = P.diagonal() > 0
     values, V = np.linalg.eigh(P[np.ix_(massed, massed)])
     # Entries at rounding level become zero, because a large force times such an entry would be a spurious slope.

@@ -114,7 +114,7 @@ def cluster(address: str | None) -> contextlib.AbstractContextManager[Any]:
 
 
 QUICK = 5.0
-"""Seconds from the start of a task within which no progress line is printed."""
+"""No progress line is printed within this number of seconds from the start of a task."""
 
 
 def note(sentence: str) -> None:

@@ -167,7 +167,7 @@ def _quiet_backends() -> Iterator[Any]:
         real = True
     except OSError:
         real = False
-    # Under a test harness sys.stdout is not file descriptor 1 and already belongs to the command.
+    # If sys.stdout is not file descriptor 1, as under a test harness, it already belongs to the command alone.
     if not real or sys.stdout is not sys.__stdout__:
         yield sys.stdout
         return

@@ -162,7 +162,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 
 
 def _certified(traj: Trajectory) -> str:
-    """Describe the worst certificate of the accelerations, and which accelerations are certified."""
+    """Describe the worst certificate of a motion, and say which of its accelerations are certified."""
     if "residuals" not in traj.meta:
         return f"accelerations certified in {traj.worst.evaluations} evaluations: {traj.worst.words}"
     residual = max(traj.meta["residuals"].values())

@@ -333,7 +333,7 @@ def _solver(entry: Any) -> Known:
 
 
 def _declared(entry: Any, program: Program) -> None:
-    """Raise NotAccepted if the attributes of a class say that its solver does not take a program."""
+    """Raise NotAccepted if the class attributes of a solver show that it does not take a program."""
     fits = entry.sparse if getattr(program, "sparse", False) else entry.dense
     if not (fits and isinstance(program, entry.accepts)):
         raise NotAccepted(f"it takes {', '.join(t.__name__ for t in entry.accepts)}")

@@ -33,7 +33,7 @@ QUICK = 8
 """Size of the LCP up to which all modes of sliding contacts are tried at every stage of a motion."""
 
 AMPLIFIED = 4.0
-"""Largest distance of a point from a solution per unit residual of its laws, in the mass norm."""
+"""A point is taken to be at most this multiple of the residual of its laws away from a solution, in the mass norm."""
 
 SUMMED = 100.0
 """Residuals of an enumerated solution count as errors above this multiple of the rounding error of its terms."""
@@ -51,7 +51,7 @@ class ComplementarityLaws(ContactLCP):
 
     @property
     def enumerable(self) -> bool:
-        """Whether all contact modes may be enumerated."""
+        """Whether the contact modes are few enough to be enumerated."""
         return self.lcp.n <= MAX_ENUMERATED
 
     @property
@@ -219,7 +219,7 @@ class ComplementarityLaws(ContactLCP):
         return bound, bound * scale, 0.0
 
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
-        """Return the solution in the contact mode of x, by `complete` with the sizes of the terms of this LCP."""
+        """Return the solution in the contact mode of x, see `complete`, with rounding errors that suit this LCP."""
         return complete(self.op, x, self.start_size)
 
     def _to_enumerated(self, a: Vector, true: Vector | None, floor: float) -> tuple[float, float, float]:
@@ -250,7 +250,7 @@ class ComplementarityLaws(ContactLCP):
         return error[0] + missed, error[1] + missed * scale, apart + EPS * norm(terms)
 
     def _natural_bound(self, x: Vector) -> float:
-        """Bound the mass norm of the error of the acceleration due to x; infinite unless all slide and sym A > 0."""
+        """Bound the mass norm of the acceleration's error by x; infinite unless all slide and sym A is definite."""
         op, A = self.op, self.op.delassus
         definite = None if op.resting.any() else _definite(A)
         if definite is None:

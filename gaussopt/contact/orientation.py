@@ -73,7 +73,7 @@ def oriented(
             kinds = 4 if partner[i] else 2
             kind = rest % kinds
             rest = rest // kinds
-            if kind:  # a closed contact: it slips to either side in kinds 1 and 2, and sticks in kind 3
+            if kind:  # closed contacts: kinds 1 and 2 slip to either side, kind 3 sticks
                 row[size], side[size] = i, 1 if kind == 2 else 0
                 size += 1
             if kind == 3:

@@ -15,7 +15,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP
 
 DECIDED = 1e-9
-"""Size of entries of eta and w, relative to the largest, up to which they count as zero."""
+"""Entries of eta and w up to this size, relative to the largest, count as zero."""
 
 CYCLE = 1e-10
 """Relative difference between the two products around a cycle that still counts as a rounding error."""

@@ -65,7 +65,7 @@ class ContactResponse:
 
     @cached_property
     def scale(self) -> Vector:
-        """Scales to coordinates of mass 1, (n,); see `coordinate_scale`."""
+        """Factors that scale coordinates to mass 1, (n,); see `coordinate_scale`."""
         return coordinate_scale(self.step.M, self.step.J)
 
     @cached_property
@@ -103,7 +103,7 @@ class ContactResponse:
 
     @cached_property
     def effect(self) -> Matrix:
-        """Acceleration caused by each unknown, K forces, (n, k + r)."""
+        """Acceleration caused by each unknown, K times `forces`, (n, k + r)."""
         forces = self.forces
         bare = np.linalg.norm(forces * self.scale[:, None], axis=0)
         # Rounding errors of forces that the joints balance must not look like an acceleration.
@@ -184,7 +184,7 @@ class ContactResponse:
         return lam_N, lam_T
 
     def unknowns(self, lam_N: Vector, lam_T: Matrix) -> Vector:
-        """Return the unknowns x of given forces, without the friction of sliding contacts, which follows from them."""
+        """Return the unknowns x of given forces, without the friction of sliding contacts, which lam_N determines."""
         return np.concatenate((lam_N, lam_T[self.resting].ravel())) if self.resting.any() else lam_N
 
     def acceleration(self, x: Vector) -> Vector:

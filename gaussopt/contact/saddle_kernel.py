@@ -93,7 +93,7 @@ def respond(
 
     Parameters
     ----------
-    b, x : (rows, n + m); forces and gamma; acceleration and -lam
+    b, x : (rows, n + m), right-hand sides (forces, gamma) and solutions (acceleration, -lam)
     norm : (rows,), written at p: mass norm of the acceleration
     rest : (n + m,), working memory
     """

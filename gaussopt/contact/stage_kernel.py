@@ -144,7 +144,7 @@ def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
 
 
 def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbers: Vector) -> None:
-    """Add to numbers 0, 1 and 4 the distance to the solution of the mode, and the rounding errors of its rows."""
+    """Add to numbers[0], [1] and [4] the distance to the solution of the mode, and the rounding errors of its rows."""
     K, first, motion, norm, T = space.K, space.first, space.motion, space.norm, space.T
     z, extent, error, place, y = space.law[3], space.law[5], space.law[6], space.order[1], space.body[1]
     p, size = len(norm) // 2, len(active)

@@ -23,7 +23,7 @@ from gaussopt.linalg.dense import cholesky, norm, row_space, solve_lower, solve_
 PASSES = 3
 
 ROUNDING = 1e-12
-"""Residual of the program, relative to its terms, that an exact solver may leave."""
+"""Largest residual of the program, relative to its terms, at an answer of an exact solver."""
 
 
 class MassEliminating(Formulation):

@@ -78,7 +78,7 @@ class Formulation(ABC):
 
     @abstractmethod
     def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate | tuple[Vector, Vector | None]:
-        """Return the candidate; the pair (a, lam) is enough if there are no contacts."""
+        """Return the `Candidate` of a program's solution; without contacts, the pair (a, lam) is enough."""
 
     def again(self, data: Any, x: Vector, y: Vector | None) -> Program | None:
         """Return the next program if the formulation solves a sequence of programs; None after the last program."""

@@ -26,7 +26,7 @@ from gaussopt.formulations.gauss import contact_qp
 from gaussopt.linalg.dense import gram_factor, solve_lower
 
 CONVERGED = 1e-13
-"""Change of the normal forces, relative to the largest, at which the iteration ends."""
+"""The iteration ends when the normal forces change by at most this, relative to the largest."""
 
 LIMIT = 500
 """Maximum number of iterations; a convergence factor of rho = 0.95 would need about 600 to reach 1e-13."""

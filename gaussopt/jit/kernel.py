@@ -74,5 +74,5 @@ unrolled = range
 
 
 def inlined(function: F) -> F:
-    """Mark a function that is inlined into its callers in machine code."""
+    """Mark a function to be inlined into its callers in machine code."""
     return function

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 
 PARTS = 4
-"""Number of parts for each thread: with small parts the other threads hardly wait for a delayed part."""
+"""Number of parts for each thread; the parts are small, so that threads hardly wait for one that is delayed."""
 
 
 def cores() -> int:

@@ -176,7 +176,7 @@ class _Entrance:
         return [self._taken(part) for part in parts_of(kind)]
 
     def leave(self, result: ir.Value) -> None:
-        """Store the result, which is nothing, a number or a pair of numbers, at the addresses that come first."""
+        """Store the result, which is nothing, a number or a pair, in the places of the first arguments."""
         b, self._next, results = self.b, self._first, [result]
         if isinstance(result.type, ir.LiteralStructType):
             results = [b.extract_value(result, i) for i in range(2)]

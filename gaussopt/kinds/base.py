@@ -119,7 +119,7 @@ class Page(Generic[D]):
         return None
 
     def solved(self, program: D, proof: Any) -> str:
-        """Return the sentence for an answer that passes."""
+        """Return the message for an answer whose certificate passes."""
         return Status.SOLVED.sentence
 
     def doubt(self, program: D, proof: Any, raw: RawSolution, tolerance: float) -> Verdict:
@@ -153,7 +153,7 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def motion(self, problem: D, r: Vector) -> tuple[dict[str, Vector], dict[str, float]]:
-        """Return, by name, velocities of bodies due to impulses r, and residuals; both are empty without bodies."""
+        """Return, by name, the velocities that impulses r give bodies, and residuals; both are empty without bodies."""
         return {}, {}
 
     def least_cost(self, program: D) -> float | None:

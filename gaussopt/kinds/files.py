@@ -26,7 +26,7 @@ BESIDE = frozenset((
     "a", "answer", "formulation", "lam", "lam_N", "lam_T", "message", "name", "note", "omega", "problem", "q", "r",
     "solver", "source", "t", "title", "u", "v", "w", "x", "y", "z",
 ))  # fmt: skip
-"""Names that a file may use for other purposes, even if they are near those of entries that are read."""
+"""Names that a file may use for other purposes, even if they resemble names of entries that are read."""
 
 STATE = ("t", "q", "v")
 """Entries of the state; as these are optional, "T", "Q" or "V" is not taken for a misspelling of them."""

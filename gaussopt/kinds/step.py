@@ -34,7 +34,7 @@ FORCES, ACCELERATIONS = ("h", "Q"), ("gamma", "zeta_N", "zeta_T", "w_omega", "ga
 
 
 class StepPage(Page[StepData]):
-    """The `Page` of `StepData`; a step has no default solver, because that depends on the formulation."""
+    """The `Page` of `StepData`; a step has no default solver, since the choice depends on the formulation."""
 
     kind = StepData
     title = "step"

@@ -78,7 +78,7 @@ class LCPCertificate(ProgramCertificate):
 
     @property
     def measures(self) -> Measures:
-        """Relative residual and error; the residual of single rows need only be below the root of the tolerance."""
+        """Relative residual and error; a single row's residual need only be below the tolerance's square root."""
         error = self.relative_error if math.isfinite(self.error_bound) else 0.0
         return Measures(self.verdict in (Status.SOLVED, None), self.relative_residual, error, rough=self.own_residual)
 
@@ -158,7 +158,7 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
     verdict, unique = _verdict(lcp, kind, found, z)
     relative = ratio(residual, norm)
     if not math.isfinite(bound):
-        # The solutions may be unbounded, and relative to a diverging z every residual would be small.
+        # Solutions may be unbounded, so measure by the data: relative to a diverging z every residual would be small.
         given = float(np.linalg.norm(d * lcp.q)) or norm
         relative, own = ratio(residual, given), max(own, largest_share(r, size + NEGLIGIBLE * d * given))
     return LCPCertificate(

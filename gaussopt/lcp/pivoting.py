@@ -35,7 +35,7 @@ SOLVED, UNSOLVED, RAY, LIMIT, SINGULAR = 0, 1, 2, 3, 4
 limit, or at a singular basis."""
 
 SIGN = 1e-12
-"""Size of an entry of z or w, relative to the terms of its row, below which a negative sign is rounding error."""
+"""A negative entry of z or w counts as zero up to this size, relative to the terms of its row."""
 
 SOLVES = 1e-11
 """Largest natural residual of a row, relative to its terms, at a point that counts as solved."""
@@ -54,7 +54,7 @@ TIE = 1e-13
 """Relative difference up to which two ratios count as equal."""
 
 PATIENCE = 3
-"""Number of exchanges of all offending pairs without a decrease of their number, before pairs change one by one."""
+"""After this number of exchanges of all wrong pairs without a decrease of their number, pairs change one by one."""
 
 
 def power_of_two(x: float) -> float:

@@ -28,7 +28,7 @@ EVALUATED = 1e-9
 """Largest contradiction, relative to the step's numbers, that rounding in its evaluation at a state may cause."""
 
 REFINEMENTS = 3
-"""Number of refinements of an answer by its residuals, after which every row holds relative to its own terms."""
+"""Number of refinements after which every row of an answer holds to rounding, relative to its own terms."""
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,8 @@ def cholesky(M: Matrix) -> Matrix | None:
     L = gram_factor(M)
     if L is None or not len(L):
         return L
-    # The pivots alone do not decide, because rounding may make the pivots after a small one too large.
-    # In units of mass 1, the product below is the determinant; it is at most 2.718 times the smallest eigenvalue.
+    # The pivots alone do not decide, because rounding may enlarge the pivots that follow a small one. In units of mass
+    # 1, the product of all pivots is the determinant, at most 2.718 times the smallest eigenvalue.
     diagonal = L.diagonal()
     unsure = float(np.prod(diagonal * diagonal / M.diagonal())) < math.e * 64 * len(L) * EPS
     return None if unsure and _semidefinite(M) else L

@@ -289,7 +289,7 @@ def named_forces(forces: Mapping[str, Sequence[Any]], rows: Sequence[str] = ()) 
 
 
 def rows_by_name(sentence: str, rows: Sequence[str]) -> str:
-    """Return a sentence with the names of the rows of J that `sentence` gives as numbers; "" if it gives none."""
+    """Return a sentence that names the rows of J which `sentence` lists by number; "" if it lists none."""
     found = re.findall(r"Row \d+ of J is .*?(?=, but gamma|\.(?:\s|$))", sentence)
     met = dict.fromkeys(int(n) for text in found for n in re.findall(r"\b[Rr]ow (\d+)\b", text))
     named = [f"row {n} is {rows[n - 1]}" for n in met if n <= len(rows)]

@@ -225,7 +225,7 @@ class SaddleSolution(NamedTuple):
 
 @dataclass
 class Saddle:
-    """The factorised system of one step with canonical M and J.
+    """The factorised system of one step with M and J in SciPy's canonical format.
 
     `scale`, (n,), and `row`, (m,), give unit masses and unit rows, as in `gaussopt.linalg.dense.equilibrate`. `regular`
     says whether M was eliminated, which proves that M is definite and the rows are independent.

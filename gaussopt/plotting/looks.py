@@ -15,7 +15,7 @@ METHODS = (
     "kkt", "osqp", "daqp", "newton", "lemke", "enumerate", "piqp", "clarabel", "proxqp", "quadprog", "highs", "scs",
     "pgs", "principal-pivoting", "sparse-kkt", "deap", "deap-cma", "cvxpy",
 )  # fmt: skip
-"""Names with a fixed look; the look of any other name follows from its letters."""
+"""Names with a fixed look; any other name gets a look by the checksum of its letters."""
 
 OTHERS = 14
 """Number of looks for names that are not in METHODS; `look` can distinguish these and those of METHODS."""

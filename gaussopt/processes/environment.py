@@ -179,7 +179,7 @@ SHARES = (0.0, 0.5, 1.0)
 """Fractions of t_end at which the equations are evaluated; the state at a fraction x is the start plus x times AWAY."""
 
 AWAY = 0.1
-"""Shift of all coordinates and velocities from their values at the start, at the fraction 1."""
+"""Shift of all coordinates and velocities from their start values at t_end; earlier, a fraction of it."""
 
 DIGITS = 10
 """Number of significant digits that enter the fingerprint; further digits depend on the machine."""

@@ -110,7 +110,7 @@ def _answer(
             afresh = True
         (solver.setup if afresh else solver.update)(program)
         found = solver.solve(start)
-    except GaussoptError as error:  # a refusal, raised again for the caller; other exceptions are failures
+    except GaussoptError as error:  # the solver refuses, and the caller raises this again; others are failures
         return error
     _kept[token] = solver
     if len(_kept) > KEPT:

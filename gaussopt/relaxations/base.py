@@ -16,7 +16,7 @@ Ask = Callable[[Program], Vector | None]
 """A function that solves a program; it returns None if the solver has no answer."""
 
 SETTLED = 1e-10
-"""Relative change of an iterate at which an iteration ends."""
+"""An iteration ends when its iterate changes by at most this, relative to its size."""
 
 
 class ContactFormulation(ABC):

@@ -101,7 +101,7 @@ class _Frozen(ContactFormulation):
 
 
 class ACLM(_Frozen):
-    """Cone programs with the shift s = mu |u_T| of the previous one; a fixed point satisfies Coulomb's law.
+    """Cone programs with the shift s = mu |u_T| of the previous solution; a fixed point satisfies Coulomb's law.
 
     Convergence is not guaranteed.
     """

@@ -33,7 +33,7 @@ class BatchSolution:
 
     Attributes
     ----------
-    z, w : (B, n), NaN for problems of which the solver found no solution
+    z, w : (B, n), NaN for problems for which the solver found no solution
     status : tuple of B Status, as in `solve`: a problem with several solutions never counts as solved
     iterations : (B,)
     residual : (B,), natural residual relative to the size of z and q; infinite if M_ii <= 0 or no solution was found

@@ -24,7 +24,7 @@ class Damage(Exception):
 
 
 def sealed(data: Mapping[str, Any], indent: int | None = 1) -> str:
-    """Return plain data as JSON with its checksum; NaN, Infinity and -Infinity are bare words, as Python writes."""
+    """Return plain data as JSON with its checksum; NaN, Infinity and -Infinity are bare words, as in Python."""
     return json.dumps({**data, "checksum": checksum(data)}, indent=indent) + "\n"
 
 

@@ -35,7 +35,7 @@ SEAL = len(MARK) + 64 + 1
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 PATIENCE, SLOWEST = 10.0, 2e7
-"""A file without a checksum is read in a separate process, in PATIENCE seconds plus one second per SLOWEST bytes.
+"""A separate process reads a file without a checksum, for at most PATIENCE s plus 1 s per SLOWEST bytes.
 
 An idle core decompresses ten times SLOWEST bytes per second.
 """
@@ -106,7 +106,7 @@ def _try_elsewhere(path: Path, what: str) -> None:
     limit = PATIENCE + path.stat().st_size / SLOWEST
     with contextlib.closing(Guard()) as guard:
         outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=limit))
-    if outcome.kind not in ("", "error"):  # an error is raised again when this process reads the file
+    if outcome.kind not in ("", "error"):  # this process meets an error again when it reads the file
         ended = {"crashed": "ends the process", "time_limit": f"takes more than {limit:.0f} s"}
         raise BadInput(f"{path} is not {what}, or damaged: reading it {ended.get(outcome.kind, 'did not succeed')}.")
 
