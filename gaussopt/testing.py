@@ -56,7 +56,7 @@ from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.verification import verified
 
 NEAR = 1e-4
-"""Distance from the solution, relative to 1 + its size, beyond which an answer is wrong."""
+"""An answer is wrong if its distance from the solution, relative to 1 + the size of the solution, exceeds this."""
 
 
 @dataclass(frozen=True, slots=True)

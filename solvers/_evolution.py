@@ -32,7 +32,7 @@ ROUND = 10
 """Number of generations in a round, that is, until the best point becomes the new reference point."""
 
 RUNAWAY = 1e8
-"""Multiple of the expected distance beyond which the cost is assumed to have no minimum."""
+"""The cost is assumed to have no minimum if the search goes beyond this multiple of the expected distance."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from gaussopt.core.solver import O, Solver
 from gaussopt.core.sparse_arrays import Pattern, Sparse
 
 LARGE = 100
-"""Number of unknowns plus rows from which a backend with two interfaces may use its sparse interface."""
+"""A backend with two interfaces may use the sparse interface if unknowns and rows together are at least this many."""
 
 FEW = 3
 """Largest average number of non-zeros per row of P and A for the sparse interface; with more, factors often fill in."""

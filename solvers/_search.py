@@ -43,10 +43,10 @@ from gaussopt.linalg.dense import largest, row_space
 from gaussopt.solvers._semismooth import fischer_burmeister
 
 FEASIBLE = 1e-9
-"""Violation of an inequality row, relative to the size of the answer, up to which it counts as zero."""
+"""Violations of an inequality row up to this, relative to the size of the answer, count as zero."""
 
 MET = DEFAULT_TOLERANCE
-"""Residual up to which a point is a solution: of equations, relative to their terms; of an LCP, to its data."""
+"""A residual up to this is a solution's: of an equation relative to its terms, of an LCP relative to its data."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,10 +58,10 @@ _ROUNDING = 1e-14
 """The linear part of the objective counts as zero up to this size, relative to the bounds."""
 
 _SINGULAR = 1e-10
-"""Smallest eigenvalue of P, relative to the largest, up to which P counts as singular."""
+"""P counts as singular if its smallest eigenvalue, relative to the largest, is at most this."""
 
 _REGULAR = 1e-7
-"""Estimated reciprocal condition number of P above which the eigenvalues of P need not be computed."""
+"""The eigenvalues of P need not be computed if its estimated reciprocal condition number exceeds this."""
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,10 @@ from gaussopt.solvers.nsn_ac import newton
 from gaussopt.solvers.prox import damped_sweeps, proximal
 
 ROUNDS, WITHIN = 50, 4
-"""Maximum number of rounds of sweeps, and number of rounds within which the natural map must fall by half."""
+"""Maximum number of rounds of sweeps; the natural map must fall by half within WITHIN rounds."""
 
 MANY = 50
-"""Number of contacts above which a cone program may be solved before Newton's method is tried."""
+"""With more contacts than this, a cone program may be solved before Newton's method is tried."""
 
 NEAR = 1e-4
 """With more than MANY contacts, sweeps that leave a larger natural map than this are followed by a cone program."""
@@ -45,7 +45,7 @@ VERY_MANY, DAMPED, DAMPED_NEAR = 2_000, 400, 1e-3
 at their start."""
 
 FOLLOWED_ROWS = 600
-"""Number of rows of a problem, counting closed and open contacts, above which Newton's method is not tried first."""
+"""Newton's method is not tried first if a problem, with closed and open contacts, has more rows than this."""
 
 SPLIT = (0.03, 1_000), (0.01, 3_000), (0.003, 10_000)
 """Stages of alternating directions for more than MANY contacts: penalty, in scaled variables, and iterations."""

@@ -27,7 +27,7 @@ from gaussopt.lcp import polish
 from gaussopt.solvers._kept import Kept
 
 DIVERGED = 1e15
-"""Size of z, relative to the data, beyond which the sweeps count as divergent."""
+"""Sweeps count as divergent if z, relative to the data, exceeds this."""
 
 
 @dataclass(frozen=True)

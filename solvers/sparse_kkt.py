@@ -26,13 +26,13 @@ from gaussopt.linalg.dense import EPS, norm
 from gaussopt.linalg.sparse_saddle_point import Saddle, SaddleSolution
 
 ACCURACY = 4 * EPS
-"""Relative correction at which refinement ends."""
+"""Refinement ends when a correction has at most this relative size."""
 
 BALANCING = 20
 """Maximum number of passes that scale the rows and columns of a matrix."""
 
 RESIDUAL = 1e-9
-"""Relative residual of the equations up to which the claim is `solved`."""
+"""The claim is `solved` if the relative residual of the equations is at most this."""
 
 
 class SparseKKT(Solver[Options]):

@@ -27,7 +27,7 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
     Parameters
     ----------
     step : StepData
-    a : (n,) or None, the candidate; if None, the step is only classified
+    a : (n,) or None, the candidate; if None, only the verdict on the step is computed
     lam : (m,) or None, reported multipliers, which are certified, too
 
     Raises

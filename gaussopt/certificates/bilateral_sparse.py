@@ -209,7 +209,7 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
 
 
 def _idle_rows(saddle: Saddle, g: Vector) -> bool:
-    """Return whether the rows are dependent: J^T w = 0 for the component w of g outside the range of J."""
+    """Return whether J^T w = 0 for the component w of g that is orthogonal to the range of J (dependent rows)."""
     w = saddle.left_null(g)
     return norm(times(saddle.J.T, w * saddle.row) * saddle.scale) <= PROOF * norm(w)
 

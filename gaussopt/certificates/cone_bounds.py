@@ -47,7 +47,7 @@ def matrix_norm(A: Matrix) -> float:
 
 
 def error_of_u(own: ConeComplementarity, x: Vector) -> Vector:
-    """Return a bound, (3 k,), on the rounding error of u^ = W^ x + q^, including that of the scaling."""
+    """Return a bound, (3 k,), on the rounding error of u^ = W^ x + q^, including the rounding error of the scaling."""
     return np.asarray((own.n + 8) * EPS * (np.abs(own.W) @ np.abs(x) + np.abs(own.q)))
 
 

@@ -32,7 +32,7 @@ CLOSED = 1e-9
 """Largest gap acceleration, relative to the norm over all contacts, at which a contact may have a force."""
 
 DEPENDENT = 1e-10
-"""Singular value, relative to the largest, up to which the equations of the modes count as dependent."""
+"""The equations of the modes count as dependent if a singular value, relative to the largest, is at most this."""
 
 
 def laws_of(op: ContactOperator) -> ContactLaws:
@@ -118,7 +118,7 @@ class ConeLaws:
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
         """Return the solution in the modes of x that is nearest to x, and the mass norm of its rounding error.
 
-        If these modes have no solution, return None in its place.
+        If these modes have no solution, return None instead of it.
         """
         op, (own, s) = self.cones.op, scaled(self.cones.problem)
         y = self.cones.r(x) / s

@@ -43,10 +43,10 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
 from gaussopt.linalg.dense import largest, largest_ratio, ratio
 
 DOUBT = 1e-3
-"""Relative residual above which a point fails at any sensible tolerance, whether or not a minimiser exists."""
+"""A point with a larger relative residual fails at any sensible tolerance, whether or not a minimiser exists."""
 
 SMALL = 1e-9
-"""Absolute residuals up to which qpbenchmark rates an answer as highly accurate."""
+"""The benchmark qpbenchmark rates an answer as highly accurate if its absolute residuals are at most this."""
 
 NOT_PROVED = "not proved: no distance to a minimiser follows; the loss of the objective is at most objective_gap"
 

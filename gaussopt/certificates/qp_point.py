@@ -115,7 +115,7 @@ class CandidatePoint(JudgedPoint):
     def _doubtful(self, y: Vector, sizes: Sizes, violation: Vector) -> bool:
         qp = self.qp
         bound = np.abs(violation_bound(qp, self.z))
-        # Allow no more than rounding errors of the bounds, because contradictions are judged relative to the bounds.
+        # Allow rounding errors only up to those of the bounds, relative to which contradictions are judged.
         noise = np.minimum(self.noise_z, self.level * largest_bound(qp.l, qp.u))
         if (violation > self.level * bound + noise).any() and meeting(qp.A, qp.l, qp.u, self.x) is None:
             return True

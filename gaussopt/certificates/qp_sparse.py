@@ -43,7 +43,7 @@ LARGEST_SEARCH = 1000
 """Maximum number of iterations in the search for the point whose size sets the scales."""
 
 NEAR = 1e-7
-"""Distance to a bound, relative to the bound and the terms of the row, up to which the row counts as active."""
+"""A row counts as active if its distance to a bound, relative to the bound and the row's terms, is at most this."""
 
 SHARE = rounding(8) / DEFAULT_TOLERANCE
 """Smallest scale of a coordinate, relative to the largest; smaller differences are rounding errors."""

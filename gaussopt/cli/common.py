@@ -38,7 +38,7 @@ def completion(*kinds: str, words: tuple[str, ...] = (), files: tuple[str, ...] 
 
 
 def option(names: str, told: str, *of: str, words: tuple[str, ...] = (), **more: Any) -> Any:
-    """Declare an option; a shell completes its value to registered names of the kinds `of` or to `words`."""
+    """Declare an option, whose value a shell completes to registered names of the kinds `of` or to `words`."""
     offered = completion(*of, words=words) if of or words else None
     return typer.Option(*names.split(), help=told, autocompletion=offered, **more)
 

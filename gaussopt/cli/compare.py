@@ -181,7 +181,7 @@ def export_command(
     """Write the step programs along a reference trajectory as files for other programs, each with its solution.
 
     With moreau-jean they are the contact problems of the time steps of a motion in space, as FCLIB files. Programs of
-    the steps of a family, or of the cells of an atlas, are written likewise.
+    the steps of a family, or of the cells of an atlas, are written in the same way.
     """
     from gaussopt.comparison import contact_export, sequence_files
     from gaussopt.modelling.problem import problem as find

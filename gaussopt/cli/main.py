@@ -38,7 +38,7 @@ HELP = {"--help", "-h"}
 """Options that print the help of a command."""
 
 MANY = 12
-"""Number of options above which the help of a command shows them in groups."""
+"""The help of a command with more options than this shows them in groups."""
 
 GROUPS = {
     "Method": "formulation formulations solver solvers solver_option stepper dt rtol atol stabilisation state impact "

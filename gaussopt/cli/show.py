@@ -37,7 +37,7 @@ class Known(NamedTuple):
 
 
 def show_command(context: typer.Context, name: Name, set_: Set = None, json_: Json = False) -> None:
-    """Show what is known of a problem, a formulation, a solver, a stepper or a family."""
+    """Show the description of a problem, a formulation, a solver, a stepper or a family."""
     from gaussopt.core import registry
 
     given, own = name, registry.is_file(name)
@@ -204,7 +204,7 @@ EXAMPLES = {
     "least-squares problems": ("least-squares", "equality rows"),
     "linear complementarity problems": ("lcp", "a contact that slides with friction"),
 }
-"""For each kind of program, an example: a formulation, and a kind of steps for which it makes such programs."""
+"""For each kind of program, an example: a formulation, and steps from which it makes a program of this kind."""
 CONTACTS, CONES = "contacts with friction cones", "cone programs of contacts"
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 

@@ -11,7 +11,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 
 TOUCHING = 1e-8
-"""Gap in m, relative to 1 + max |q|, within which a contact counts as touching."""
+"""A contact counts as touching if its gap in m, relative to 1 + max |q|, is at most this."""
 
 RESTING = 1e-8
 """Gap rate or slip speed in m/s, relative to 1 + max |v|, that counts as zero."""

@@ -30,7 +30,7 @@ from gaussopt.lcp.polyhedra import OBSERVED
 from gaussopt.linalg.dense import EPS, norm
 
 QUICK = 8
-"""Size of the LCP up to which all modes of sliding contacts are tried at every stage of a motion."""
+"""All modes of sliding contacts are tried at every stage of a motion if the LCP has at most this size."""
 
 AMPLIFIED = 4.0
 """A point is taken to be at most this multiple of the residual of its laws away from a solution, in the mass norm."""
@@ -243,7 +243,7 @@ class ComplementarityLaws(ContactLCP):
             between = _lengths(step, op.acceleration(true) - points[i])
             if between[0] <= apart + floor + OBSERVED * norm(terms):
                 error = _lengths(step, a - op.acceleration(true))
-                # Accelerations this near count as equal, but their difference is still an error.
+                # Accelerations within rounding errors count as equal, but their difference adds to the error.
                 more = between if between[0] > apart + floor else (0.0, 0.0)
                 return error[0] + more[0] + missed, error[1] + more[1] + missed * scale, floor
         error = _lengths(step, a - points[i])

@@ -50,7 +50,7 @@ def criterion(lcp: LCP, z: Vector, ell: Vector | None = None) -> Criterion:
     unit = np.sqrt(lcp.M.diagonal())
     w, force, e = (lcp.M @ z + lcp.q) / unit, z * unit, eta * unit
     size = max(float(np.abs(force).max(initial=0.0)), float(np.abs(e).max(initial=0.0)), 1e-300)
-    open_ = w > force  # open contacts: at a solution w or the force is zero, and the larger decides
+    open_ = w > force  # open contacts: at a solution w or the force is zero; the larger of the two decides
     predicts = bool((e[~open_] >= -DECIDED * size).all() and (np.abs(e[open_]) <= DECIDED * size).all())
     return Criterion(eta, predicts)
 

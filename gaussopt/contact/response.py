@@ -30,7 +30,7 @@ INERT = 1e-12
 """The response of a row to its own force counts as zero up to this fraction of its response without joints."""
 
 CANCELLED = 16 * EPS
-"""Size, relative to its terms, up to which a response or an acceleration without contact forces is a rounding error."""
+"""A response, or an acceleration without contact forces, counts as rounding error up to this, relative to its terms."""
 
 
 def without_rounding(value: Matrix, size: Matrix) -> Matrix:
@@ -56,7 +56,7 @@ class ContactResponse:
     resting: NDArray[np.bool_]
 
     def in_range(self) -> bool:
-        """Return whether no product of rows, masses and forces overflows, and no row's own response underflows."""
+        """Return whether no product of rows, masses and forces overflows, and no response of a row underflows."""
         own, free = self.own, self.rows @ self.joints.a_J
         largest = np.abs(own).max(axis=1, initial=0.0)
         if ((largest > 0) & (largest < SMALLEST)).any():
@@ -112,7 +112,7 @@ class ContactResponse:
 
     @cached_property
     def motion(self) -> Matrix:
-        """root^T forces, (rank K, k + r): accelerations due to the unknowns, where the mass norm is the 2-norm."""
+        """root^T times `forces`, (rank K, k + r): accelerations by unit unknowns, where the mass norm is the 2-norm."""
         return self.joints.root.T @ self.forces
 
     @cached_property

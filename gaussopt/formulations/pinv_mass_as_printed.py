@@ -30,7 +30,7 @@ class PinvMassAsPrinted(Formulation):
     exact = False
 
     def apply(self, step: StepData) -> tuple[QP, None]:
-        """Follow the flow chart: a regular M keeps the force, a singular M projects it."""
+        """Follow the paper's flow chart: keep the force if M is regular, project it if M is singular."""
         force, d = step.force, mass_scale(step.M)
         # Singular values decide, as pivots of a singular M may be rounding errors of an ill-conditioned leading block.
         if row_space(step.M * np.outer(d, d)).rank < step.n:

@@ -32,10 +32,10 @@ STATE = ("t", "q", "v")
 """Entries of the state; as these are optional, "T", "Q" or "V" is not taken for a misspelling of them."""
 
 SHORT = 4
-"""Names of fewer letters are only compared exactly, apart from case and punctuation."""
+"""Names with fewer letters than this are only compared exactly, apart from case and punctuation."""
 
 ALIKE = 0.8
-"""Similarity ratio of `difflib` from which a name is taken for a misspelling."""
+"""A name is taken for a misspelling if `difflib` gives it at least this similarity ratio."""
 
 
 def parse(data: Mapping[str, Any]) -> Problem:

@@ -34,7 +34,7 @@ class LCPPage(Page[LCP]):
     answer = ("z",)
 
     def check(self, problem: LCP) -> LCP:
-        """Return a problem made by hand, which may be empty."""
+        """Check a problem made by hand, which may be empty, and return it."""
         q = as_array("q", problem.q, (None,))
         if not len(q):
             return LCP(as_array("M", problem.M, (0, 0)), q)

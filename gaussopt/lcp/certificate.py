@@ -120,7 +120,7 @@ def natural_residual(lcp: LCP, z: Vector) -> tuple[Vector, Vector, Vector]:
 
 
 def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
-    """Certify a point z, (n,); if z is None, only classify the problem.
+    """Certify a point z, (n,); if z is None, give the verdict on the problem only.
 
     Examples
     --------

@@ -127,7 +127,7 @@ def enumerate_lcp(
     limit : largest n; NotAccepted is raised for a larger problem
     size : (n,), optional
         Sum of the absolute values of the terms of q, by default |q|. Where the terms nearly cancel, q_i is rounding
-    noise, and its sign must not influence the result.
+        noise, and its sign must not influence the result.
     supports : (s, n) bool, optional
         The complementary bases to visit, if the other bases are known to have no further solutions.
 
@@ -173,7 +173,7 @@ def regular_bases(
 ) -> tuple[Matrix, Matrix, Mask]:
     """Solve the system of every complementary basis of M, (..., n, n), and q, (..., n).
 
-    `size`, (..., n), is the sum of the sizes of the terms of q, by default |q|.
+    `size`, (..., n), is the sum of the absolute values of the terms of q, by default |q|.
 
     Returns
     -------

@@ -19,11 +19,11 @@ POSITIVE = 1e-13
 DOUBTFUL = 1e-6
 """A principal minor of a matrix of unit diagonal below this number may be rounding noise."""
 SYMMETRIC = 1e-12
-"""Relative asymmetry, in scaled rows, up to which a matrix counts as symmetric."""
+"""A matrix counts as symmetric if its relative asymmetry, in scaled rows, is at most this."""
 SINGULAR = 1e-11
 """A matrix counts as singular if a relative change of one entry by this number makes it singular."""
 INVERTED = 1e-4
-"""Deviation of the diagonals of B^-1 B and B B^-1 from 1 at which an inverse is rejected."""
+"""An inverse is rejected if a diagonal entry of B^-1 B or B B^-1 differs from 1 by this or more."""
 
 
 def regular_inverse(A: Matrix) -> Matrix | None:

@@ -51,7 +51,7 @@ PIVOT = 1e-11
 """Entries of Lemke's entering column up to this size, relative to the largest, cannot be pivots."""
 
 TIE = 1e-13
-"""Relative difference up to which two ratios count as equal."""
+"""Two ratios count as equal if their relative difference is at most this."""
 
 PATIENCE = 3
 """After this number of exchanges of all wrong pairs without a decrease of their number, pairs change one by one."""

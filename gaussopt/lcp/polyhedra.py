@@ -24,9 +24,9 @@ FEASIBLE = 1e-13
 FLAT = 1e-11
 """As FEASIBLE, for solutions of singular bases."""
 CONSISTENT = 1e-11
-"""Relative residual above which the equations of a singular basis contradict each other."""
+"""The equations of a singular basis contradict each other if their relative residual exceeds this."""
 OBSERVED = 1e-9
-"""Difference of two points, relative to their terms, up to which they count as equal."""
+"""Two points count as equal if their difference, relative to their terms, is at most this."""
 UNEVEN = 1e-6
 """If a basis, scaled to largest entries 1, has an entry below this, the scaling may hide rank and consistency."""
 BALANCING = 30

@@ -21,10 +21,10 @@ WIDE_EPS = float(np.finfo(np.longdouble).eps)
 """Machine epsilon of extended precision; equal to EPS if the machine has no extended precision."""
 
 SQUARES = (1e-250, 1e250)
-"""Interval of squares outside of which a norm is computed from scaled numbers."""
+"""A norm is computed from scaled numbers if the squares lie outside this interval."""
 
 LARGE = 64
-"""Size of a matrix, in both rows and columns, above which least squares by singular values take too long."""
+"""Least squares by singular values take too long if a matrix has more rows and more columns than this."""
 
 ALONE = 1e3
 """A coordinate counts as alone in a row if its entry exceeds this multiple of the sum of the other entries."""

@@ -24,11 +24,11 @@ NEAR = 1e-4
 """Unit rows are nearly dependent if a combination with weights of norm 1 is shorter than this."""
 
 LOOSE = 1e-6
-"""Singular value up to which unit columns count as dependent when forces are examined, as in
+"""Unit columns count as dependent, when forces are examined, if a singular value is at most this, as in
 `gaussopt.contact.complementarity.ComplementarityLaws.quick`."""
 
 CONTRADICTION = 1e-12
-"""Largest contradiction, relative to the size of a step's numbers, that counts as rounding error if v is not given."""
+"""If v is not given, a contradiction up to this, relative to the step's numbers, counts as rounding error."""
 
 TINY = 64 * EPS
 """A message warns of rounding errors if the largest entry of a row, relative to all rows, is below this."""
@@ -205,7 +205,7 @@ def _leading(w: Vector) -> int:
 
 
 def tiny_row(step: StepData) -> str:
-    """Return a sentence on a tiny row of J, which may be only rounding errors; "" if there is no such row."""
+    """Return a sentence on a tiny row of J, which may consist of rounding errors only; "" if no row is tiny."""
     if step.m < 2 or step.sparse or step.J_terms is not None:
         return ""
     sizes = np.abs(step.J).max(axis=1)

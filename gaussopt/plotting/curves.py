@@ -18,7 +18,7 @@ WIDTH, NARROW, HEIGHT = 6.8, 5.4, 1.9
 """Width and height of a panel, inches; NARROW is the width on pages, which may be read on a telephone."""
 
 SMALLEST = 1e-17
-"""Value at which zeros are drawn on a logarithmic axis."""
+"""Zeros are drawn at this value on a logarithmic axis."""
 
 MOST_EVENTS = 40
 """Largest number of instants with events that are each marked by a line."""

@@ -92,7 +92,7 @@ def value_map(
 
 
 def _cells(ax: Any, x: Vector, y: Vector, values: NDArray[np.float64], **looks: Any) -> Any:
-    """Draw a cell around each point of the grid; an axis whose values have equal ratios is logarithmic."""
+    """Draw a cell around each point of the grid; an axis whose neighbouring values have equal ratios is logarithmic."""
     logarithmic = {f"{name}scale": "log" for name, at in (("x", x), ("y", y)) if _equal_ratios(at)}
     if not logarithmic:
         return ax.pcolormesh(x, y, values, shading="nearest", rasterized=True, **looks)

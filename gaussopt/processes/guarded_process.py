@@ -62,7 +62,7 @@ def outcome_of(reply: Reply) -> JobOutcome:
 
 
 def outcomes(executor: Executor, orders: Mapping[T, Order]) -> Iterator[tuple[T, JobOutcome]]:
-    """Run orders on an executor; yield each key with its outcome as it arrives, a failure if the executor loses it.
+    """Run orders on an executor; yield each key with its outcome, which is a failure if the executor loses the order.
 
     Orders that have not begun are cancelled if the caller stops.
     """
@@ -151,7 +151,7 @@ class _Ended(Exception):
 
 
 class _Child:
-    """A running interpreter, and the connection to it."""
+    """A running child interpreter, and the connection to it."""
 
     def __init__(self) -> None:
         self.plugins: tuple[registry.Registered, ...] | None = None

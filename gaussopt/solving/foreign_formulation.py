@@ -55,7 +55,7 @@ class Guarded(Formulation):
         return numbers
 
     def prepare(self, step: StepData) -> StepData:
-        """Return the step whose laws the answer must satisfy: the given step, unless it works at velocity level."""
+        """Return the step whose laws the answer must satisfy; at velocity level it differs from the given step."""
         if self.level == "acceleration":
             return step
         prepared = self._call(self.formulation.prepare, private(step))
