@@ -146,7 +146,7 @@ def impulses(form: ConicForm, x: Any, claim: Status, iterations: int, seconds: f
 class Conic(InColumns[O]):
     """A backend for min 1/2 x^T P x + q^T x with b - A x in a cone: zero for equalities, non-negative for other rows.
 
-    A row of a quadratic program with two bounds becomes two rows of A, whose multipliers are combined to one force.
+    A row of a quadratic program with two bounds becomes two rows of A, whose multipliers are combined into one force.
     """
 
     accepts: ClassVar[tuple[type, ...]] = (QP, LeastSquares, ConeProgram)

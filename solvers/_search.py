@@ -119,7 +119,7 @@ class QuadraticSearch:
         return out
 
     def distance(self, y: Vector) -> float:
-        """Estimate the distance from y to the minimiser by steepest descent; it is at least that to violated rows."""
+        """Estimate the distance from y to the minimiser by steepest descent, at least the distance to violated rows."""
         self.refer(y)
         stiff = 2.0 * self._cost.weight * (self._R.T @ self._R)
         far = _descent(self._gradient, self._P + stiff)
@@ -155,7 +155,7 @@ class QuadraticSearch:
 
 
 class ComplementaritySearch:
-    """The Fischer-Burmeister merit function of an LCP with equilibrated rows and columns; no constraint is violated."""
+    """The Fischer-Burmeister merit function of an LCP, with equilibrated rows and columns and without constraints."""
 
     unit = 1.0
 

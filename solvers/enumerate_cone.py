@@ -21,7 +21,7 @@ from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.nsn_ac import newton
 
 LIMIT = 2
-"""Largest number of contacts."""
+"""Largest number of contacts that the solver accepts."""
 
 SOLVES, APART = 1e-12, 1e-6
 """Largest natural map of a solution, and smallest distance of different velocities, both relative to |q|."""

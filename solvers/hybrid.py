@@ -72,7 +72,7 @@ DOUBLED = 7
 """Number of series of sweeps in `_quickly`; each is twice as long as the previous series."""
 
 SETTLED = 1e3
-"""Largest natural map of a solution, as a multiple of the tolerance; above 1, because of rounding errors."""
+"""The natural map of a solution may be at most this multiple of the tolerance; above 1 because of rounding errors."""
 
 APART = 1e-4
 """Two velocities count as different from this distance, relative to |q|."""

@@ -36,7 +36,7 @@ SMALL = 32
 """Largest n for which the basis is inverted at every pivot, because an update would hardly be faster."""
 
 REFRESH = 40
-"""Number of updates of the inverse of a larger basis after which it is computed anew."""
+"""The inverse of a larger basis is computed anew after this number of updates."""
 
 FRESH = 1e-14
 """An updated inverse has lost digits if the residual of the entering column, relative to its size, exceeds this; the

@@ -25,7 +25,7 @@ INNER = 40
 """Maximum number of Newton steps for each proximal problem."""
 
 DAMPING, SWEPT = 0.03, 20
-"""alpha of damped sweeps, in scaled variables with tr W_ii = 3; and the number of sweeps in each proximal problem."""
+"""alpha of damped sweeps, in scaled variables with tr W_ii = 3, and the number of sweeps for each proximal problem."""
 
 PATIENCE = 100
 """The natural map must fall by half within this number of proximal problems that sweeps solve."""
@@ -71,7 +71,7 @@ def proximal(
 
 
 def damped_sweeps(problem: ConeComplementarity, r: Vector, limit: int, tolerance: float) -> Vector:
-    """Solve at most `limit` proximal problems from r, each by a few sweeps; return the best point by natural map."""
+    """Solve at most `limit` proximal problems from r, each by a few sweeps; return the point of least natural map."""
     own, s = scaled(problem)
     inner = ConeComplementarity(shifted_operator(own.W, DAMPING), own.q.copy(), own.mu)
     sweeps = Sweeps(inner)

@@ -70,7 +70,7 @@ def certify_dense(step: StepData, a: Vector | None, lam: Vector | None) -> Certi
 
 
 def about_rows(step: StepData) -> Certificate:
-    """Certify the candidate a = 0 of a dense step; callers use only the properties of the rows in the certificate."""
+    """Certify the candidate a = 0 of a dense step, for callers that need only the properties of the rows."""
     a = np.zeros(step.n)
     found = None if step.arithmetic is None else certify_generated(step, a, None)
     return found or _regular(step, a, None) or _careful(step, a, None)

@@ -118,7 +118,7 @@ class ConeLaws:
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
         """Return the solution in the modes of x that is nearest to x, and the mass norm of its rounding error.
 
-        If these modes have no solution, return None instead of it.
+        If these modes have no solution, return None in place of the solution.
         """
         op, (own, s) = self.cones.op, scaled(self.cones.problem)
         y = self.cones.r(x) / s

@@ -18,7 +18,7 @@ _TIE = 0.5123
 """Offset for rounding exponents to integers; not 0.5, because averages in small programs are often half-integers."""
 
 LARGE = 64
-"""With more rows and coordinates without curvature than this, singular values take too long."""
+"""If rows plus coordinates without curvature are more than this, singular values take too long."""
 
 
 @dataclass(frozen=True, slots=True)

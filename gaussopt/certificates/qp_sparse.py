@@ -46,7 +46,7 @@ NEAR = 1e-7
 """A row counts as active if its distance to a bound, relative to the bound and the row's terms, is at most this."""
 
 SHARE = rounding(8) / DEFAULT_TOLERANCE
-"""Smallest scale of a coordinate, relative to the largest; smaller differences are rounding errors."""
+"""No coordinate gets a scale below this fraction of the largest; smaller differences are rounding errors."""
 
 MOST_CHECKED = 4_000_000
 """A contradiction is checked, by singular values, only if its rows have at most this number of entries."""

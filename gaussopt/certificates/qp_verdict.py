@@ -134,7 +134,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
     """
     wide, x = A.astype(np.longdouble), x.astype(np.longdouble)
     size, level, blur = np.abs(wide), rounding(A.shape[1]), (A.shape[1] + 2) * WIDE_EPS
-    # A residual may be as large as the rounding errors of its terms, but at most that of the largest bound.
+    # A residual may be as large as the rounding errors of its terms, but not larger than those of the largest bound.
     most = level * largest_bound(l, u)
     if not most:
         return np.zeros_like(x)

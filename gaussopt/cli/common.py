@@ -190,7 +190,7 @@ def settings_of(items: list[str] | None) -> dict[str, Any]:
 
 
 def names_of(text: str | None) -> list[str] | None:
-    """Return the names of a comma-separated list, None for None.
+    """Return the names of a comma-separated list; None if no list is given.
 
     Raises BadInput if a name is empty.
     """

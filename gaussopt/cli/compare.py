@@ -97,7 +97,7 @@ Followed = Annotated[
 ]
 EveryNth = Annotated[int, option("--stride", "Distance of two states, or cells, that are taken.")]
 MOST_SAID = 20
-"""Number of sentences on contradictions that are printed; the report has all."""
+"""Maximum number of sentences on contradictions that are printed; the report contains all."""
 
 
 def compare_command(

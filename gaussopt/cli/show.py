@@ -265,7 +265,7 @@ def _formulation(entry: Any) -> Known:
 
 
 def _refusals(refused: dict[str, str]) -> list[str]:
-    """Return lines that give each reason once, below the kinds that are refused for this reason."""
+    """Return lines that state each reason once, after the kinds that are refused for this reason."""
     found: dict[str, list[str]] = {}
     for kind, reason in refused.items():
         found.setdefault(reason, []).append(kind)

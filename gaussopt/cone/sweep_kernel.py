@@ -25,7 +25,7 @@ ROOT_STEPS = 60
 """Largest number of steps of Newton's method, kept in a bracket, for one slip."""
 
 NEAR = 1e-9
-"""Relative length of a Newton step after which the error, of the order of its square, is at the rounding level."""
+"""After a Newton step of at most this relative length the error, of the order of its square, is at rounding level."""
 
 CLOSE = 4e-16
 """Relative change of alpha that counts as a rounding error."""

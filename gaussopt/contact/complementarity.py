@@ -42,7 +42,7 @@ MOVED = 1e-4
 """Contact modes are distinguished only if each row's response to its force exceeds this part of that without joints."""
 
 DEFINITE = 1e-12
-"""Smallest eigenvalue of sym A^ that counts as positive."""
+"""sym A^ counts as positive definite if its smallest eigenvalue exceeds this times the number of contacts."""
 
 
 @dataclass(frozen=True)

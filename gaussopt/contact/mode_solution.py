@@ -25,7 +25,7 @@ def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector
 
     Parameters
     ----------
-    start_size : (k + r,), magnitude of the terms whose sums are the accelerations without contact forces
+    start_size : (k + r,), sums of the absolute values of the terms of the accelerations without contact forces
 
     Returns
     -------

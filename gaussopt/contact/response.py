@@ -143,7 +143,7 @@ class ContactResponse:
 
     @cached_property
     def free_size(self) -> Vector:
-        """Coordinate sizes of `joints.a_J`, (n,): sums of the absolute values of the terms of its entries."""
+        """Sums of the absolute values of the terms of the entries of `joints.a_J`, (n,)."""
         root, joints = np.abs(self.joints.root), self.joints
         own = root @ (root.T @ np.abs(self.step.force)) + np.abs(joints.lift).T @ np.abs(self.step.gamma)
         return np.asarray(np.maximum(own, np.abs(joints.a_J)))

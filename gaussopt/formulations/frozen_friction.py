@@ -51,7 +51,7 @@ class _Iteration:
 
 
 class FrozenFriction(Formulation):
-    """A sequence of convex Gauss QPs."""
+    """A fixed-point iteration of convex Gauss QPs."""
 
     name = "frozen-friction"
     title = "Gauss QP with frozen friction, iterated"

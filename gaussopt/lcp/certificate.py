@@ -176,7 +176,7 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
 
 
 def vertex_bound(A: Matrix) -> float:
-    """Return beta, the maximum over S of ||(I - I_S + I_S A)^-1||_inf, which bounds errors if A is a P-matrix."""
+    """Return beta = max_S ||(I - I_S + I_S A)^-1||_inf over index sets S, which bounds errors if A is a P-matrix."""
     n = len(A)
     D = np.where(matrix_classes.subsets(n)[:, :, None], A, np.eye(n))
     if (np.linalg.det(D) == 0.0).any():

@@ -116,7 +116,7 @@ class Balanced:
     def _limits(self, terms: Vector, null: Matrix, size: float) -> Vector:
         """Return the residuals that rounding may cause in equations whose terms have these sizes.
 
-        The columns of `null` combine equations so that all unknowns cancel; `size` bounds terms missing in `terms`.
+        The columns of `null` combine equations so that all unknowns cancel; `size` bounds the terms that `terms` lacks.
         """
         # A contradiction is the projection of the residual onto the columns of `null`. The projection spreads the
         # rounding errors of a row over all rows of a combination, even to rows with zero terms. If all terms are zero,

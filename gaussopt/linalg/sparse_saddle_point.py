@@ -48,7 +48,7 @@ REGULARISATION = 1e-8
 """The regularisation delta, in coordinates of unit mass and rows of unit length."""
 
 PIVOT = 0.01
-"""Smallest pivot relative to its column if M is singular: pivots of the size of delta would lose half of the digits."""
+"""Smallest pivot, relative to its column, if M is singular; pivots near delta would lose half of the digits."""
 
 MOST_REFINEMENTS = 200
 
@@ -297,7 +297,7 @@ class Saddle:
         return z[:n] * self.scale, -z[n:] * self.row
 
     def solve(self, f: Vector, g: Vector, accuracy: float) -> SaddleSolution:
-        """Solve and refine until corrections are below relative `accuracy`, at rounding level, or no longer shrink."""
+        """Solve and refine until corrections reach the relative `accuracy` or rounding level or no longer shrink."""
         M, J = self.M, self.J
         # With regularisation, convergence is slow if S has eigenvalues near delta.
         least_gain = 0.5 if self.regular else 0.98

@@ -15,7 +15,7 @@ import sympy as sp
 
 
 def sizes(expressions: Sequence[Any]) -> list[Any]:
-    """Return S(e) of each expression e; shared parts are computed once."""
+    """Return the size S(e), see the module docstring, of each expression e; shared parts are computed once."""
     known: dict[Any, Any] = {}
     return [_size(e, known) for e in expressions]
 

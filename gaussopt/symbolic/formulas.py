@@ -14,7 +14,7 @@ from gaussopt.symbolic.model import SymbolicModel
 
 MOST_COORDINATES = 8
 MOST_OPERATIONS = 1200
-"""Largest model whose equations are shown in full; for a larger model only their form is shown."""
+"""Largest number of operations of a model whose equations are shown in full; otherwise only their form is shown."""
 
 
 def formulas_of(model: SymbolicModel, parameters: Sequence[str]) -> list[list[str]]:
