@@ -41,8 +41,8 @@ NEAR = 1e-4
 """With more than MANY contacts, sweeps that leave a larger natural map than this are followed by a cone program."""
 
 VERY_MANY, DAMPED, DAMPED_NEAR = 2_000, 400, 1e-3
-"""Number of contacts from which damped sweeps are tried; their maximum number of rounds, and the largest natural map
-at their start."""
+"""Damped sweeps are tried with more than VERY_MANY contacts if the natural map is at most DAMPED_NEAR; DAMPED is their
+maximum number of rounds."""
 
 FOLLOWED_ROWS = 600
 """Newton's method is not tried first if a problem, with closed and open contacts, has more rows than this."""
@@ -57,7 +57,7 @@ NEWTON, MANY_NEWTON, SPLIT_NEWTON = 60, 20, 100
 """Largest number of Newton steps: by default, with more than MANY contacts, and after alternating directions."""
 
 CLOSE, PROBLEMS = 1e-4, 4
-"""First alpha, and number, of the proximal problems that follow alternating directions."""
+"""The first alpha and the number of proximal problems after alternating directions."""
 
 ROUNDED = 1e-10
 """With more than MANY contacts, whose rounding errors add up, no further method is tried below this natural map."""

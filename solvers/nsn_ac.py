@@ -30,7 +30,7 @@ from gaussopt.linalg.dense import EPS
 from gaussopt.solvers._cone import ConeIteration, ConeOptions
 
 SEEN = 5
-"""Number of latest steps; the next |Phi| must be smaller than the largest |Phi| of these steps."""
+"""|Phi| after a step must be smaller than the largest |Phi| of this number of latest steps."""
 
 LEAST = 1e-11
 """Smallest damping, in scaled variables, in a problem too large for least-norm steps."""

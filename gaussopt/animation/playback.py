@@ -28,10 +28,10 @@ SAME = 1e-12
 """Two instants that differ by less than this, relative to 1 + t, are the two sides of an event."""
 
 TOGETHER = 0.25
-"""Seconds of playback within which events share a caption."""
+"""Events within this number of seconds of playback share a caption."""
 
 CAPTION, FLASH = 1.6, 0.45
-"""Seconds of playback: the most that a caption other than the last is shown, and the time that an impact flashes."""
+"""Longest time that a caption (except the last) is shown, and time that an impact flashes, s of playback."""
 
 
 def nice_below(value: float) -> float:

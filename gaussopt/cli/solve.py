@@ -59,7 +59,7 @@ def solve_command(
 
 
 def _solved(file: Path, wanted: Wanted, save: Path | None, rows: str | None) -> dict[str, Any]:
-    """Return the result for a file."""
+    """Solve the problem in a file and return the result as a mapping."""
     from gaussopt.interchange.problem_reader import read_problem
     from gaussopt.kinds import page_of
 
@@ -180,7 +180,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
     certificate, operator = result["certificate"], result.get("classification")
     lines = [f"{' by '.join(names) or 'the answer'}: {_sentence(result)}"]
     lines += [f"{name:7} {text}" for name, value in result.items() if name not in TOLD and (text := _numbers(value))]
-    several = result.get("forces_unique") is False and "matrix" not in certificate  # the message on an LCP contains it
+    several = result.get("forces_unique") is False and "matrix" not in certificate  # LCP messages say this already
     lines += ["The forces are not the only ones that cause this acceleration."] * several
     lines += result.get("ranks", {}).get("sentences", [])
     lines += [f"contact operator: {operator['sentence']}"] if operator else []

@@ -39,7 +39,7 @@ SUMMED = 100.0
 """Residuals of an enumerated solution count as errors above this multiple of the rounding error of its terms."""
 
 MOVED = 1e-4
-"""Contact modes are distinguished only if each row's response to its force exceeds this part of that without joints."""
+"""Modes are distinguished only if each row's response to its force exceeds this fraction of that without joints."""
 
 DEFINITE = 1e-12
 """sym A^ counts as positive definite if its smallest eigenvalue exceeds this times the number of contacts."""
@@ -264,8 +264,8 @@ class ComplementarityLaws(ContactLCP):
 def monotone(sym: Matrix, motion: Matrix) -> bool:
     """Return whether sym A is positive semidefinite and its null vectors cause no acceleration; then a is unique.
 
-    `sym`, (k, k), is the scaled sym(delassus); `motion`, (r, k), is the acceleration caused by each contact, scaled
-    alike, in coordinates in which the mass norm is the 2-norm.
+    `sym`, (k, k), is the scaled sym(delassus); `motion`, (r, k), is the acceleration caused by each contact, scaled in
+    the same way, in coordinates in which the mass norm is the 2-norm.
     """
     values, vectors = np.linalg.eigh(sym)
     size = max(float(np.abs(values).max()), 1e-300)

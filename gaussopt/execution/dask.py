@@ -22,9 +22,9 @@ from gaussopt.processes.job import sentence
 def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
     """Yield the workers of an existing Dask cluster as an executor for `run_jobs`.
 
-    `address` names the scheduler, such as "tcp://10.0.0.1:8786", which must answer within `timeout` seconds. Raises
-    MissingBackend without Dask's distributed, and BadInput if the scheduler does not answer, or a worker lacks gaussopt
-    or has another version of it.
+    `address` names the scheduler, such as "tcp://10.0.0.1:8786", which must answer within `timeout` seconds.
+    Raises MissingBackend without Dask's distributed, and BadInput if the scheduler does not answer, or a worker lacks
+    gaussopt or has another version of it.
     """
     try:
         from distributed import Client  # loaded here: it is optional, and slow to import

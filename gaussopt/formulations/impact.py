@@ -48,7 +48,7 @@ class NewtonImpact(StickSlip):
         return cones.refuses(step) if step.rests_in_space else super().refuses(step)
 
     def apply(self, step: StepData) -> tuple[Any, ContactOperator]:
-        """Return the problem of `coulomb-soccp` if contacts in space stick, otherwise the LCP of `stick-slip`."""
+        """Return the problem of `coulomb-soccp` if a contact in space has no slip, otherwise the LCP of stick-slip."""
         return cones.apply(step) if step.rests_in_space else super().apply(step)
 
     def recover(self, data: ContactOperator, x: Vector, y: Vector | None) -> Candidate:

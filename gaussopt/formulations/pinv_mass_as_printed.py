@@ -4,10 +4,10 @@
 
 The source's flow chart tests whether M is singular and takes M^+ or M^-1 accordingly. Up to a constant, the objective
 is 1/2 a^T M a - a^T M M^+ Q~: with a singular M the force is replaced by its projection on the range of M, and forces
-on massless coordinates are lost. This is Gauss's principle only if (I - M M^+) Q~ lies in the range of J^T. The chart
-tests only M. Therefore the rank of M is determined here in units of the masses alone, whereas other formulations also
-use the rows of J to scale coordinates whose mass is a rounding error. The sign is corrected here (the source prints M a
-- h + Q, which reverses all forces).
+on massless coordinates are lost. This is Gauss's principle only if (I - M M^+) Q~ lies in the range of J^T.
+The chart tests only M. Therefore the rank of M is determined here in units of the masses alone, whereas other
+formulations also use the rows of J to scale coordinates whose mass is a rounding error.
+The sign is corrected here (the source prints M a - h + Q, which reverses all forces).
 """
 
 from __future__ import annotations

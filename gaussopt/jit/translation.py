@@ -94,7 +94,7 @@ class Translation(Unit):
             case ast.ClassDef(name=name):
                 self._types[name] = node
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple() as value):
-                with suppress(ValueError):  # values that are no literals are skipped
+                with suppress(ValueError):  # values that are not literals are skipped
                     values = ast.literal_eval(value)
                     if all(isinstance(x, float | int) for x in values):
                         self._table(name, values)

@@ -219,7 +219,7 @@ def without_own_mass(M: Matrix, size: Matrix, d: Vector, share: float = ALONE) -
 
     If M is singular and its null vector is nearly along a coordinate, as for a quaternion near (1, 0, 0, 0), the scale
     1 / sqrt(mass) of this coordinate is far too large: its entry in some row exceeds `share` times the sum of
-    the others. The geometric mean of 1 / sqrt(mass) and the scale that makes these equal replaces it.
+    the others. It is replaced by its geometric mean with the scale at which the entry equals the norm of the others.
     """
     if np.count_nonzero(M) == np.count_nonzero(M.diagonal()):  # M is diagonal, so null vectors are massless coordinates
         return d
@@ -298,8 +298,8 @@ def rounded(U: Matrix, s: Vector, least: float, noise: Vector | None) -> NDArray
 def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None) -> RowSpace:
     """Return a rank-revealing decomposition of J, (m, n); rows are not rescaled.
 
-    Singular values up to `least`, relative to the largest, count as zero; the default is 8 max(m, n) eps. So do values
-    up to ||noise * U_i|| with the left vector U_i, if `noise`, (m,), the rounding error of each row, is given.
+    Singular values up to `least`, relative to the largest, count as zero; the default is 8 max(m, n) eps. If `noise`,
+    (m,), the rounding errors of the rows, is given, so do values up to ||noise * U_i|| with the left vector U_i.
     """
     m, n = J.shape
     if m == 0:

@@ -103,7 +103,7 @@ def _count(axes: Any) -> int:
 def _panel(axes: Any, t: Vector, curves: Sequence[Curve], log: bool) -> None:
     for i, curve in enumerate(curves, _count(axes)):
         values = np.maximum(np.abs(curve.values), SMALLEST) if log else curve.values
-        style = STYLES[(i + i // len(CURVES)) % len(STYLES)]  # gives 32 different pairs of colour and style
+        style = STYLES[(i + i // len(CURVES)) % len(STYLES)]  # this gives 32 different pairs of colour and style
         words = literal(curve.label or curve.name)
         axes.plot(t, values, style, color=CURVES[i % len(CURVES)], linewidth=1.4, label=words, gid="curve")
     if log:

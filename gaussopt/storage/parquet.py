@@ -87,7 +87,7 @@ def parquet(table: Mapping[str, Sequence[Any]]) -> bytes:
     content, chunks = bytearray(MAGIC), []
     for name, values in table.items():
         repeated: list[int] = []
-        if all(v is None or isinstance(v, list | np.ndarray) for v in values):  # a column of None only counts as lists
+        if all(v is None or isinstance(v, list | np.ndarray) for v in values):  # columns of only None count as lists
             kind, path = DOUBLE, [name, "list", "element"]
             schema += [{3: 1, 4: name, 5: 1, 6: 3}, {3: 2, 4: "list", 5: 1}, {1: DOUBLE, 3: 0, 4: "element"}]
             defined: list[int] = []
