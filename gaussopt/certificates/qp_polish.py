@@ -20,7 +20,7 @@ from gaussopt.core.programs import QP
 from gaussopt.linalg.dense import EPS, gram_factor, invert_lower
 
 ROUNDS = 30
-"""Number of changes of the active set before a stop is forced; a change takes all wrong rows or, after a cycle, one."""
+"""The active set changes at most 2 ROUNDS times, by all wrong rows or, after a cycle, by the worst row alone."""
 
 
 def definite_root(qp: QP, L: Matrix | None) -> Matrix | None:

@@ -18,7 +18,7 @@ DECIDED = 1e-9
 """Entries of eta and w up to this size, relative to the largest, count as zero."""
 
 CYCLE = 1e-10
-"""Relative difference between the two products around a cycle that still counts as a rounding error."""
+"""The two products around a cycle count as equal if their relative difference is at most this."""
 
 
 def multipliers(A: Matrix, z: Vector, ell: Vector | None = None) -> Vector:

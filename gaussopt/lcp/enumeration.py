@@ -242,7 +242,7 @@ def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
 
 
 def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
-    """Return three masks, (p, n), of p sets of solutions: the supports, the z_i that can be positive, and such w_i."""
+    """Return three masks, (p, n), for p sets of solutions: the supports, the z_i and the w_i that can be positive."""
     supports = np.array([p.support for p in parts]).reshape(len(parts), lcp.n)
     z_positive, w_positive = supports.copy(), supports.copy()
     for k, (support, vertices, rays, _) in enumerate(parts):

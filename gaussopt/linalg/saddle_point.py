@@ -21,7 +21,7 @@ from gaussopt.linalg.balance import Balanced
 from gaussopt.linalg.dense import cholesky, gram_factor, solve_lower
 
 DEPENDENT = 1e-8
-"""Pivot of J M^-1 J^T, relative to its diagonal, below which the rank of the rows is taken from singular values."""
+"""If a pivot of J M^-1 J^T, relative to its diagonal, is below this, singular values give the rank of the rows."""
 
 
 class SaddleFactors(NamedTuple):
