@@ -98,7 +98,7 @@ def exact_cycloid(t: Vector) -> Vector:
 
 
 STATE = np.array([0.0, 0.8, 0.0]), np.array([0.6 * np.cos(0.8), 0.5, 0.6 * np.sin(0.8)])
-"""The state (q, v) of the evidence: 0.8 rad, 0.6 m/s along the blade and 0.5 rad/s."""
+"""The state (q, v) at which equations are evaluated: 0.8 rad, 0.6 m/s along the blade and 0.5 rad/s."""
 
 
 def _at_a_state() -> tuple[AbstractSystem, StepData, Matrix, Vector]:

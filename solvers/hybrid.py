@@ -2,10 +2,10 @@
 
 The following methods are tried in order, each followed by the damped Newton method of `nsn-ac`, until the natural map
 is at rounding level: one cone program if sweeps hardly converge, sweeps of nonlinear Gauss-Seidel as long as they
-converge (damped sweeps if contacts are very many), then alternating directions with a falling penalty if contacts are
-many, or cone programs with fixed shift (ACLM) and many sweeps if they are few, and the proximal method. If a problem
-has few contacts and is not known to have a unique solution, a solution with a different velocity is searched for from
-other starts.
+converge (damped sweeps if there are very many contacts), then alternating directions with a falling penalty if there
+are many contacts, or cone programs with fixed shift (ACLM) and many sweeps if there are few, and the proximal method.
+If a problem has few contacts and is not known to have a unique solution, a solution with a different velocity is
+searched for from other starts.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Word:
     letter: bool = True
 
     def pieces(self) -> Iterator[tuple[str, bool]]:
-        """Yield pieces of the text, each with whether it is a subscript."""
+        """Yield pairs: a piece of the text, and whether it is a subscript."""
         for i, word in enumerate(self.text.split(" ")):
             head, _, tail = word.partition("_")
             yield (" " if i else "") + head, False

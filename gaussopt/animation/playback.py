@@ -25,7 +25,7 @@ HOLD = 1.0
 """Seconds for which the last frame is shown before the animation repeats."""
 
 SAME = 1e-12
-"""Two instants that differ by less than this, relative to 1 + t, are the two sides of an event."""
+"""Two instants that differ by less than this, relative to 1 + t, count as the two sides of an event."""
 
 TOGETHER = 0.25
 """Events within this number of seconds of playback share a caption."""

@@ -46,7 +46,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Legend:
-    """Scale of the contact force arrows, px/N, with the force and length (N, px) of the arrow that the legend shows.
+    """Legend of the contact forces: scale of the arrows, px/N, and force and length (N, px) of the sample arrow.
 
     `friction` tells whether the legend names friction.
     """

@@ -41,7 +41,7 @@ def animated_svg(scene: Scene, label: str) -> str:
 
 
 def kept(t: Vector, values: Matrix, tolerance: float) -> list[int]:
-    """Return the indices of samples, with both ends, whose linear interpolation fits all samples within a tolerance."""
+    """Return the indices of samples, ends included, whose linear interpolation fits all samples within a tolerance."""
 
     def errors(a: int, b: int) -> Vector:
         inner = slice(a + 1, b)

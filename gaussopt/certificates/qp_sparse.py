@@ -232,7 +232,7 @@ def _contradictory(A: Any, l: Vector, u: Vector) -> bool:
 
 
 def _felt(A: Any, force: Vector) -> Vector:
-    """Return `Sizes.pull` of a sparse matrix A, (m,), for sums `force` of the absolute forces."""
+    """Return `Sizes.pull`, (m,), for a sparse matrix A; `force` holds the sums of the absolute forces."""
     A = scipy.sparse.csr_array(A)
     least, filled = np.zeros(A.shape[0]), np.diff(A.indptr) > 0
     duals = np.where(A.data != 0, force[A.indices] / np.where(A.data != 0, np.abs(A.data), 1.0), np.inf)

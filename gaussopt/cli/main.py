@@ -47,7 +47,7 @@ GROUPS = {
     "Work": "jobs threads device dask time_budget case_limit",
     "Results": "out save step_file record_every parquet against json_ help",
 }
-"""Groups of options in the help of commands with many options: title, and names of the arguments."""
+"""Groups of options in the help of commands with many options: the title of a group, and names of its arguments."""
 
 app = typer.Typer(
     name="gaussopt", pretty_exceptions_enable=False,

@@ -14,7 +14,7 @@ from gaussopt.lcp.polyhedra import FEASIBLE
 from gaussopt.linalg.dense import EPS, norm
 
 EXACT = 1e-11
-"""A solution computed here may violate a law by this relative amount, by rounding errors of its linear system."""
+"""A solution computed here may violate a law by this relative amount, because of rounding errors."""
 
 
 def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector | None, float]:

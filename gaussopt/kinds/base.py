@@ -17,7 +17,7 @@ from gaussopt.core.tolerances import RECORDED
 
 D = TypeVar("D")
 Verdict = tuple[Status, str]
-"""A status and its sentence."""
+"""A status, and a sentence that explains it."""
 
 
 class Residuals(NamedTuple):
@@ -123,7 +123,7 @@ class Page(Generic[D]):
         return Status.SOLVED.sentence
 
     def doubt(self, program: D, proof: Any, raw: RawSolution, tolerance: float) -> Verdict:
-        """Return the verdict on an answer that does not pass."""
+        """Return status and message for an answer whose certificate does not pass."""
         raise NotImplementedError
 
     def limit_proofs(self, proof: Any, solving: float) -> str:

@@ -286,7 +286,7 @@ def solve_lcp(
     if not path:
         return UNSOLVED, -tried
     code, pivots = lemke_path(M, q, row, column, active, most)
-    # In a degenerate problem the artificial variable may remain in the basis as rounding error at a solution.
+    # In a degenerate problem the artificial variable may stay in the basis, as a rounding error, at a solution.
     if exchange_pairs(M, q, row, column, active, z, w, error, 1) > 0:
         code = SOLVED
     elif code == SOLVED:

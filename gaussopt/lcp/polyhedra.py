@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 FEASIBLE = 1e-13
 """Entries of the solution of a regular basis count as zero up to this size, relative to f of `regular_bases`."""
 FLAT = 1e-11
-"""As FEASIBLE, for solutions of singular bases."""
+"""Like FEASIBLE, but for solutions of singular bases."""
 CONSISTENT = 1e-11
 """The equations of a singular basis contradict each other if their relative residual exceeds this."""
 OBSERVED = 1e-9

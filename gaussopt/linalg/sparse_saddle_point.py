@@ -347,7 +347,7 @@ _own = threading.local()
 
 
 def nearest_sparse(M: Sparse, J: Sparse, r: Vector) -> Vector:
-    """Return x like `linalg.dense.nearest`, for sparse matrices, to relative ACCURACY; NaN if factorisation fails."""
+    """Return x like `linalg.dense.nearest`, for sparse matrices, with relative error ACCURACY; NaN without factors."""
     before: Saddle | None = vars(_own).pop("last", None)
     saddle = _own.last = Saddle.of(M, J, before)
     return np.full(M.shape[0], np.nan) if saddle is None else saddle.solve(np.zeros(M.shape[0]), r, ACCURACY).x

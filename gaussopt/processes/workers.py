@@ -26,7 +26,7 @@ class Workers(ThreadPoolExecutor):
         super().__init__(len(self._guards), initializer=lambda: use_guard(free.get()))
 
     def prepare(self, function: Callable[[], object]) -> None:
-        """Start all processes, and call in each a function that loads the modules of the cases; return at once.
+        """Start all processes and return at once; each process calls a function that loads the modules of the cases.
 
         The function's result and errors are ignored: a case whose modules cannot be loaded reports that itself.
         """

@@ -21,7 +21,7 @@ def sizes(expressions: Sequence[Any]) -> list[Any]:
 
 
 def may_cancel(expression: Any) -> bool:
-    """Tell whether terms may cancel in an expression, because it contains a sum."""
+    """Return whether an expression contains a sum, so that terms may cancel."""
     return bool(expression.has(sp.Add))
 
 
