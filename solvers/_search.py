@@ -46,7 +46,7 @@ FEASIBLE = 1e-9
 """Violations of an inequality row up to this, relative to the size of the answer, count as zero."""
 
 MET = DEFAULT_TOLERANCE
-"""A residual up to this is a solution's: of an equation relative to its terms, of an LCP relative to its data."""
+"""A point is a solution if its residual is at most this, relative to the terms of equations or the data of an LCP."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ VERY_MANY, DAMPED, DAMPED_NEAR = 2_000, 400, 1e-3
 maximum number of rounds."""
 
 FOLLOWED_ROWS = 600
-"""Newton's method is not tried first if a problem, with closed and open contacts, has more rows than this."""
+"""Newton's method is not tried first if the rows of closed and open contacts together are more than this."""
 
 SPLIT = (0.03, 1_000), (0.01, 3_000), (0.003, 10_000)
 """Stages of alternating directions for more than MANY contacts: penalty, in scaled variables, and iterations."""
@@ -75,7 +75,7 @@ SETTLED = 1e3
 """The natural map of a solution may be at most this multiple of the tolerance; above 1 because of rounding errors."""
 
 APART = 1e-4
-"""Two velocities count as different from this distance, relative to |q|."""
+"""Two velocities count as different if their distance, relative to |q|, is at least this."""
 
 
 @dataclass(frozen=True)

@@ -250,7 +250,7 @@ class ComplementarityLaws(ContactLCP):
         return error[0] + missed, error[1] + missed * scale, apart + EPS * norm(terms)
 
     def _natural_bound(self, x: Vector) -> float:
-        """Bound the mass norm of the acceleration's error by x; infinite unless all slide and sym A is definite."""
+        """Bound the acceleration's error due to x in the mass norm; infinite unless all slide and sym A is definite."""
         op, A = self.op, self.op.delassus
         definite = None if op.resting.any() else _definite(A)
         if definite is None:

@@ -21,7 +21,7 @@ SMALLEST = 1e-17
 """Zeros are drawn at this value on a logarithmic axis."""
 
 MOST_EVENTS = 40
-"""Largest number of instants with events that are each marked by a line."""
+"""Of each kind of event, at most this number of instants are marked by lines."""
 
 
 @dataclass(frozen=True, slots=True)
