@@ -182,7 +182,7 @@ def unmeasured(
 
 
 def explain(certificate: Certificate, tolerance: float) -> str:
-    """Return a sentence that says why a candidate does not pass."""
+    """Return a sentence that says why the certificate of a candidate does not pass."""
     c = certificate
     if c.verdict is not Status.SOLVED:
         return c.verdict.sentence

@@ -112,7 +112,7 @@ class QPCertificate(ProgramCertificate):
         return Measures(self.verdict is Status.SOLVED, self.relative_residual, error)
 
     def failure(self, tolerance: float) -> str:
-        """Return a sentence that says why the point does not pass."""
+        """Return a sentence that says why the certificate does not pass."""
         distance = f"error bound {self.error_bound:.3g}, relative {self.relative_error:.3g}"
         if not math.isfinite(self.error_bound):
             distance = f"no distance proved, loss of the objective at most {self.objective_gap:.3g}"

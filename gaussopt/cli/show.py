@@ -29,7 +29,7 @@ Name = Annotated[
 
 
 class Known(NamedTuple):
-    """Information on an entry, as data and as lines of text, and the arguments of a command that uses the entry."""
+    """Information on a registered entry, as data and as text, and the arguments of a command that uses the entry."""
 
     data: dict[str, Any]
     lines: list[str]
@@ -66,7 +66,7 @@ def show_command(context: typer.Context, name: Name, set_: Set = None, json_: Js
 
 
 def _kinds(word: str) -> list[str]:
-    """Return the kinds of entries of this name; raises UnknownName, or BadInput if there is a file of that name."""
+    """Return the kinds of registered entries with a name; raises UnknownName, or BadInput for the name of a file."""
     from gaussopt.core import registry
 
     name = word.partition(":")[0]
@@ -273,7 +273,7 @@ def _refusals(refused: dict[str, str]) -> list[str]:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason in a refusal, without the name of the entry that refuses."""
+    """Return the reason in an error message, without the name of the formulation or solver that refuses."""
     text = str(error).rstrip(".")
     before, colon, after = text.partition(": ")
     return after if colon and before.startswith("The ") and " does not " in before else text

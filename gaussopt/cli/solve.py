@@ -220,7 +220,7 @@ def _sentence(result: dict[str, Any]) -> str:
 
 
 def _numbers(value: Any) -> str:
-    """Return the numbers of an entry as text, with semicolons between the rows of a matrix; "" for None."""
+    """Return the numbers of an entry of a result as text, with semicolons between matrix rows; "" for None."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):

@@ -45,7 +45,7 @@ def candidate_of(op: ContactOperator, x: Vector) -> Candidate:
 
 
 def not_sliding(step: StepData) -> str | None:
-    """Return why a program in lam_N does not fit: no contact, or a contact without slip; None if all contacts slide."""
+    """Return why there is no program in lam_N: no contact, or a contact without slip; None if all contacts slide."""
     if not step.k:
         return "the step has no closed contacts; use gauss or lagrange"
     if step.resting.any():

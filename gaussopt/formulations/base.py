@@ -1,4 +1,4 @@
-"""The interface of formulations: whether a step fits, which program it becomes, and how the answer is recovered."""
+"""The interface of formulations: which steps they take, which program a step becomes, how its answer is recovered."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ class Formulation(ABC):
         return step
 
     def refuses(self, step: StepData) -> str | None:
-        """Return the reason why the step does not fit, whether dense or sparse; None if it fits."""
+        """Return the reason, other than sparsity, why the formulation cannot take the step; None if it can."""
         return f"it takes steps without contacts, and this one has {step.k}" if step.k else None
 
     def misfit(self, step: StepData) -> str | None:
-        """Return the reason why the step does not fit, such as sparse matrices; None if it fits."""
+        """Return the reason why the formulation cannot take the step, such as sparse matrices; None if it can."""
         if step.sparse and not self.sparse:
             return f"it needs dense matrices, and this step of {step.n} coordinates is sparse; use gauss or lagrange"
         return self.refuses(step)
 
     def check(self, step: StepData) -> None:
-        """Raise NotAccepted, with the reason, if the step does not fit."""
+        """Raise NotAccepted, with the reason, if the formulation cannot take the step."""
         reason = self.misfit(step)
         if reason:
             raise NotAccepted(f"The formulation {self.name!r} does not fit: {reason}.")

@@ -176,7 +176,7 @@ class Page(Generic[D]):
         raise NotImplementedError
 
     def read_answer(self, given: Mapping[str, Any], problem: D, place: Any) -> dict[str, Any]:
-        """Return the arrays of an answer from the entries of a file; raises BadInput, naming the file."""
+        """Read the arrays of an answer from the entries of a file; raises BadInput, naming the file."""
         wanted = next(iter(self.answer_sizes(problem)))
         if given.get(wanted) is None:
             raise BadInput(f"{place} has no {wanted!r}; an answer to this file needs one.")

@@ -36,7 +36,7 @@ from gaussopt.linalg.saddle_point import DEPENDENT
 from gaussopt.linalg.sparse_factors import Band, Factor, SuperLU, factorise
 
 MOST_PRODUCTS = 64
-"""J M^-1 J^T counts as full above this number of products per entry of J, as if a body has many joints."""
+"""J M^-1 J^T counts as full above this number of products per entry of J, reached if a body has many joints."""
 
 NARROW = 16
 """Up to this half bandwidth, the banded factor is used without comparing its size with that of another order."""

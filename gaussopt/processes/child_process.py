@@ -56,7 +56,7 @@ class Order:
 
 
 class Refusal(str):
-    """The reason why a child refuses an order."""
+    """The reason why a child process refuses an order, such as a different environment."""
 
 
 _guarded = False
@@ -68,7 +68,7 @@ def is_guarded() -> bool:
 
 
 def serve(connection: Connection, parent: int) -> NoReturn:
-    """Run the orders that arrive over the connection until it is closed."""
+    """Run the orders (pickled jobs) that arrive over the connection until it is closed."""
     global _guarded
     _guarded = True
     os.set_inheritable(connection.fileno(), False)

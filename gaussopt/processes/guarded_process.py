@@ -99,7 +99,7 @@ class Guard:
         return outcome_of(self.reply(Order.of(job)))
 
     def reply(self, order: Order) -> Reply:
-        """Run an order in the child and return its answer, still pickled."""
+        """Run an order, a pickled job, in the child and return its answer, still pickled."""
         answer = self._ask(order)
         if isinstance(answer, Refusal):  # a child that has loaded other plug-ins refuses the order: start a new child
             self._drop()
