@@ -15,7 +15,7 @@ from gaussopt.lcp.pivoting import DEPENDENT, SIGN, STABLE, Active, Index, Indice
 
 MASSLESS, DEPENDENT_JOINTS, HELD, UNLAWFUL = 5, 6, 7, 8
 """Codes in addition to those of `gaussopt.lcp.pivoting`: M is not positive definite; the joints are dependent or nearly
-so; a row does not respond to its own force; laws do not hold up to rounding errors."""
+so; a row is not moved by its own force; laws do not hold up to rounding errors."""
 
 DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4, 5
 """Proofs of uniqueness; those before `MONOTONE` hold for forces too. `UNDECIDED`: contacts may stick, and the general

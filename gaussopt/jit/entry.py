@@ -48,7 +48,7 @@ def address_of(array: NDArray[Any]) -> int:
 
 
 class _Record:
-    """A `Taker` of records that caches the addresses of the latest record, because most calls pass the same record."""
+    """A `Taker` of records; it caches the places of the latest record, because most calls pass the same record."""
 
     def __init__(self, fields: Sequence[Taker]) -> None:
         self._fields = fields
