@@ -99,7 +99,7 @@ def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> M
 
 
 def criteria(A: Matrix, b: Matrix, z: Matrix, ell: Matrix | None = None) -> tuple[Matrix, Vector, Matrix]:
-    """Find eta at the solutions z of the LCPs, (B, k), and its relative violation of eta >= 0, eta . w = 0, (B,).
+    """Return eta at the solutions z, (B, k), and the relative violation of eta >= 0 and eta . w = 0, (B,).
 
     The printed program returns z if the violation is zero up to rounding. If force and gap acceleration of a contact
     are both so small that rounding hides which of them vanishes, several violations are possible; the last result,
@@ -241,7 +241,7 @@ def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell
 
 
 def _weighted(A: Matrix, b: Matrix, z: Matrix, p_matrix: Mask) -> dict[str, Any]:
-    """Solve the weighted program where weights exist and the operator is a P-matrix."""
+    """Compare the weighted program with the LCP wherever A is a P-matrix and weights exist."""
     d = weights_stack(A)
     there = np.isfinite(d).all(axis=1)
     use = there & p_matrix

@@ -55,7 +55,7 @@ CHUNK = 4000
 """Points that are solved together."""
 
 OF_CONTACTS = {"lam_lcp": 1, "lam_qp": 1, "eta": 1, "bias": 1, "delassus": 2}
-"""Variables with one or two axes of contacts after those of the grid."""
+"""Arrays with one or two axes over contacts, which follow the axes of the grid, and the number of these axes."""
 
 
 @shown
@@ -335,7 +335,7 @@ def _study(
 
 
 def problem_at(problem: str | Problem, settings: Mapping[str, Any]) -> Problem:
-    """Return the problem, looked up if it is a name, with these settings."""
+    """Return the problem, found by name if it is a string, with these settings."""
     if isinstance(problem, str):
         return find(problem, **settings)
     return problem.at(**settings) if settings else problem

@@ -71,7 +71,7 @@ class ContactStack:
         normal, tangent, bias, size, along = (np.array([p[i] for p in parts]) for i in range(5))
         smooth, cross = normal @ normal.swapaxes(1, 2), normal @ tangent.swapaxes(1, 2)
         mu = np.array([step.mu for step in steps])
-        # Friction is -slip mu along the tangent: column j of the operator carries the sign of contact j.
+        # Column j of the operator has the sign of contact j, whose friction force is -slip mu along the tangent.
         c = -slips[None] * mu[:, None, :]  # (B, S, k)
         friction = cross[:, None] * c[:, :, None, :]
         delassus = smooth[:, None] + friction
@@ -116,7 +116,7 @@ def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
             i = int(np.argmax((speed == 0) & (step.mu > 0)))
             raise BadInput(f"Contact {i + 1} has two tangents and no slip; in space a slip direction is needed.")
         T = np.einsum("kdn,kd->kn", step.J_T, step.v_T / np.where(speed > 0, speed, 1.0)[:, None])
-    root = np.zeros((step.n, step.n))  # n columns whatever the rank of the joints, so that states can be stacked
+    root = np.zeros((step.n, step.n))  # The root is padded with zeros to n columns, so that states can be stacked.
     root[:, : joints.root.shape[1]] = joints.root
     N, F = step.J_N @ root, T @ root
     bare = np.linalg.norm(step.J_N * coordinate_scale(step.M, step.J), axis=1)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 Row = list[Fraction]
-Sparse = tuple[list[dict[int, int]], int]  # for each row its integers by column, and their common denominator
+Sparse = tuple[list[dict[int, int]], int]  # integers of each row by column, common denominator
 NONE = Fraction(0)
 
 
@@ -33,7 +33,7 @@ def row(values: Any) -> Row:
 
 
 def matrix(A: Any, turned: bool = False) -> Sparse:
-    """Make a matrix (`turned`: its transpose) from its rows, or from entries with their row and column indices."""
+    """Return the matrix, or its transpose if `turned`, given by rows or by entries with row and column indices."""
     if isinstance(A, dict):
         entries, count = list(zip(A["row"], A["column"], row(A["value"]), strict=True)), A["shape"][turned]
     else:

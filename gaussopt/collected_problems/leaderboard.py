@@ -44,7 +44,7 @@ LIMITS: dict[str, Any] = {"time_budget": 0.1, "case_limit": 20.0}
 """Seconds for timing a solver on a group, and for all answers of a solver to a group."""
 
 LOST = "lost:"
-"""Beginning of the text `failure` of a case that was lost."""
+"""Beginning of the text `failure` of a case whose process was lost."""
 
 HARDEST = 10
 """Number of the hardest problems that the page lists."""
@@ -98,7 +98,7 @@ def _lost(answers: Answers) -> bool:
 
 
 def _steps(results: Results, index: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a row for each problem and solver: its answer from its last kind of start, and the problem's data."""
+    """Return for each problem and solver the answer from the solver's last kind of start, and data of the problem."""
     table = step_table(results.answers, results.times)
     table = table[~table["refused"] & ~table["case"].isin([i for i, a in enumerate(results.answers) if _lost(a)])]
     order = table["start"].map(STARTS.index)
@@ -149,7 +149,7 @@ def _published(path: Path) -> list[tuple[Any, ...]]:
 
 
 def difficulty(table: pd.DataFrame) -> dict[str, list[int]]:
-    """Return for each problem the numbers of solvers without a right answer and of all solvers that are counted."""
+    """Return for each problem how many of the solvers that count have no right answer, and how many solvers count."""
     own = table[table["own"]]
     found = own.groupby("problem", sort=False)["right"].agg(["size", "sum"])
     return {str(name): [int(row["size"] - row["sum"]), int(row["size"])] for name, row in found.iterrows()}

@@ -46,7 +46,7 @@ class CollectionProblem:
 
     @property
     def answer(self) -> dict[str, Vector]:
-        """The answer: x and y of a quadratic program, z of an LCP, r of contacts; empty if there is none."""
+        """The answer: x and y of a quadratic program, z of an LCP, or contact impulses r; empty if there is none."""
         found = self._files[0]
         return {name: np.array(found[name]) for name in KINDS[found["kind"]][0] if name in found}
 

@@ -67,7 +67,7 @@ class CollectedGroup:
 
 
 def _quadratic(step: StepData, rows: int = 0) -> Drawn:
-    """Return the Gauss program of a step, rounded, with `rows` additional equations, sums of two of its equations."""
+    """Return the Gauss program of a step, rounded, with `rows` redundant equations, each the sum of two others."""
     program: Any = formulate(step, "gauss")
     P = program.P
     diagonal = is_sparse(P) or not np.count_nonzero(P - np.diag(np.diag(P)))
@@ -222,7 +222,8 @@ def _drawn_qps(kind: str) -> Iterator[Drawn]:
         m = 2 * n
         B, A = _integers(rng, n, n), _integers(rng, m, n)
         x, y = _integers(rng, n, most=9), rng.integers(1, 10, size=m).astype(float)
-        # Rows are equalities (0), at the lower (1) or upper bound (2), or inactive (3); "tied" sets y = 0 in some.
+        # Rows are equalities (0), at the lower (1) or upper bound (2), or inactive (3); "tied": half of y at bounds is
+        # 0.
         place = rng.choice(4, size=m, p=(0.1, 0.2, 0.2, 0.5))
         place[np.cumsum(place < 3) > n] = 3
         P = B @ B.T + np.eye(n) if kind != "flat" else B[:, : n // 2 + 1] @ B[:, : n // 2 + 1].T
@@ -373,6 +374,6 @@ def _counterexamples(kind: str) -> Iterator[Drawn]:
 def groups() -> list[CollectedGroup]:
     """Return all groups in the order of the collection."""
     text = "The smallest examples on which `gaussopt falsify` proved that two formulations differ."
-    kinds = ("lcp", "contact", "qp")  # the problems of a group are of one kind, which a solver accepts or not
+    kinds = ("lcp", "contact", "qp")  # one group per kind, since a solver accepts or refuses a kind
     last = [CollectedGroup(f"counterexamples-{kind}", text, partial(_counterexamples, kind)) for kind in kinds]
     return [*_mechanisms(), *_papers(), *_whole_numbers(), *_friction(), *last]

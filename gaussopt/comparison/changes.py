@@ -110,7 +110,7 @@ class Changes:
 
     @property
     def worse_pairs(self) -> list[str]:
-        """Descriptions of the pairs that are worse, including those that are refused now."""
+        """Descriptions of the pairs whose results are worse now, and of those that are refused now."""
         return [*(p.label for p in self.pairs if p.worse), *self.refused]
 
     def to_mapping(self) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _steps(cases: Iterable[TimedAnswers]) -> list[tuple[str, int]]:
 
 
 def _why(old: Results, new: Results, key: Key) -> str:
-    """Say how the code and packages of a pair have changed; "" if they have not."""
+    """Describe how the code and packages of a pair have changed; "" if they have not."""
     _, formulation, solver = key
     said = []
     for part in (f"solver {registered_name(solver)}", *([f"formulation {formulation}"] if formulation else [])):
@@ -208,7 +208,7 @@ def _why(old: Results, new: Results, key: Key) -> str:
 
 
 def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[int, int, int, int]:
-    """Count steps gained and lost, and false claims before and after."""
+    """Count the steps whose answers have become right, those that no longer are, and false claims before and after."""
     before, after = ({c.answers.start: c for c in cases} for cases in (old, new))
     gained = sum(int((after[s]["right"] & ~before[s]["right"]).sum()) for s in before)
     lost = sum(int((before[s]["right"] & ~after[s]["right"]).sum()) for s in before)
@@ -217,7 +217,7 @@ def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[i
 
 
 def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[float, float, float, int] | None:
-    """Return the median ratio of new to old times of a step, both ends of its interval, and the number of steps."""
+    """Return the median ratio of new to old times of a step, the interval of this median, and the number of steps."""
     (before,), (after,) = as_used(old), as_used(new)
     if before.times is None or after.times is None:
         return None

@@ -53,7 +53,7 @@ FELT = 1e-3
 """Processor time of a step, s, above which it shows whether the solver remembers answers; waiting does not count."""
 
 LONG = 5.0
-"""Steps longer than LONG seconds and LONG times the budget are timed in warm-up only, as imports hardly matter."""
+"""Steps longer than LONG seconds and LONG times the budget are timed only once, as warm-up: imports hardly matter."""
 
 UNREFUTED = (Status.SOLVED, Status.NOT_PROVED)
 """Statuses of timed answers that do not count as failures of their solver."""
@@ -226,7 +226,7 @@ class _Rival:
             pending.append(run.ask(item))
             spent.append(process_time() - start)
         if lap and not cold:
-            pending[0] = lap[0]  # includes the set-up; the pass itself has only re-solves
+            pending[0] = lap[0]  # this lap includes the set-up; the pass itself has only re-solves
         replies = [certify() for certify in pending]
         seconds = perf_counter() - begin
         self._last = self._last if self._replay else seconds
@@ -268,7 +268,7 @@ class _Rival:
 
 
 Units = tuple[float, float]
-"""The factors (c, s) by which the numbers of masses and of accelerations are multiplied."""
+"""Factors (c, s): c multiplies the numerical values of masses, s those of accelerations."""
 
 FINENESS = 4096
 """Factors are 1 + k / FINENESS: with so few binary digits, products with short numbers are exact."""

@@ -200,7 +200,7 @@ INDEX = "index.json"
 
 @dataclass(frozen=True, slots=True)
 class CollectionGroup(Spec):
-    """The problems of a group, each with its answer; `digest` pins the index, which pins the files."""
+    """The problems of a group with their answers; `digest` is that of the index, which lists the files' digests."""
 
     folder: str
     group: str

@@ -58,7 +58,7 @@ MOTION_TIME = 30.0
 """Seconds for all trajectories of a problem together, and at most for each, if the user did not request them."""
 
 OF_SET = 0.1
-"""Share of a solver's time for a set of problems (`Spec.together`) that a single problem may take."""
+"""Fraction that a single problem may take of a solver's time for a whole set of problems (`Spec.together`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def plan_of(
 
 
 def _all_formulations(specs: Sequence[Spec]) -> list[str]:
-    """Name the formulations of steps, of contacts in space, or both, as the sources require."""
+    """Return the formulations of steps, of contacts in space, or both, as the sources require."""
     contacts = [spec for spec in specs if spec.has_cones]
     of_steps = registry.names("formulation") if len(contacts) < len(specs) else []
     return [*of_steps, *(RELAXATIONS if contacts else ())]
@@ -317,7 +317,7 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
 
 
 def seconds_on_the_clock(plan: Plan, asked: Sequence[Answers]) -> float:
-    """Return the estimated seconds for timing the pairs in `asked`, with every kind of start of their solvers."""
+    """Return the estimated duration, s, of timing the pairs in `asked` with every kind of start of their solvers."""
     follow = {spec.source.key: spec.follows for spec in plan.specs}
     return plan.time_budget * sum(len(starts_of(r.solver, follow[r.source.key])) for r in asked)
 
@@ -343,7 +343,7 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
         found.append(Job(
             f"times | {_words(spec)}", time_case, arguments,
             plan.time_budget * sum(len(starts_of(solver, spec.follows)) for _, solver in there),
-            # Each pair answered all steps within the limit, so that a pass over the steps takes no longer.
+            # Every pair answered all steps within this limit, so each pass over the steps takes at most as long.
             limit=min(plan.clock, (plan.limits(spec, "")[0] + 30 * plan.time_budget) * len(there)),
             depends=tuple(dict.fromkeys((*spec.depends, *entries))),
         ))  # fmt: skip

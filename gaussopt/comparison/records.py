@@ -29,7 +29,7 @@ MOST_REASONS = 5
 """Maximum number of different sentences in a record."""
 
 LARGEST = 2**63
-"""Largest integer in a file."""
+"""Largest absolute value of an integer in a file."""
 
 _JSON: dict[Any, set[type]] = {str: {str}, bool: {bool}, int: {int}, float: {float, int}}
 """Types that a value may have after a round trip through JSON: a float may lose its decimal point."""
@@ -207,7 +207,7 @@ class Times(CaseRecord):
     harness : median seconds of an empty solver in the same turns, which are subtracted from `work`
     replayed : median over the steps of the processor time on numbers that the solver has solved before, divided by the
         time on new numbers; NaN where steps are too short to tell
-    early : number of steps with a right answer only if the solver's `refuses` is called first, which is not timed
+    early : number of steps that are right only if the solver's `refuses` is called first; that call is not timed
     """
 
     parts: dict[str, list[float]]
@@ -290,7 +290,7 @@ _hints = cache(get_type_hints)
 
 
 def _all_fit(values: list[Any], kind: Any) -> bool:
-    """Tell whether all values have a type; for a StepSource, raise TypeError if an entry has the wrong type."""
+    """Return whether all values have a type; for a StepSource, raise TypeError if an entry has the wrong type."""
     if kind in _JSON:
         types = set(map(type, values))
         small = int not in types or max(map(abs, (x for x in values if type(x) is int))) <= LARGEST

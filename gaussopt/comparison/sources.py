@@ -41,8 +41,8 @@ CONTACT = re.compile(r"\bcontact (\d+)\b")
 class ProblemStates(Spec):
     """The steps at every `stride`-th state of a reference of a problem.
 
-    `settings` are those of the problem. For a problem without references, `reference` is SIMULATED, and its own motion
-    ends at `t_end` if that is given.
+    `settings` are parameters, case or variant of the problem. For a problem without references, `reference` is
+    SIMULATED, and the motion is simulated until `t_end`, by default the end of the problem.
     """
 
     problem: str
@@ -67,7 +67,7 @@ class ProblemStates(Spec):
         return tuple(states_of(self.entry, self.reference, self.stride, self.t_end))
 
     def typical(self) -> StepData:
-        """Return the step at the start of the motion if it would be an item, otherwise the first item."""
+        """Return the step at the start of the motion if it is usable as an item, otherwise the first item."""
         entry = self.entry
         whole = entry.system.evaluate(0.0, entry.q0, entry.v0)
         start = decided(whole)

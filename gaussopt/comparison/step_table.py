@@ -60,7 +60,7 @@ PROGRAM_TOLERANCE = 1e-6
 """Relative residuals up to which an answer solves its program, whether or not the program is right."""
 
 BEYOND = 1e3
-"""Ratio of error to residuals beyond which a tighter tolerance would not repair the error."""
+"""If the error exceeds the residuals by this factor, the program is wrong: a tighter tolerance would not help."""
 
 SEVERAL = ("multiple_solutions", "acceleration_not_unique")
 """Verdicts on a step, not on a solver: no answer can be confirmed as the true one, since there are several."""
@@ -235,7 +235,7 @@ def _charge(table: pd.DataFrame) -> None:
 
 
 def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[TimedAnswers]:
-    """Choose one case for each source, formulation and solver: its last kind of start in STARTS not after `most`.
+    """Choose for each source, formulation and solver the case with its last kind of start, up to `most` in STARTS.
 
     A solver that cannot be updated has no cold start, and a solver that cannot start from an answer has no warm start;
     a simulation uses the last kind of start that the solver has.

@@ -87,7 +87,7 @@ _latest: tuple[Numbers, StepData] | None = None
 
 
 def _step(of: Numbers) -> StepData:
-    """Return the step of an example; the latest step is kept, because the second formulation needs it again."""
+    """Return the step of an example, and keep it, because the second formulation needs the same step."""
     global _latest
     if _latest is None or _latest[0] is not of:
         plain = of.keys() == {"M", "Q", "J", "gamma"}

@@ -127,7 +127,7 @@ def sliding(name: str, p: Any, n: Any) -> None:
 
 
 def bilateral(name: str, p: Any, n: Any) -> None:
-    """Check an answer of a formulation of steps without contacts: the acceleration a, with J a = gamma."""
+    """Check the acceleration a that a formulation of steps without contacts returns; J a = gamma must hold."""
     M, F, J, a = p["M"], p["Q"], p["J"], n["a"]
     need(times(J, a) == p["gamma"] and reduced(J)[1] == len(J), "J a is not gamma, or rows depend on each other")
     singular = name in ("gauss", "null-space", "lagrange", "pinv-mass-as-printed")
@@ -195,7 +195,7 @@ def only_answer(W: list[Row], q: Row, mu: Row, least: Row) -> Row | None:
 
 
 def impact(name: str, p: Any, n: Any) -> None:
-    """Check an answer of an impact law in the plane: impulses r, (r_N, r_T) by contact, and velocities after it."""
+    """Check the impulses r, (r_N, r_T) by contact, and velocities u of an impact law in the plane."""
     e, mu, G = p["e_N"], p["mu"], [row for pair in zip(p["J_N"], p["J_T"], strict=True) for row in pair]
     need(definite(p["M"]), "M is not positive definite")
     W, before, zero = [times(G, x) for x in solved(p["M"], G) or []], times(G, p["v"]), [NONE for _ in e]

@@ -139,7 +139,7 @@ class ComparedPair:
         if None in (first.point, second.point) and not any(first.point or second.point or ()):
             return None  # refusing a step without forces is no meaningful difference
         if example.kind == "contact" and "coulomb-soccp" in self.names:
-            return self._by_violation(example, found)  # Coulomb's law may have several answers
+            return self._by_violation(example, found)  # two answers may both obey Coulomb's law
         if not (first.unique or second.unique):
             return None
         last = parting_line(*self.names, (first, second), self.space.symbol)
@@ -206,7 +206,7 @@ class ComparedPair:
 
 
 def derived(example: Example) -> dict[str, Exact]:
-    """Return the arrays of the operator of sliding contacts, to which the lines of a proof refer."""
+    """Return the arrays A, A_0, C, b and ell, which proofs on sliding contacts quote; empty for other examples."""
     if example.kind != "step" or ("zeta_N" not in example.arrays and "J_N" not in example.arrays):
         return {}
     if "e_N" in example.arrays:

@@ -158,7 +158,7 @@ class Search:
         return self.account.setdefault((way, words), empty)
 
     def _counted(self, row: dict[str, Any], numbers: Numbers | None) -> float:
-        """Return the difference on an example, which is counted in a row of the record; NaN if it is not compared."""
+        """Return the difference on an example and count the example in `row`; NaN if the answers are not compared."""
         if numbers is None:
             return np.nan
         row["tried"] += 1
@@ -244,7 +244,7 @@ class Search:
         return min(found, key=lambda of: of[0].complexity, default=None)
 
     def _shrunk(self, example: Example) -> tuple[Example, Proof] | None:
-        """Simplify an example as long as the answers differ; None if no difference is proved at the end."""
+        """Simplify an example while the answers differ; None if no difference is proved for the last example."""
         proof = self.prove(example) if example.setting else None
         moved = True
         while moved and not self.over:

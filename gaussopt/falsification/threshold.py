@@ -23,7 +23,7 @@ PARTED = 1e-9
 """Relative difference of two exact answers from which they differ: far above the rounding of a step's numbers."""
 
 CLOSE = 1e-9
-"""Length of the last interval of a bisection relative to its ends."""
+"""Length of the interval at which a bisection ends, relative to the magnitude of its ends."""
 
 
 class Stretch(NamedTuple):

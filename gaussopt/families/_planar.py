@@ -40,7 +40,7 @@ class Points:
         return Points(self.body[index], self.place[index])
 
     def _arms(self, q: Vector) -> Matrix:
-        """Compute R s, (p, 2)."""
+        """Return the vectors from the bodies' origins to the points, in the frame of the ground, (p, 2), m."""
         moving = self.body != GROUND
         phi = np.where(moving, q[3 * self.body + 2], 0.0)
         c, s = np.cos(phi), np.sin(phi)
@@ -123,7 +123,7 @@ class Links(Pins):
 
 
 def on_ground(place: Matrix) -> Points:
-    """Make points of the ground."""
+    """Return points that are fixed to the ground."""
     return Points(np.full(len(place), GROUND, dtype=np.intp), np.asarray(place, dtype=np.float64))
 
 
@@ -133,7 +133,7 @@ def mass_matrix(mass: Vector, gyration: Vector) -> Matrix:
 
 
 def weights(mass: Vector) -> Matrix:
-    """Return gravity on every body as (force, force, moment), (b, 3)."""
+    """Return gravity on every body as (F_x, F_y, moment), (b, 3)."""
     return np.column_stack((np.zeros_like(mass), -GRAVITY * mass, np.zeros_like(mass)))
 
 

@@ -71,7 +71,7 @@ class _Mechanism:
         first, second = _joined(anchor, heads.take(i[:-1])) if joints else heads.take(i), tails.take(i)
         from_, to = middle.take(i[:0]), middle.take(i[:0])
         left = m - 2 * joints
-        if joints < b and left:  # one row: from the middle of the first free bar to the bar before it
+        if joints < b and left:  # one row: a rod between the middles of the first free bar and the bar before it
             from_, to = middle.take(np.array([joints - 1])) if joints else anchor, middle.take(np.array([joints]))
         elif left > 1:
             end = on_ground(heads.take(np.array([b - 1])).positions(q))

@@ -25,7 +25,7 @@ from gaussopt.reporting.references import anchors_of
 from gaussopt.reporting.texts import Texts
 
 PAPERS = {"000": paper_000, "001": paper_001, "002": paper_002, "004": paper_004}
-"""The module of each paper's cases and section, by number."""
+"""Module of each paper, which provides its cases and its section, by number."""
 
 texts = Texts(__file__)
 

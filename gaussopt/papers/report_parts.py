@@ -47,11 +47,11 @@ TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 
 
 EXACT, ENGINE = ("gauss", "kkt"), "compiled" if COMPILED else "auto"
-"""Formulation, solver and engine of motions that show the mechanism rather than a method; compiled where possible."""
+"""Formulation and solver, and the engine, of motions whose subject is the mechanism; compiled where possible."""
 
 
 def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
-    """Simulate a problem without an error estimate; a step that is not accepted is not written to a file."""
+    """Simulate a problem; estimate no error, and write no file for a step that is not accepted."""
     entry = problem(name, **settings)
     return simulate(entry, formulation, solver, step_folder=None, error_estimate=False, **options)
 
@@ -59,7 +59,7 @@ def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any]
 def motion_case(
     key: str, weight: float, name: str, pair: tuple[str, str], settings: Mapping[str, Any] | None = None, **options: Any
 ) -> Job:
-    """Return a case that simulates a problem with settings by a formulation and a solver."""
+    """Return the job that simulates a problem, under the given settings, by a pair (formulation, solver)."""
     arguments = {"name": name, "formulation": pair[0], "solver": pair[1], "settings": dict(settings or {}), **options}
     return Job(key, motion, arguments, weight)
 
@@ -77,7 +77,7 @@ class ByFormulation:
 
 
 def by_formulation(name: str, references: Sequence[str], formulation: str, stride: int, quick: bool) -> ByFormulation:
-    """Compare all installed solvers with a formulation on every `stride`-th reference state, slow solvers on fewer."""
+    """Compare all installed solvers with a formulation on every `stride`-th reference state, slow ones on fewer."""
     entry = problem(name)
     start = entry.system.evaluate(0.0, entry.q0, entry.v0)
     reason = registry.load("formulation", formulation).refuses(start)
@@ -135,12 +135,12 @@ class PaperResults:
         return {k.removeprefix(prefix): o.value for k, o in self.outcomes.items() if k.startswith(prefix) and o.value}
 
     def trajectories(self, prefix: str) -> dict[str, Trajectory]:
-        """Return all motions whose key has this prefix, by the rest of the key."""
+        """Return all motions whose key has this prefix; the keys of the result are without the prefix."""
         return {k: v for k, v in self.group(prefix).items() if len(v.t)}
 
 
 def part(anchor: str, title: str, *blocks: Block | Iterable[Block] | None) -> Section:
-    """Return a section of blocks and lists of blocks; None and empty tables, which were not computed, are omitted."""
+    """Return a section of blocks and lists of blocks; None and tables without rows, never computed, are omitted."""
     flat = [b for given in blocks for b in (given if isinstance(given, list | tuple) else (given,))]
     return Section(anchor, title, tuple(b for b in flat if b is not None and not (isinstance(b, Table) and not b.rows)))
 
@@ -210,7 +210,7 @@ def states_section(number: str, results: PaperResults, lead: str) -> Section:
 
 
 SHOWN_WRONG = {"least-squares-as-printed": "000", "pinv-mass-as-printed": "002"}
-"""The paper whose section shows that a printed formulation is wrong in general."""
+"""By printed formulation that is wrong in general, the paper whose section shows this."""
 
 
 def pairs_matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Table:
@@ -268,7 +268,7 @@ def errata_section(entry: Problem, number: str, results: PaperResults, findings:
         # The sentences say what is wrong, so they are left out where the numbers do not confirm it.
         found.append((item.id, *formulas, verdict, UNCONFIRMED if evidence.holds else Tex(evidence.sentence)))
         numbers += [(item.id, name, float(value)) for name, value in evidence.numbers.items()]
-    if confirmed < len(entry.errata):  # if all are confirmed, the table on the first screen says so
+    if confirmed < len(entry.errata):  # if all are confirmed, the summary table says so already
         findings.append(f"{confirmed} of {len(entry.errata)} checkable errata are confirmed by computation.")
     return part(
         f"errata-{number}", "Errata", texts.table("errata-list", found, anchor=f"errata-{number}-list", number=number),

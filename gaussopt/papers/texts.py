@@ -48,10 +48,10 @@ class ClaimTexts(Texts):
         rows: Sequence[tuple[Any, ...]] = (), numbers: Mapping[str, Any] | None = None, own: OwnResult | None = None,
         **fields: Any,
     ) -> Judgement:  # fmt: skip
-        """Judge the readings; the entry "sentence" quotes `numbers`, and the evidence by name.
+        """Judge the readings, that is, the interpretations of the claim; "sentence" quotes numbers and evidence.
 
-        The entry "numbers" names the columns of `rows`, unless `fields`, further fields of the judgement, hold
-        "columns".
+        The names of the columns of `rows` are in the entry "numbers", unless `fields`, further fields of the judgement,
+        contain "columns".
         """
         evidence: list[Derivation | Attempt] = [*own.derivations, *own.searches] if own else []
         evidence += [*derivations, *searches]

@@ -64,12 +64,12 @@ def lcp(A: Matrix, b: Matrix) -> Matrix:
 
 
 def quadratic(P: Matrix, p: Matrix, A: Matrix, b: Matrix) -> Matrix:
-    """Find the minimisers of 1/2 z^T P z - p^T z subject to A z + b >= 0, P symmetric positive definite, (B, k)."""
+    """Return the minimisers z, (B, k), of 1/2 z^T P z - p^T z subject to A z + b >= 0, for positive definite P."""
     return solve(P, p, A.swapaxes(1, 2), A, b).x
 
 
 def printed(A: Matrix, b: Matrix) -> Matrix:
-    """Find the minimisers of program (29) as printed, 1/2 z^T A z subject to A z + b >= 0, (B, k)."""
+    """Return the minimisers z, (B, k), of program (29) as the paper prints it: 1/2 z^T A z subject to A z + b >= 0."""
     return quadratic(symmetric(A), np.zeros_like(b), A, b)
 
 

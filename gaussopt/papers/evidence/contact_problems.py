@@ -73,7 +73,7 @@ def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
 
 
 ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi / 2)]
-"""Bounds of the entries of three contacts and of the angles of b."""
+"""Bounds of the three pairs of entries of A for three contacts, and of the two angles of b."""
 
 
 def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:

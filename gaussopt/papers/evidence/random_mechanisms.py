@@ -21,7 +21,7 @@ from gaussopt.families._planar import Pins, Points
 
 @dataclass(frozen=True, slots=True)
 class PinJoint:
-    """Point `on_a` of body a stays on point `on_b` of body b; both in the frame of their body, (2,) each."""
+    """A pin that holds point `on_a` of body a at point `on_b` of body b; both, (2,), are in the frame of their body."""
 
     a: int
     on_a: Vector
@@ -60,7 +60,7 @@ class Mechanism:
         pins = (*self.tree, *self.loops)
         pins += pins[:repeated]
         joints = Pins(_points([(pin.b, pin.on_b) for pin in pins]), _points([(pin.a, pin.on_a) for pin in pins]))
-        # The rows of pins depend on the angles alone.
+        # Rows of pins depend on the angles alone, so the positions may be zero.
         turned_to = np.column_stack((np.zeros((len(self.phi), 2)), self.phi)).ravel()
         zero, v = np.zeros(len(turned_to)), self.motion()[0] @ self.omega
         M = np.diag(np.column_stack((self.mass, self.mass, self.inertia)).ravel())
@@ -79,7 +79,7 @@ class Mechanism:
         return place + on, K, bias
 
     def motion(self) -> tuple[Matrix, Vector]:
-        """Return K, (3 bodies, bodies), and bias, where K phi'' + bias are the accelerations of all coordinates."""
+        """Return K, (3 * bodies, bodies), and bias; the accelerations of all coordinates are K phi'' + bias."""
         bodies = len(self.phi)
         K, bias = np.zeros((3 * bodies, bodies)), np.zeros(3 * bodies)
         for i in range(bodies):
@@ -168,7 +168,7 @@ def _points(of: Sequence[tuple[int, Vector]]) -> Points:
 
 
 def _reach(of: Mechanism, body: int, target: Vector) -> Vector:
-    """Return the position `target` in the frame of a body."""
+    """Return the coordinates of the point `target` in the frame of a body."""
     return target if body == GROUND else turned(-of.phi[body], target - of.point(body, np.zeros(2))[0])
 
 

@@ -29,7 +29,7 @@ def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: flo
     Parameters
     ----------
     x : (entries(n, m),), logarithms of eigenvalues, matrices for orthonormal factors, Q, h, gamma
-    mass_condition, row_condition : largest condition numbers of M and J, reached at the numbers -1 and 1
+    mass_condition, row_condition : largest condition numbers of M and J, reached if x holds both -1 and 1
     """
     M, Q, h, J, gamma = (array[0] for array in arrays_of(x[None], n, m, mass_condition, row_condition))
     return StepData.smooth(M, h, Q, J, gamma, 0.0, np.zeros(n), np.zeros(n))
@@ -38,7 +38,7 @@ def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: flo
 def arrays_of(
     points: Matrix, n: int, m: int, mass_condition: float, row_condition: float
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
-    """Return M, Q, h, J and gamma of many steps, stacked, from a row of numbers each; see `step_of`."""
+    """Return M, Q, h, J and gamma of many steps, stacked; each row of `points` defines one step, see `step_of`."""
     parts = np.split(points, np.cumsum([n, n * n, m, m * m, n * m, n, n]), axis=1)
     masses, lengths = mass_condition ** (0.5 * parts[0]), row_condition ** (0.5 * parts[2])
     V, U, W = (
@@ -206,7 +206,7 @@ def residual(step: StepData, a: Vector) -> float:
 
 
 def minimiser_with_pinv(step: StepData) -> Vector:
-    """Minimise (M a - F)^T M^+ (M a - F) subject to J a = gamma, by a basis of ker J and numpy alone; (n,)."""
+    """Minimise (M a - F)^T M^+ (M a - F) subject to J a = gamma by a basis of ker J, with numpy alone; (n,)."""
     Z, projector = kernel(step.J), step.M @ np.linalg.pinv(step.M, rcond=1e-10)
     a, *_ = np.linalg.lstsq(step.J, step.gamma, rcond=None)
     along = Z.T @ projector

@@ -67,7 +67,7 @@ def _reading_16(samples: Samples, along: bool) -> Reading:
 
 
 def _invariant(s: StepData) -> StepData:
-    """Return the step with a mass matrix that leaves ker J invariant."""
+    """Return the step with a new mass matrix that maps ker J to itself."""
     N = rs.projector(s.J)
     across = np.eye(s.n) - N
     return replace(s, M=N @ s.M @ N + across @ s.M @ across)
@@ -331,7 +331,8 @@ def _lucky_states(quick: bool) -> Attempt:
     angles, rates = np.linspace(-np.pi, np.pi, 7 if quick else 37)[1:], np.linspace(-60.0, 60.0, 11 if quick else 25)
 
     def difference(omega: float, theta: float) -> float:
-        # (16) solves the mechanism with unit masses under the forces M^-1 Q, here in its minimal coordinate.
+        # (16) gives the motion with unit masses under the forces M^-1 Q; this is computed here in the minimal
+        # coordinate.
         K, Kp = crank.directions(theta)
         a0 = crank.force(theta, omega) / crank.mass().diagonal()
         return float(K @ (a0 - Kp * omega**2) / (K @ K) - crank.acceleration(theta, omega)[2])

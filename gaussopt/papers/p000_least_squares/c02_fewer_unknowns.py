@@ -26,12 +26,12 @@ GRID = {False: ((20, 60, 150), (0.1, 0.3, 0.5, 2 / 3, 0.8, 0.9, 0.97)), True: ((
 """Numbers n of coordinates and ratios m / n of the timed steps; the key is whether the run is quick."""
 CRANK_SLIDER = 7, 6
 MANY = 0.66
-"""Ratio m / n from which the constraints leave few degrees of freedom."""
+"""Ratio m / n above which the constraints leave few degrees of freedom."""
 
 text = ClaimTexts(__file__, seed=SEED, shares=(SHARES[0], SHARES[-1]))
 
 WEIGHTED = ("multipliers by Cholesky",)
-"""Methods that compute eq. (16) with weighted inverses, which is the same as elimination with multipliers."""
+"""Methods that compute eq. (16) with weighted inverses: these are elimination with multipliers in other words."""
 
 RIVALS = {"system": (plain.LU, plain.LDL), "fastest": tuple(plain.WITH)}
 """Rivals of eq. (14) in each reading, of which the cheapest counts; LU does not exploit the symmetry of the system."""
@@ -114,12 +114,12 @@ def cheaper_from(rivals: tuple[str, ...]) -> float:
 
 
 def _against_lu() -> tuple[Span, float]:
-    """Divide the operations of eq. (14) by those of LU; also return the m / n from which eq. (14) takes fewer."""
+    """Return the operations of eq. (14) relative to those of LU, and the ratio m / n from which they are fewer."""
     return Span.of(operation_ratio((plain.LU,), True)), cheaper_from((plain.LU,))
 
 
 def _grid(races: list[Race]) -> str:
-    """Describe the timed sizes."""
+    """Return a sentence on the range of sizes n, and of ratios m / n, that were timed."""
     sizes, many = [r.n for r in races], [r.m / r.n for r in races]
     return text("grid", sizes=(min(sizes), max(sizes)), many=(min(many), max(many)))
 
@@ -159,7 +159,7 @@ class Span:
 
 
 def _counts(quick: bool) -> Derivation:
-    """Compare the formulas for operation counts with counts in textbook loops, and apply them to eq. (14)."""
+    """Check the formulas for operation counts by counting in textbook loops, and use them for eq. (14)."""
     rng = np.random.default_rng(SEED)
     worst, off = 0.0, []
     sizes = (10, 20) if quick else (20, 40, 80)
@@ -195,7 +195,7 @@ def _equation_16() -> Derivation:
 def operation_ratio(
     rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES, ways: tuple[str, ...] = tuple(plain.WITHOUT)
 ) -> Vector:
-    """For each m / n, divide the operations of the cheapest of `ways` by the operations of the cheapest rival."""
+    """Return for each m / n the least operation count of `ways`, relative to the least operation count of `rivals`."""
     of = plain.operations(shares, diagonal)
     least = [np.min([of[way] for way in among], axis=0) for among in (ways, rivals)]
     return np.asarray(least[0] / least[1])
@@ -241,7 +241,7 @@ def _rows(races: list[Race]) -> tuple[tuple[object, ...], ...]:
 
 
 def _beside(quick: bool, races: list[Race]) -> OwnResult:
-    """Measure times with dense M, and those of eq. (16), which does not give the true acceleration."""
+    """Measure how eq. (14) competes if M is dense, and how fast eq. (16) is, whose acceleration is not the true one."""
     dense = [_race(n, m, False, quick) for n, m in _sizes(quick)]
     spans = {name: Span.of(np.array([r.ratio(rivals) for r in dense])) for name, rivals in RIVALS.items()}
     return OwnResult(text("beside", **spans, printed=_printed(races), printed_dense=_printed(dense)))

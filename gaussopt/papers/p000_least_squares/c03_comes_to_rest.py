@@ -62,7 +62,7 @@ def check(quick: bool) -> Judgement:
         "such": f", such as {', or '.join(resting)}" if resting else "",
         "resting": "Some" if choices.refutes else "None", "tried": choices["count"] + choices["tried"],
         "work": 2 * np.pi * abs(PARAMETERS["tau"]),
-        # The angle at which the crank rests without torque, if it comes to rest.
+        # This is the angle at which the crank rests without torque, if it comes to rest.
         "static": crank.at(tau=0.0).static(-np.pi, 0.0) if limits[0] < 0 < limits[1] else None,
     }  # fmt: skip
     # If the crank rests with some of our parameters only, values that the source does not print decide the claim.
@@ -112,7 +112,7 @@ def _spinning(crank: Crank, per_turn: int) -> tuple[bool, Vector, Attempt]:
 
 
 def _turns(crank: Crank, per_turn: int) -> tuple[Derivation, Derivation]:
-    """Check that a turn with a faster start has a faster end, and that the energy changes by the work of the forces."""
+    """Check that a faster start of a turn gives a faster end, and that the kinetic energy changes by the work done."""
     run = backwards(crank, 0.0, 1, per_turn, ENERGIES)
     whole = ~run.stops
     begin, end = ENERGIES[whole], run.kinetic[-1, whole]

@@ -30,7 +30,7 @@ treatment = equation_14
 
 
 def check(quick: bool) -> Judgement:
-    """Judge Gauss's principle on trees and on loops by (14), which computes its minimum; measure the errors of (16)."""
+    """Judge Gauss's principle on trees and loops by (14), which gives its minimiser; measure the errors of (16)."""
     opened, closed, rows, worst = _crank_slider(20 if quick else 4)
     tree, loop = (_random(quick, loops) for loops in (False, True))
     singular = _adversary(quick)
@@ -53,7 +53,7 @@ def _drawn(seed: int, count: int) -> list[rm.Mechanism]:
 
 
 def _medians_16(quick: bool) -> dict[str, float]:
-    """Return medians of the relative error of eq. (16) on random trees and loops."""
+    """Return the median relative errors of eq. (16) on random trees and on random loops."""
     errors = rs.misses((of.step() for of in _drawn(SEED + 4, 20 if quick else 100)), equation_16)
     return {"trees_16": float(np.median(errors[::2])), "loops_16": float(np.median(errors[1::2]))}
 

@@ -127,7 +127,7 @@ def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refer
 
 
 TORQUES, TURNS = (-0.5, -0.30, -0.28), 50
-"""The printed torque, and one on each side of the least torque with which the crank comes to rest, N m; turns."""
+"""Torques, N m: the printed one, and one on each side of the least torque that lets the crank stop; number of turns."""
 
 
 @cache

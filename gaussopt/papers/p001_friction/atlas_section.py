@@ -91,7 +91,7 @@ BOUNDARIES: dict[str, Callable[[Vector], Vector]] = {
     "μ tan θ = 2 for the angle θ, above which C lifts off by the contact laws.": lambda t: 2.0 / np.tan(t),
     "75 μ² sin² θ = 16 (1 + 3 sin² θ) (1 + 3 cos² θ), above which A is not positive definite.": indefinite_from,
 }  # fmt: skip
-"""Friction coefficients as functions of the angle, rad, by caption; for the map of both ends sliding to the left."""
+"""By caption, boundaries mu(angle in rad) that are drawn into the map in which both ends slide to the left."""
 
 
 def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:

@@ -34,13 +34,13 @@ texts = Texts(__file__)
 def two_bar_stack(
     theta: float, slips: tuple[int, int] = CO_SLIDING, mu: float = 0.2, omega: float = 0.0, **settings: Any
 ) -> ContactStack:
-    """Return the contact operator of the two bars, both ends on the floor, at an angle, rad, and a rate, rad/s."""
+    """Return the contact operators of the two bars at an angle, rad, and a rate, rad/s, with both ends on the floor."""
     angles = {"theta1_0": theta, "theta2_0": np.pi / 2 - theta, "omega1_0": omega, "omega2_0": -omega}
     return _stack(problem("two-bar", mu=mu, **settings).at(**angles), slips)
 
 
 def rod_stack(theta: float, **settings: float) -> ContactStack:
-    """Return the contact operator of the rod that slides to the left at an angle, rad."""
+    """Return the contact operators of the rod at the angle theta, rad, while its contact point slides to the left."""
     return _stack(problem("sliding-rod", **settings).at(theta0=theta), (-1,))
 
 
@@ -70,7 +70,7 @@ def _active(A: Matrix, b: Vector, eta: bool) -> float:
 
 
 def _closed_eta(theta: float, mu: float) -> float:
-    """Return eta at C from the closed form of the operator, up to a factor: the bias is taken as (-1, -1)."""
+    """Return eta at C from the closed form of the operator; only its sign counts: the bias is set to (-1, -1)."""
     p = {**problem("two-bar").parameter_values, "mu": mu}
     return _active(delassus(theta, (1, 1), p), np.full(2, -1.0), True)
 
@@ -116,7 +116,7 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
     ):
         name, shown = f"spreading: positive definite below ({bound})", bound.replace("=", "<")
         rows.append(_row(name, mu, _root(_lowest, *between, mu, SPREADING), np.degrees(angle), shown))
-    # If both ends slide to the same side, the bound on mu is lowest near 90 degrees.
+    # If both ends slide to the same side, the largest mu at which sym A is positive definite is least near 90 degrees.
     limit = float(brentq(lambda mu: _lowest(np.pi / 2 - 1e-4, mu, CO_SLIDING), 0.8, 1.0, xtol=1e-12))
     name = "co-sliding: positive definite at all angles for μ below 8/√75"
     rows.append(_row(name, limit, limit, 8 / 75**0.5, 0.9237, "1"))
@@ -160,7 +160,7 @@ def painleve_table() -> Table:
     rows = []
     for name, mu, degrees, sign, *stated in SIGNS:
         theta, omega = np.radians(degrees), 4.0
-        # B = l omega^2 sin theta - g, so gravity sets its sign.
+        # B = l omega^2 sin theta - g: this gravity gives B the wanted sign.
         g = 0.5 * omega**2 * np.sin(theta) - sign
         stack = rod_stack(theta, mu=mu, omega0=omega, g=g, l=0.5)
         found = study(stack)
@@ -201,11 +201,11 @@ STATES = (
     ("88°", 88.0, 0.0, 0.0, (40.735, 0.0), (62.218, -21.667), "75 %"),
     ("89.5°, forces over m |B|", 89.5, 0.0, 0.0, (2.0245, 0.0), (6.469, -4.429), "310 %"),
 )
-"""State, angle, theta', pull at C in newton, stated forces of LCP and printed QP, stated relative difference."""
+"""State, angle, theta', pull at C in N, forces that the paper states for LCP and printed QP, and their difference."""
 
 
 def table_25() -> Table:
-    """Compare LCP, printed QP and weighted QP with stated forces; both ends of the bars slide to the left, mu = 0.2."""
+    """Compare forces by LCP, printed QP and weighted QP with those that the paper states for sliding to the left."""
     rows = []
     for name, degrees, omega, pull, lcp, qp, stated in STATES:
         stack = two_bar_stack(np.radians(degrees), omega=omega, F_C=pull)
@@ -272,7 +272,7 @@ def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
 
 
 def frozen_table() -> Table:
-    """Tabulate how the iteration with friction held at its last value converges on the two bars, and the bounds."""
+    """Tabulate how fast the iteration with frozen friction converges on the two bars, and its theoretical rates."""
     rows = []
     for name, degrees, pull, stated in FROZEN:
         stack = two_bar_stack(np.radians(degrees), F_C=pull)

@@ -86,7 +86,7 @@ def _smallest() -> Attempt:
 
 
 def _one_sided() -> Attempt:
-    """Compare the change of the quadratic form (20) for one contact with the change by (23), in rational arithmetic."""
+    """For one contact, compare the change of the quadratic form (20) with what (23) states, in rational arithmetic."""
     A, B, change = Fraction(1), Fraction(-10), Fraction(1)
     force = -B / A
     rise, stated = A * ((force + change) ** 2 - force**2) / 2, A * change**2 / 2
@@ -109,7 +109,7 @@ def _two_contacts(quick: bool) -> Derivation:
 def _every_two(quick: bool) -> tuple[Matrix, Matrix]:
     """Make a grid over all definite problems of two contacts, up to units and up to exchanging the contacts."""
     s, k, load = (8, 8, 36) if quick else (20, 20, 72)
-    # The grid avoids symmetric problems, for which rounding errors would decide.
+    # The grid avoids symmetric problems: rounding errors would decide their results.
     shared, skew = np.linspace(-0.97, 0.96, s), np.tan(np.linspace(0.013, 1.53, k))
     grid = np.meshgrid(shared, skew, 0.017 + np.linspace(0, 2 * np.pi, load, endpoint=False))
     return problems.two_contacts(*(x.ravel() for x in grid))
@@ -165,7 +165,7 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt]:
         found = samples.compare(A, drawn.b, ell)
         found = Comparison(found.laws, forces, samples.relative(A, drawn.b, forces, found.laws), found.violation)
         tally += _counted(found)
-        # The source requires that the matrix of (24) is positive definite, which is stricter than a definite A.
+        # The source requires a positive definite matrix of (24), which is more than a positive definite A.
         inside = drawn.all_definite
         admitted[contacts > 1] += int(inside.sum())
         wrong[contacts > 1] += int((inside & ~found.equal & ~found.borderline).sum())

@@ -121,7 +121,7 @@ def _scalar() -> Derivation:
 def _symmetric(quick: bool) -> Derivation:
     count, number, worst = (60 if quick else 400), 0, 0.0
     for A, b in problems.random_stacks(count, (SEED, 1)):
-        # This avoids the functions under test: (36) is solved as contact laws, (37) with its multipliers.
+        # To be independent of the functions under test, solve (36) as contact laws, and (37) with its multipliers.
         z = sets.lcp(A, b)
         x = sets.solve(A, np.zeros_like(b), A, A, b).x
         values = (
@@ -142,7 +142,7 @@ def _one(quick: bool) -> Counter[str]:
 
 
 def _even(quick: bool) -> Counter[str]:
-    """Count the failures of each direction of the equivalence on symmetric matrices and bars whose ends slide apart."""
+    """Count failures of the equivalence in each direction: symmetric matrices, and bars whose ends part or meet."""
     found = Counter[str]()
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
     for A, b in (opposite.problem, *problems.random_stacks(60 if quick else 400, (SEED, 6))):

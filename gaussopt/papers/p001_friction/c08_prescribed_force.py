@@ -57,7 +57,7 @@ def _iterated(quick: bool) -> OwnResult:
 
 @dataclass(frozen=True)
 class Iteration:
-    """Normal forces N of the iteration N' = LCP(A_0, b + C N), friction held at its last value, (steps + 1, B, k)."""
+    """Iterates N' = LCP(A_0, b + C N) of the normal forces with friction held at its last value, (steps + 1, B, k)."""
 
     path: Matrix
 
@@ -114,7 +114,7 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
         size = norm(steps.M, a) + norm(steps.M, free)
         worst = max(worst, float((norm(steps.M, minimum - a) / size).max()))
         number += len(steps)
-        # Other accelerations that the joints allow.
+        # Compare with other accelerations that the joints allow: delta is drawn from ker J.
         drawn = rng.standard_normal(a.shape)
         inverse = np.asarray(np.linalg.pinv(steps.J), dtype=np.float64)
         delta = drawn - sets.times(inverse, sets.times(steps.J, drawn))
@@ -128,7 +128,7 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
 
 
 def _gauss(M: Matrix, a: Matrix, push: Matrix) -> Vector:
-    """Compute the function of (25) up to a constant, (B,)."""
+    """Return the objective of (25), (B,), without a term that does not depend on a."""
     return np.asarray(0.5 * np.einsum("bi,bij,bj->b", a, M, a) - (a * push).sum(axis=1))
 
 

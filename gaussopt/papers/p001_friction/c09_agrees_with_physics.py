@@ -56,7 +56,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _not_printed() -> list[str]:
-    """Return the loads for which the source gives no value."""
+    """Return the names of the loads, F and g, whose values the paper does not give."""
     return [p.name for p in problem("two-bar").parameters if p.name in ("F", "g") and not p.printed]
 
 
@@ -149,11 +149,11 @@ def _without_load() -> Attempt:
 
 
 def _least_bias() -> float:
-    """Find the least entry of the printed B with F = g = 0 along the straight motion from the printed start, m/s²."""
+    """Return the least entry of the printed B for F = g = 0 along the straight motion from the printed start, m/s²."""
     entry = problem("two-bar", variant="as-printed", case="airborne", F=0.0, g=0.0)
     times = np.linspace(0.0, 5.0, 60)
     steps = Contacts.of([entry.system.evaluate(t, entry.q0 + t * entry.v0, entry.v0) for t in times])
-    # If b >= 0, the LCP has the solution 0 for any A; without forces and h the coordinates are linear in time.
+    # With b >= 0 the LCP has the solution 0 for any A; without loads (force and h zero) the motion is then straight.
     return float(np.where(np.abs(steps.b) < 1e-12, 0.0, steps.b).min())
 
 
@@ -169,7 +169,7 @@ PRINTED_SIGN = -1
 
 
 def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:
-    """Compare rows and bias with differences of the gaps; also return the errors of the printed rows and bias."""
+    """Check contact rows and bias by differences of the gaps; also return the errors of the printed rows and bias."""
     printed, regular = _evaluate("printed-normal"), _evaluate()
     bias = _evaluate("printed-bias").zeta_N
     assert printed.v is not None
@@ -227,7 +227,7 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]], bool]:
         named = list(_variants(step, dict(entry.parameter_values)))
         stack = Contacts.of([s for _, s in named])
         N, a = _forces(stack)
-        # Effects of these accelerations in the correct model: gap accelerations, friction power, energy balance.
+        # What the correct model says of these accelerations: gap accelerations, friction power, energy balance.
         w = a @ step.J_N.T + step.zeta_N
         speed = step.v_T[:, 0]
         friction = np.array([-np.sign(s.v_T[:, 0]) * s.mu for _, s in named]) * N
@@ -252,10 +252,10 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]], bool]:
 
 
 RIGHT = {"sign": "against the slip", "W_N": "derived", "bias": "derived", "h": "with h"}
-"""The choices that are mechanically correct."""
+"""Choices of signs and formulas that are mechanically correct."""
 
 PRINTED = {"sign": "along the slip", "W_N": "printed", "bias": "printed", "h": "without h"}
-"""The printed choices."""
+"""Choices of signs and formulas with which the paper prints the problem."""
 
 
 def _forces(stack: Contacts) -> tuple[Matrix, Matrix]:

@@ -25,7 +25,7 @@ MAP = "atlas-two-bar-qp-sliding"
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:
     """Describe the proposal of the paper, which results hold, which do not and why, and misprints.
 
-    `outcomes` must also contain the case that computes the maps.
+    `outcomes` must also contain the case that computes the map of mu and the angle (the atlas).
     """
     results, bars, rod = PaperResults(outcomes), problem(PROBLEM), problem(ROD)
     runs = motions.pair_of(results, "two-bar-contact")
@@ -53,7 +53,7 @@ def _parameters() -> str:
 
 
 def _start() -> str:
-    """Describe our start on the floor."""
+    """Return the numbers of the start on the floor that this package assumes, as a sentence part."""
     entry = problem(PROBLEM)
     _, y, theta, _ = entry.q0
     values = (y, theta, *entry.v0)

@@ -79,7 +79,7 @@ class Contacts:
         ), axis=1)  # fmt: skip
 
     def _forces(self, rows: Matrix) -> Matrix:
-        """Return forces of contact rows as right-hand sides of the bordered system, (B, n + m, k)."""
+        """Return J_rows^T, padded with zeros, as right-hand sides of the bordered systems, (B, n + m, k)."""
         return np.concatenate((rows.swapaxes(1, 2), np.zeros((len(self), self.J.shape[1], rows.shape[1]))), axis=1)
 
     @cached_property
@@ -152,7 +152,7 @@ class Contacts:
         return problems.definite(self._all_ideal[1])
 
     def over_all_forces(self) -> tuple[Matrix, Callable[[Matrix], Vector]]:
-        """Return the normal forces by the program (24) over all ideal forces, and its objective as a function of them.
+        """Solve (24) for all ideal forces; return the normal forces, and the objective as a function of these.
 
         The joint rows determine the joint forces, so that the objective is a function of the normal forces alone.
         """
@@ -255,7 +255,7 @@ def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = Non
 
 
 def opposite_slides(angles: Vector, rate: float) -> tuple[Contacts, Vector]:
-    """Return steps in which the bars rotate at +-`rate`, rad/s, with ends sliding oppositely, and their angles, rad."""
+    """Return steps in which both bars rotate, at rate or -rate, so that their ends part or meet; and the angles."""
     theta, omega = np.repeat(angles, 2), np.tile([-rate, rate], len(angles))
     l = problem("two-bar").parameter_values["l"]
     return on_floor(theta, omega, l / 2 * np.sin(theta) * omega), theta
@@ -289,12 +289,12 @@ class Comparison:
 
     @property
     def borderline(self) -> Mask:
-        """Whether rounding errors decide if the answers are equal, (B,)."""
+        """Whether the difference of the answers is so small that rounding errors may decide if they are equal, (B,)."""
         return np.asarray((self.violation > BORDER[0]) & (self.violation < BORDER[1]))
 
     @property
     def mismatch(self) -> Mask:
-        """Whether the criterion predicts wrongly, borderline cases excluded, (B,)."""
+        """Whether the criterion predicts the wrong result, (B,); False in borderline cases."""
         return np.asarray((self.equal != self.predicted) & ~self.borderline)
 
     @property
@@ -323,7 +323,7 @@ def eta(A: Matrix, z: Matrix, ell: Matrix | None = None) -> Matrix:
 
 
 def natural(A: Matrix, b: Matrix, z: Matrix, y: Matrix) -> Vector:
-    """Return the largest |min(y_i, w_i)|, w = A z + b, in each contact's unit, relative to the problem's size, (B,)."""
+    """Return max |min(y_i, w_i)| with w = A z + b, in each contact's unit, relative to the largest of z and b."""
     unit = np.sqrt(np.abs(A.diagonal(axis1=1, axis2=2)))
     w = (sets.times(A, z) + b) / unit
     size = np.maximum(np.abs(z * unit).max(axis=1), np.abs(b / unit).max(axis=1))
@@ -331,7 +331,7 @@ def natural(A: Matrix, b: Matrix, z: Matrix, y: Matrix) -> Vector:
 
 
 def relative(A: Matrix, b: Matrix, x: Matrix, z: Matrix) -> Vector:
-    """Return the difference of forces relative to z, or to b where z vanishes, in the unit of each contact, (B,)."""
+    """Return |x - z| relative to |z|, or to b where z vanishes, (B,); each entry is scaled by its contact's unit."""
     unit = np.sqrt(np.abs(A.diagonal(axis1=1, axis2=2)))
     gap, size, load = (np.linalg.norm(v, axis=1) for v in ((x - z) * unit, z * unit, b / unit))
     return np.asarray(gap / np.maximum(np.where(size > 1e-6 * load, size, load), 1e-300))

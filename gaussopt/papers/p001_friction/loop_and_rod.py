@@ -1,4 +1,4 @@
-"""Sections on paper 001: errors against references, the printed loop, energy with either sign of friction, the rod."""
+"""Show results on paper 001: errors, motions with the friction loop as printed, energies, and the sliding rod."""
 
 from __future__ import annotations
 

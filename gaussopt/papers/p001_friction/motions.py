@@ -187,7 +187,7 @@ def difference(first: Trajectory, second: Trajectory) -> tuple[float, float]:
 
 
 def pair_of(results: PaperResults, reference: str) -> dict[str, Trajectory]:
-    """Return the motions that repeat a reference, by the label of their pair of formulation and solver."""
+    """Return the motions that repeat a reference; the keys are "formulation by solver"."""
     return results.trajectories(f"{reference}: ")
 
 
@@ -201,7 +201,7 @@ def curves_figure(
     name: str, caption: str, words: str, t: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], ylabel: str,
     **how: Any,
 ) -> Figure:  # fmt: skip
-    """Draw curves over time; without markers and with common times, the caption states which curves coincide."""
+    """Draw curves over time; if they have no markers and share their times, the caption says which curves coincide."""
     notes = "" if isinstance(t, Mapping) or how.get("markers") else remarks(curves)
     return line_figure(name, f"{caption}{notes}", words, t, curves, ("t / s", ylabel), **{"size": (4.4, 2.8), **how})
 

@@ -53,7 +53,7 @@ texts = Texts(__file__)
 
 @dataclass(frozen=True, slots=True)
 class RodState:
-    """A state of the rod: A and B, the LCP's solutions by the signs of A and B, forces, and the status of each pair."""
+    """A state of the rod: A and B, solutions expected by their signs, forces, and the status of each pair."""
 
     label: str
     degrees: float
@@ -128,7 +128,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def section(results: PaperResults, findings: list[str]) -> Section:
-    """Show the number of solutions of each state, and the statuses by formulations and solvers."""
+    """Show the number of solutions at each state, and the status that each formulation and solver reports."""
     blocks = texts.blocks("lead")
     rows: list[RodState] | None = results.value("painleve: states")
     if rows:

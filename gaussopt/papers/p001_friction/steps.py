@@ -38,7 +38,7 @@ REFERENCES = {
 """Groups of reference states: the problem, and the names of its references."""
 
 STRIDES = {"two bars": 20, "rod": 25}
-"""Strides over the rows of the references."""
+"""By group, k: every k-th row of the references is used."""
 
 SPECIAL = "special states"
 """The group of states at which one end lifts off, or nearly so."""
@@ -124,7 +124,7 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
 
 
 def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) -> PairResult:
-    """Solve the steps with one pair, and compare answers that have an acceleration with the true accelerations."""
+    """Solve the steps with one pair; compare the accelerations, where an answer has them, with the true ones."""
     pair = StepSolver(formulation, solver)
     answers: list[tuple[ContactStep, Answer]] = []
     statuses, reason = Counter[str](), ""
@@ -173,7 +173,7 @@ class Frozen:
 
 
 def frozen_friction() -> list[Frozen]:
-    """Iterate with frozen friction for every special state; Newton's method solves the programs."""
+    """Run the iteration with frozen friction at every special state; Newton's method solves each program."""
     return [_frozen(label) for label in POSES]
 
 
@@ -254,7 +254,7 @@ def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
 
 
 def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
-    """Return the first and the worst pair of each formulation; worst: fewest answers confirmed, then largest error."""
+    """Return the first and the worst pair of each formulation, with fewest confirmed answers and then largest error."""
     by: dict[str, list[str]] = {}
     for name, pair in pairs.items():
         by.setdefault(pair.formulation, []).append(name)

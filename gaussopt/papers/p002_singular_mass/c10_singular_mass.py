@@ -32,7 +32,7 @@ TORQUE = 100.0
 """Torque on the massless hinge angle, N m."""
 
 UNITS = (1.0, 10.0)
-"""Factors s by which the unit of the second of two coordinates is smaller than the unit of the first."""
+"""Factors s: the unit of the second of two coordinates is s times smaller than the unit of the first."""
 
 SIZES = (Size(3, 2, 2), Size(4, 2, 3))
 """Sizes of the optimised steps; the first is the size of the linkage."""
@@ -46,7 +46,7 @@ OTHER = "the same in the coordinates θ₁, θ₂, θ₁ + θ₃"
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by a theorem, closed forms, and searches in both directions of the theorem."""
+    """Judge the claim by a theorem, by closed forms, and by searches for counterexamples to both directions."""
     found = _circumstances()
     holds = {label: _close(p, e) for label, (p, e) in found.items()}
     kept = _kept(150 if quick else 1000), _worst(1 if quick else 12)
@@ -136,7 +136,7 @@ def _least(generations: int) -> Attempt:
         Z = kernel(step.J)
         lost = float(np.linalg.norm(Z.T @ lost_force(step)))
         if lost < 1e-4:
-            return math.inf  # excluded: the constraints carry nearly all of the lost force
+            return math.inf  # excluded: nearly all of the lost force is normal to ker J
         K = np.linalg.norm(Z.T @ step.M @ Z, 2)
         return float(K * np.linalg.norm(as_printed(step) - minimiser(step)) / lost)
 

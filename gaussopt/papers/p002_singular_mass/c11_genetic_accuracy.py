@@ -31,7 +31,7 @@ MARKS = (0.03, 0.15, 0.5)
 """Instants up to which heights are compared, s; with time the movement grows faster than the difference."""
 
 OTHER = {"coordinates": "full", "penalty": 1e6}
-"""Options of CMA-ES, an evolutionary algorithm with other operators; this penalty leaves a small bias."""
+"""Options of CMA-ES, a second evolutionary algorithm; this penalty changes the minimiser only slightly."""
 
 SMALL_SHARE = 0.01
 """Difference of two curves of y1, as a share of its movement, up to which they look equal in a figure."""
@@ -153,7 +153,7 @@ def _half() -> float:
 
 
 def _told(shares: Sequence[float]) -> str:
-    """Return the median and the range of shares in words, in percent."""
+    """Return the range and the median of shares as text, in per cent."""
     if len(shares) == 1:
         return f"{100 * shares[0]:.1e} %"
     low, middle, high = (100 * float(np.quantile(shares, q)) for q in (0.0, 0.5, 1.0))
@@ -273,7 +273,7 @@ def _null_space(count: int) -> Attempt:
 
 
 def _extent(quick: bool) -> tuple[int, tuple[float, ...]]:
-    """Return the number of states, whose seeds differ, and the penalties of the searches in full coordinates."""
+    """Return the number of states, each with a seed of its own, and the penalties in full coordinates."""
     return (1, runs.PENALTIES[-1:]) if quick else (3, runs.PENALTIES)
 
 

@@ -59,7 +59,7 @@ def approach(dt: float) -> Trajectory:
 
 
 def _distance(traj: Trajectory) -> Vector:
-    """Return the angle to the nearest position where the printed row vanishes."""
+    """Return the angle, rad, between rod 1 and the nearest singular position, where the paper's row vanishes."""
     return np.asarray(np.abs((traj.q[:, 0] % np.pi) - np.pi / 2))
 
 
@@ -69,7 +69,7 @@ def _largest(traj: Trajectory) -> float:
 
 
 def singular(results: PaperResults, findings: list[str]) -> Section:
-    """Show the passage with exact accelerations: the multiplier, and where the certificate stops a run."""
+    """Show motions through the singular position: their multipliers, and the steps that are not certified."""
     runs = results.trajectories("crossing: ")
     near = results.trajectories("approach: ")
     stopped = sum(v.failed_step is not None for v in near.values())
@@ -138,7 +138,7 @@ def _approach_row(label: str, v: Trajectory) -> tuple[Any, ...]:
 
 
 def noise(results: PaperResults, findings: list[str]) -> Section:
-    """Show the passage with noisy accelerations: which runs leave their branch."""
+    """Show motions through the singular position with noisy accelerations, and which runs leave their branch."""
     found: dict[str, NoiseResult] = results.group("noise: ")
     rows, facts = [], {}
     for label, run in found.items():

@@ -1,4 +1,4 @@
-"""Steps of the four-bar linkage: by the genetic algorithm, by the source's flow chart, and with penalties."""
+"""Solve steps of the four-bar linkage by genetic algorithms, by the paper's flow chart, and with penalties."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def distance(a: Vector, truth: Vector) -> float:
 def recorded(solvers: Sequence[str], stride: int, budget: float | None) -> list[TimedAnswers]:
     """Return answers and, within a budget in s, times of the genetic algorithms and of direct linear algebra.
 
-    `solvers` solve Gauss's program, and linear algebra Lagrange's equations, at every `stride`-th state of REFERENCE.
+    At every `stride`-th state of REFERENCE `solvers` solve Gauss's program, and "kkt" solves Lagrange's equations.
     """
     pairs = [*(("gauss", s) for s in solvers), ("lagrange", "kkt")]
     return recorded_steps.recorded([ProblemStates("four-bar", REFERENCE, stride=stride)], pairs, budget)

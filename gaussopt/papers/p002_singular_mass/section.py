@@ -33,7 +33,7 @@ PROBLEM = "four-bar"
 REFERENCES = ("four-bar-A", "four-bar-B")
 
 SHORT = dict(zip(WAYS, ("null-space", "penalty"), strict=True))
-"""Names of the variants of the genetic algorithm in legends."""
+"""Names of the variants of the genetic algorithm in the legends of figures."""
 
 
 def cases(quick: bool) -> list[Job]:
@@ -126,7 +126,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _balance(results: PaperResults) -> list[Section]:
-    """Show multipliers, drift and energy of the two motions."""
+    """Show multipliers, drift and energy of the motions with the printed row and with the regular row."""
     runs = results.trajectories("motion: ")
     if not runs:
         return []

@@ -1,1 +1,1 @@
-"""Hao, Liu and Yao 2020: quasi-velocities against Routh, knife-edge body."""
+"""Claims on the paper of Hao, Liu and Yao 2020: quasi-velocities against Routh's equations for a body with a blade."""

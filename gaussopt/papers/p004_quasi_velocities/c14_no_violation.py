@@ -30,7 +30,7 @@ texts = ClaimTexts(__file__, step=STEP, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by the identity, arbitrary states, and motions with a step so long that all other results are wrong."""
+    """Judge by an identity, by arbitrary states, and by motions whose long steps make everything else wrong."""
     runs = _motions()
     worst = max(violation for *_, state, _, violation in runs if state == HELD)
     wrong = max(error for *_, state, error, _ in runs if state == HELD)
@@ -101,7 +101,7 @@ def _general(count: int) -> Derivation:
 def _of_particle(z: Vector) -> float:
     """Return the relative violation of the recovered velocity, with the constraint written by hand."""
     q, omega, t = z[:3], z[3:5], float(z[5])
-    # Newton's method starts as from an earlier velocity: 0.8 times the speed, in a direction off by 0.3 rad.
+    # Newton's method starts from a perturbed velocity: 0.8 times the speed, with a direction off by 0.3 rad.
     speed, direction = 0.8 * omega[0], omega[1] + 0.3
     guess = np.array([speed * np.cos(direction), speed * np.sin(direction), 0.5 * speed])
     v = knife_edge.particle().velocity_from(t, q, omega, guess)

@@ -30,7 +30,7 @@ NEAREST = 1e-15
 """Least |cos(phi)| that the optimiser may reach near the pole."""
 
 DISTANCES = (1e-1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15)
-"""Distances |cos(phi)| of the table."""
+"""Distances from the pole, |cos(phi)|, at which the equations are tabulated."""
 
 texts = ClaimTexts(__file__, clear=CLEAR, nearest=NEAREST, ranges=RANGES)
 
@@ -174,7 +174,7 @@ def _by_14(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fract
 
 
 def _by_15(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fraction, turning: Fraction) -> Exact:
-    """Compute (x'', y'') by (15), lambda by the derivative of (12), x'' tan(phi) + x' phi' / cos(phi)^2 = y''."""
+    """Return (x'', y'') by (15); lambda is from the derivative of (12), x'' tan(phi) + x' phi' / cos(phi)^2 = y''."""
     c, s = blade
     tan, x, y = s / c, force * pull[0], force * pull[1]
     lam = (y - x * tan - m * speed * turning / c) / (tan * tan + 1)

@@ -127,7 +127,7 @@ def _told(values: Vector) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Integrated:
-    """Evaluations of the rates, and the largest error of the position at the integrator's own steps in m."""
+    """Number of evaluations of the rates, and largest error of the position, m, at the steps of the integrator."""
 
     evaluations: int
     error: float
@@ -167,7 +167,7 @@ class Pair:
 
     @cached_property
     def _true(self) -> Callable[[Vector], Matrix]:
-        # The reference has four digits more than the motions that are judged.
+        # The reference has four more digits than the motions that are judged.
         found = solve_ivp(
             self.body.quasi, (0.0, self.end), self.body.omega, "DOP853", rtol=1e-4 * self.rtol, atol=1e-5 * self.rtol,
             dense_output=True,
@@ -176,7 +176,7 @@ class Pair:
         return found.sol
 
     def ratio(self, row: str = "regular") -> float:
-        """Return the evaluations by Routh's equations with the given row divided by those by quasi-velocities."""
+        """Return the ratio of the numbers of evaluations: Routh's equations with the given row to quasi-velocities."""
         return self.runs[row].evaluations / self.runs["quasi"].evaluations
 
     @property
@@ -216,9 +216,9 @@ def _sizes() -> Derivation:
 
 
 def _searched(kind: str, known: Sequence[float], random: Vector, quick: bool) -> Attempt:
-    """Minimise the ratio of evaluations over bodies of a kind, starting from a known body.
+    """Search a kind of body for a ratio of evaluations below 1, starting from a known body.
 
-    `known` are the ratios of the cases, `random` the ratios of random bodies of the kind.
+    `known` are the ratios of the paper's cases, `random` those of random bodies of this kind.
     """
     rates = "regular" if kind == "search-regular" else "tan"
 

@@ -24,7 +24,7 @@ STEPS, END = (0.025, 0.0125), 3.0
 """Two steps, s, that give the order of the violation for random bodies, and the end of their motions, s."""
 
 RESOLVED = (1e-9, 1e-3)
-"""Violations, m/s, between which an order is observed: above rounding errors, and resolved by the step."""
+"""Violations, m/s, whose orders are computed: above rounding errors, and small enough for an asymptotic order."""
 
 LOST = 3.0
 """Order below which RK4, of order 4, has lost its order."""
@@ -36,7 +36,7 @@ CLEAR = 0.2
 """A motion passes no pole if |cos(phi)|, its distance from the poles, stays above this value."""
 
 DEGENERATE = 1e6
-"""Factor by which J M^-1 J^T grows where equations degenerate."""
+"""Factor by which J M^-1 J^T must grow towards a pole for the equations to count as degenerate."""
 
 COUNTS = 100, 200
 """Numbers of whole steps up to the pole, from which the residual after it is extrapolated to vanishing steps."""
@@ -126,7 +126,7 @@ def _left(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> Der
 
 
 def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tuple[Attempt, list[tuple[float, ...]]]:
-    """Return the search, and quantiles and number of the residual's orders after a pole, with and without force."""
+    """Return the search for lost orders of the residual after a pole, and quantiles and number of these orders."""
     orders = []
     for coarse, fine in (forced, free):
         orders.append(np.log(np.abs(coarse.left / fine.left)) / np.log(coarse.step / fine.step))
@@ -210,7 +210,7 @@ def _singular(generations: int) -> tuple[Attempt, dict[str, bool]]:
 
 
 def _motion() -> Derivation:
-    """Compare runs of NH-A by the package with runs by hand-written rates; the pole lies at a quarter of a step."""
+    """Check motions of case NH-A against rates written by hand; the step places the pole at a quarter of a step."""
     dt = math.pi / 2 / 25.25
     steps, body = int(END / dt), BladeBody()
     hands = {
@@ -230,7 +230,7 @@ def _motion() -> Derivation:
 
 
 def _moved(spreads: list[Spread]) -> Derivation:
-    """Compare the law of the drift with the runs, in the middle of the distribution and near its ends."""
+    """Compare quantiles of the drift in the runs, in the middle and near the ends, with those that the law predicts."""
     shares = (0.1, 0.5, 0.9)
     words, apart = [], 0.0
     for s in spreads:
@@ -248,7 +248,7 @@ def _drifted(tan: list[Spread], regular: list[Spread]) -> Attempt:
 
 
 def _told(tan: list[Spread]) -> str:
-    """Describe the drift of the motions with the random steps, and with two of the steps SHOWN."""
+    """Describe by case the drift with the random step sizes, and that with two fixed step sizes."""
     return "; ".join(
         texts("of-a-case", s=s, low=s.quantile(0.0), high=s.quantile(1.0), shown=s.shown[STEP], other=s.shown[0.0099],
               near=100 * s.near)

@@ -31,7 +31,7 @@ METHODS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     REGULAR: ("routh", {}, {}),
     TAN: ("routh", {"variant": "tan-row"}, {}),
 }
-"""Formulation, settings of the problem, options of the simulation. The tan row is the source's."""
+"""By method: formulation, settings of the problem, options of the simulation. The paper prints the row of TAN."""
 
 DRAWN = (QUASI, REGULAR, TAN)
 INTEGRATORS: dict[str, dict[str, Any]] = {
@@ -103,7 +103,7 @@ def reference_error(traj: Trajectory, reference: ReferenceData) -> float:
 
 
 def violation(traj: Trajectory) -> Vector:
-    """Return |vx sin(phi) - vy cos(phi)|, the velocity across the blade, m/s, whatever row the run used."""
+    """Return |vx sin(phi) - vy cos(phi)|, the velocity across the blade, m/s, for any row of the run."""
     return across_blade(traj.q, traj.v)
 
 

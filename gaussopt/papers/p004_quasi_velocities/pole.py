@@ -33,7 +33,7 @@ def second(place: Any) -> Any:
 
 
 LEAST = 2 / 3 * math.pi * (math.pi - 2)
-"""Least value of `first`, at a quarter of a step."""
+"""Least value of `first` over all positions of the pole, reached at a quarter of a step."""
 
 INSTANT, AFTER = 0.5, 50
 """Instant at which `passage` passes its pole, s, and number of steps computed after it."""
@@ -81,9 +81,9 @@ def poles(body: BladeBody, end: float) -> list[Pole]:
 
 
 def half_turns(body: BladeBody, end: float) -> tuple[Any, Any]:
-    """Return the indices of the half turns between poles that contain the least and the largest angle until `end`.
+    """Return the indices of the intervals between poles that hold the smallest and the largest angle until `end`.
 
-    Each body for which they differ passes a pole.
+    A body passes a pole if and only if the two indices differ.
     """
     beta = body.L_C / body.I_C
     turns = np.clip(-body.turning / np.where(beta, beta, np.inf), 0.0, end)

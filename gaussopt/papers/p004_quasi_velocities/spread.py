@@ -27,7 +27,7 @@ FAR = 0.1
 """A drift in m that is easy to see."""
 
 PLACE = 0.25
-"""Position of the pole within its step, as a fraction of the step, where an order is observed."""
+"""Position of the first pole within its step, as a fraction of the step, in the study of the order of convergence."""
 
 QUICK_END = {"NH-A": 4.0, "NH-B": 22.0}
 """Ends of quick runs, s; each case passes a pole before its end."""
@@ -96,7 +96,7 @@ class Spread:
     ----------
     case, row, end : case, constraint row and end, s, of the motions
     drift : the drift with all steps
-    law : (S,), `Drift.position` as `predicted`, m; empty for the regular row
+    law : the final position drift that the closed form predicts, (S,), m; empty for the regular row
     """
 
     case: str
@@ -107,7 +107,7 @@ class Spread:
 
     @property
     def random(self) -> Vector:
-        """Drift with the random steps alone, m."""
+        """Drift with each of the random step sizes, without those of SHOWN, m."""
         return self.drift.position[len(SHOWN) :]
 
     @property
@@ -144,7 +144,7 @@ class Spread:
 
 @cache
 def measured(case: str, row: str, quick: bool, instants: Sequence[float] = ()) -> Spread:
-    """Measure the drift of a case with the "tan" or the "regular" row."""
+    """Measure the drift in a case of the paper, with the "tan" or the "regular" constraint row and all step sizes."""
     body, end = CASES[case]
     end = QUICK_END[case] if quick else end
     # Few steps suffice for the regular row, whose drift hardly depends on the step.
@@ -156,7 +156,7 @@ def measured(case: str, row: str, quick: bool, instants: Sequence[float] = ()) -
 
 
 def crests(case: str, end: float) -> tuple[Vector, Vector]:
-    """Return instants and heights of the crests of x by quasi-velocities with STEP."""
+    """Return the instants, s, and values, m, of the maxima of x(t) by quasi-velocities with the step STEP."""
     body, _ = CASES[case]
     x = rk4(body.quasi, body.omega, STEP, round(end / STEP))[:, 0]
     at = np.flatnonzero((x[1:-1] > x[:-2]) & (x[1:-1] >= x[2:])) + 1
@@ -188,7 +188,7 @@ FORCES = {
 
 
 def orders(quick: bool) -> dict[str, tuple[float, list[float]]]:
-    """Return force along the blade per mass at the first pole, m/s^2, and observed orders of the tan row's drift."""
+    """Return the force per mass along the blade at the first pole, m/s^2, and orders of the drift with the tan row."""
     found = {}
     for name, (body, end, counts) in FORCES.items():
         first = poles(body, end)[0]

@@ -42,7 +42,7 @@ def lines(
     x: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], xlabel: str, ylabel: str, *,
     markers: Mapping[str, tuple[Vector, Vector]] | None = None, **frame: Any,
 ) -> str:  # fmt: skip
-    """Draw curves over `x`, one abscissa or one for each curve, and points `markers`; `frame` are fields of `Frame`."""
+    """Draw curves over `x`, common or by curve, and points `markers`; `frame` holds fields of `Frame`."""
     how, marked = Frame(**frame), markers or {}
     figure, axes = _new(how.size, xlabel, ylabel)
     for (label, y), style in zip(curves.items(), forms(curves), strict=True):
@@ -122,7 +122,7 @@ def sweeps(
     bands : by label, (low, high), drawn as bars through the points
     joined : labels whose points are joined by lines; by default all labels
     hollow : by label, mask (k,) of the points drawn without filling
-    looks : by label, the look number of a competitor, which gives it the same look in all figures
+    looks : by label, the number of a competitor's colour, line style and marker, the same in all figures
     """
     figure, axes = _new((6.8, 3.9), xlabel, ylabel)
     for i, (label, (x, y)) in enumerate(curves.items()):

@@ -74,7 +74,7 @@ def _part(kind: Kind, part: str, references: References | None) -> Markup:
 
 
 def has_formulas(text: object) -> bool:
-    """Tell whether a part of the text becomes MathML."""
+    """Return whether a part of the text becomes MathML."""
     return isinstance(text, Tex) and _INLINE.search(text) is not None
 
 
@@ -85,7 +85,7 @@ def display(formula: Formula) -> Markup:
 
 
 def malformed(latex: str) -> bool:
-    """Tell whether a formula cannot be shown as MathML."""
+    """Return whether a formula cannot be shown as MathML."""
     return _pieces(latex, displayed=False) is None
 
 
@@ -215,12 +215,12 @@ def _space(parent: ElementTree.Element) -> None:
 
 
 def _bounds(element: ElementTree.Element) -> bool:
-    """Tell whether an element needs no space next to it: it is an operator, a parenthesis, or a space."""
+    """Return whether an element needs no space next to it: it is an operator, a parenthesis, or a space."""
     return element.tag in ("mo", "mspace") or (element.tag == "mrow" and len(element) > 0 and element[0].tag == "mo")
 
 
 def _opens(before: ElementTree.Element | None) -> bool:
-    """Tell whether a sign after an element is a prefix of what follows, not a binary operator."""
+    """Return whether a sign after the element `before` is a prefix of what follows, not a binary operator."""
     return before is None or before.tag == "mspace" or (before.tag == "mo" and before.text not in (")", "]", "}", "!"))
 
 

@@ -35,9 +35,9 @@ MOST_REASONS = 12
 
 
 def section(groups: Sequence[Group], answers: Sequence[Answers], files: Mapping[str, Sequence[str]]) -> Section:
-    """Show claims of solvers, wrong formulations, a table of pairs for each group, and which solvers solved each file.
+    """Show false claims, wrong formulations, right answers by pair for each group, and which solvers solved each file.
 
-    `files` are file names, by the name of their group of contact problems.
+    `files` are file names, by the name of the group of contact problems to which they belong.
     """
     blocks: list[Block] = []
     words = metrics.words(answers)
@@ -230,7 +230,7 @@ def _differing(table: pd.DataFrame) -> list[str]:
 
 
 def _beside_the_clock(times: Sequence[Times]) -> list[str]:
-    """Name solvers that remember answers, and those that work outside the timed calls."""
+    """Return sentences on solvers that remember answers, and on those that work outside the timed calls."""
     lines = []
     for solver, of in gathered(times, lambda t: t.solver).items():
         told, known = [t for t in of if math.isfinite(t.replayed)], [t for t in of if t.remembers]
@@ -269,7 +269,7 @@ def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
 
 
 def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
-    """Return the reasons in records, or their failures if they have none, with counts, the most frequent first.
+    """Return the reasons in records, or failures where no reason is given, with counts, the most frequent first.
 
     Reasons that differ only in numbers count as the same; the most frequent wording is returned.
     """

@@ -1,4 +1,4 @@
-"""The report of a comparison on files: which solvers solved each file, and all answers to each single program."""
+"""Report of a comparison on files: the solvers that solved each file, and all answers to each single program."""
 
 from __future__ import annotations
 
