@@ -82,7 +82,7 @@ BORDER = (1e-11, 1e-6)
 
 
 def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> Matrix:
-    """Find the minimisers of 1/2 z^T P z - p^T z subject to A z + b >= 0, (B, k), P symmetric positive definite.
+    """Return the minimisers, (B, k), of 1/2 z^T P z - p^T z subject to A z + b >= 0 for positive definite P.
 
     A minimiser is NaN if no certified solution of the complementarity problem of its multipliers was found.
     """
@@ -217,7 +217,7 @@ def _refusals(A: Matrix, b: Matrix, definite: Mask) -> Codes:
 
 
 def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell: Matrix | None) -> dict[str, Any]:
-    """Compare the printed program (the program over all ideal forces if ell is given) with the LCP's solutions z."""
+    """Compare the solutions z of the LCP with the printed program, which is over all ideal forces if ell is given."""
     A, b, true = stack.delassus[definite], stack.bias[definite], z[definite]
     pull = None if ell is None else ell[definite]
     x = solve_printed(0.5 * (A + A.swapaxes(1, 2)), A, b, None if pull is None else 0.5 * pull)

@@ -52,7 +52,7 @@ MAX_CONTACTS = 8
 """Largest number of contacts; every contact doubles the number of contact modes."""
 
 CHUNK = 4000
-"""Points that are solved together."""
+"""Approximate number of points that are solved together."""
 
 OF_CONTACTS = {"lam_lcp": 1, "lam_qp": 1, "eta": 1, "bias": 1, "delassus": 2}
 """Arrays with one or two axes over contacts, which follow the axes of the grid, and the number of these axes."""
@@ -112,7 +112,7 @@ class Atlas(Mapped):
         return np.asarray(self.data[name].values, dtype=int)
 
     def values(self, cell: Cell) -> dict[str, float]:
-        """Return the parameters at a cell, on the axes and derived from these; raises errors as `step` does."""
+        """Return the axes' parameters at a cell, and those computed from them; raises errors as `step` does."""
         index = self._index(cell)
         return values_at(self._entry(), self.axes, [a.values[i] for a, i in zip(self.axes, index, strict=False)])
 
@@ -211,7 +211,7 @@ class Atlas(Mapped):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Atlas:
-        """Read what `save` wrote.
+        """Read an atlas from a file that `save` wrote.
 
         Raises BadInput if the file is missing or is not an atlas.
         """

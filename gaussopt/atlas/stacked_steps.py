@@ -89,7 +89,7 @@ class ContactStack:
         )  # fmt: skip
 
     def with_bias(self, bias: Matrix) -> ContactStack:
-        """Pair every operator with every bias, (L, k); the biases vary fastest. With joints `ell` becomes NaN."""
+        """Combine each operator with each bias of (L, k); biases vary fastest. With joints `ell` becomes NaN."""
         delassus, smooth, motion, ell = (
             np.repeat(x, len(bias), axis=0) for x in (self.delassus, self.smooth, self.motion, self.ell)
         )
@@ -106,7 +106,7 @@ class ContactStack:
 
 
 def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
-    """Return J_N R, T R, (k, n), bias, its size, T (a_J - a0); T: slip tangents; forces f accelerate by R R^T f."""
+    """Return J_N R and T R, (k, n), the bias, its size, and T (a_J - a0); T are slip tangents, forces act by R R^T."""
     joints = eliminate_joints(step)
     if step.J_T.shape[1] == 1:
         T = step.J_T[:, 0]

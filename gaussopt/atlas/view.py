@@ -72,7 +72,7 @@ def _symbol(name: str) -> str:
 
 
 def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vector]]:
-    """Return label and values of each dimension, angles in degrees; `plain` labels are column heads of data files."""
+    """Return label and values of each dimension, angles in degrees; `plain` gives labels for heads of data files."""
     found: dict[str, tuple[str, Vector]] = {}
     for axis, unit in zip(atlas.axes, atlas.units, strict=True):
         values, unit = (np.degrees(axis.values), "degrees") if unit == "rad" else (axis.values, unit)

@@ -53,7 +53,7 @@ def times(A: Sparse, x: Row) -> Row:
 
 
 def plus(x: Row, y: Row, by: Fraction | int = 1) -> Row:
-    """Return x + by y."""
+    """Return the vector x + by * y."""
     return [a + by * b for a, b in zip(x, y, strict=True)]
 
 
@@ -221,7 +221,7 @@ NEEDS: Any = {
     "at most one": [{"qp", "near", "definite"}], "several": [{"solved", "second"}], "none at all": [{"empty"}],
     "unknown": [{"solved"}, {"near"}],
 }  # fmt: skip
-"""For each class and number of answers, sets of facts; it follows if all facts of one of its sets are proved."""
+"""Facts that prove a class or a number of answers: all facts of one of its sets suffice."""
 
 
 def check(problem: Any, proof: Any) -> None:

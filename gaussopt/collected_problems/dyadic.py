@@ -62,7 +62,7 @@ def refined(A: Any, b: Vector, size: int = 120) -> list[Fraction]:
 
 
 def cholesky(S: Matrix, bits: int = 30) -> list[list[float]] | None:
-    """Return a rounded Cholesky factor L of S - c I, c > 0, so that S - L L' is diagonally dominant; or None."""
+    """Return a rounded Cholesky factor L of S - c I; c > 0 makes S - L L' diagonally dominant. None if it fails."""
     lowest = float(np.linalg.eigvalsh(S)[0])
     try:
         L = np.linalg.cholesky(S - 0.5 * np.ldexp(1.0, int(np.frexp(lowest)[1]) - 1) * np.eye(len(S)))

@@ -93,7 +93,7 @@ def write_page(results: Results, folder: Path, out: Path, published: Sequence[An
 
 
 def _lost(answers: Answers) -> bool:
-    """Tell whether a case was lost for a reason outside the solver, such as a failure of the machine."""
+    """Return whether a case was lost for a reason outside the solver, such as a failure of the machine."""
     return answers.failure.startswith(LOST)
 
 
@@ -212,7 +212,7 @@ def _times(table: pd.DataFrame) -> Iterator[Section]:
 
 
 def _hardest(table: pd.DataFrame) -> Table:
-    """Tabulate the problems that the largest share of solvers does not get right, with the claims of these solvers."""
+    """Tabulate the problems that the largest share of solvers gets wrong, and what these solvers claim."""
     wrong = difficulty(table)
     ranked = sorted(wrong, key=lambda name: (-wrong[name][0] / wrong[name][1], -wrong[name][1], name))[:HARDEST]
     rows = []

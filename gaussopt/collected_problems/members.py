@@ -165,7 +165,7 @@ def _known() -> Iterator[Drawn]:
         M, q = known.lcp.M, known.lcp.q
         if known.z is not None:
             yield _lcp(M, q, known.z)
-        elif (M.sum(axis=0) <= 0).all():  # with q < 0, the sum of w is negative
+        elif (M.sum(axis=0) <= 0).all():  # w >= 0 is impossible: q < 0, so the sum of w is negative
             yield _lcp(M, q, claims=[{"rule": "ray", "y": _texts(np.ones(len(q)))}])
         else:
             yield _lcp(M, q, claims=[{"rule": "all", "count": 0}])
@@ -184,7 +184,7 @@ def _growing(name: str) -> Iterator[Drawn]:
 
 
 def _subset_sums() -> Iterator[Drawn]:
-    """Yield Chung's LCPs: an LCP has a solution if and only if some of the numbers a add up to b."""
+    """Yield Chung's LCPs, each with a solution if and only if some of the numbers a have the sum b."""
     rng = np.random.default_rng(7)
     for n, possible in product((2, 3, 4, 6, 10, 20), (True, False, True)):
         a = 2.0 * rng.integers(1, 60, size=n)
@@ -222,8 +222,7 @@ def _drawn_qps(kind: str) -> Iterator[Drawn]:
         m = 2 * n
         B, A = _integers(rng, n, n), _integers(rng, m, n)
         x, y = _integers(rng, n, most=9), rng.integers(1, 10, size=m).astype(float)
-        # Rows are equalities (0), at the lower (1) or upper bound (2), or inactive (3); "tied": half of y at bounds is
-        # 0.
+        # Rows are equalities (0), at the lower (1) or upper bound (2), or inactive (3); with "tied" some y are zero.
         place = rng.choice(4, size=m, p=(0.1, 0.2, 0.2, 0.5))
         place[np.cumsum(place < 3) > n] = 3
         P = B @ B.T + np.eye(n) if kind != "flat" else B[:, : n // 2 + 1] @ B[:, : n // 2 + 1].T
@@ -262,7 +261,7 @@ def _contradictions(kind: str) -> Iterator[Drawn]:
             yield program.to_mapping(), {"claims": [{"rule": "ray", "y": _texts(ray)}]}
         else:
             d = rng.integers(1, 4, size=n).astype(float)
-            A = np.abs(B)  # A d >= 0, and all bounds are lower bounds
+            A = np.abs(B)  # d is a ray along which q'x falls: A d >= 0, and there are lower bounds only
             q = -np.eye(n)[rng.integers(n)]
             program = QP(np.zeros((n, n)), q, A, A @ np.ones(n) - 1, np.full(n, np.inf))
             claim = {"rule": "unbounded", "x": _texts(np.ones(n)), "y": _texts(d)}

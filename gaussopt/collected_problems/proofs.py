@@ -156,7 +156,7 @@ def _classes(problem: Mapping[str, Any], hints: Mapping[str, Any], facts: set[st
     if kind == "lcp" and not (claims and claims[0]["rule"] == "definite"):
         claims += _p_matrix(A)
         if len(A) <= ENUMERATED and not facts & {"second", "empty"}:
-            with suppress(ValueError):  # a principal minor is zero, and the number of answers stays unknown
+            with suppress(ValueError):  # raised if a principal minor is zero: the number of answers is unknown
                 known = check_proofs.solutions(check_proofs.matrix(given), check_proofs.row(problem["q"]))
                 claims.append({"rule": "all", "count": len(known)})
     return claims

@@ -105,7 +105,7 @@ class Changes:
 
     @property
     def worse(self) -> bool:
-        """Whether any pair is worse."""
+        """Whether any pair is worse than before."""
         return bool(self.worse_pairs)
 
     @property

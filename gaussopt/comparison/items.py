@@ -91,7 +91,7 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
 
 
 def typical_step(entry: Problem) -> StepData:
-    """Return the step at the start; all its contacts are taken as closed if none is, or if `decided` returns None."""
+    """Return the step at the start; if it has no closed contact, or `decided` rejects it, all contacts are closed."""
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
     closed = decided(step)
     return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed

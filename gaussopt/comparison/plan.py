@@ -73,7 +73,7 @@ class Plan:
     precision : formulations whose programs every solver also solves at each of its precision settings; "" for programs
     total : seconds for the answers of all pairs together, beyond which no further case begins
     clock : seconds after which the timing of a source is stopped
-    carriers : solvers all of whose pairs simulate, not only the fastest pair of each formulation; None: all solvers
+    carriers : solvers of which all pairs simulate; of others only each formulation's fastest pair. None: all solvers
     """
 
     specs: tuple[Spec, ...]
@@ -230,7 +230,7 @@ def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> N
 
 
 def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
-    """Return formulations whose programs are solved at every setting; "" stands for programs without formulation."""
+    """Return formulations whose programs are solved at every precision setting; "" stands for programs alone."""
     if isinstance(precision, bool):
         return ("", *formulations) if precision else ()
     for f in precision:

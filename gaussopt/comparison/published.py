@@ -62,8 +62,7 @@ BROKEN = ("error", "crashed", "lost")
 
 
 Found = Callable[[Values, Values, Vector], Values]
-"""Function that returns the published columns, (r, columns), of a motion: from q and v at the instants, (r, n), and
-the drift of the energy since the start, (r,)."""
+"""Function that returns the values to compare, (r, columns), from q and v, (r, n), and the energy drift, (r,)."""
 
 
 def _columns(*places: int, rates: Sequence[int] = ()) -> Found:
@@ -313,7 +312,7 @@ def derive(case: str) -> None:
 
 @dataclass(frozen=True)
 class Measured:
-    """Motions by every stepper, and by every formulation over the early instants."""
+    """Measured motions: full ones by every stepper, and early parts by every formulation."""
 
     steppers: tuple[PublishedRun, ...]
     formulations: tuple[PublishedRun, ...]

@@ -37,7 +37,7 @@ from gaussopt.processes.environment import versions
 from gaussopt.processes.workers import Workers
 
 STATES = 9
-"""Least number of states that are measured, if the motion has as many; at most about twice this number."""
+"""Number of measured states: at least this many, if the motion has them, and at most about twice as many."""
 
 MOTION, ANSWERS, CASE, CLOCK, EACH = 3.0, 36.0, 5.0, 18.0, 0.1
 """Seconds for the motion; for the answers of all pairs, summed over cores; for the answers of one pair; for all timing;

@@ -23,7 +23,7 @@ ILL_POSED = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution"
 """Statuses that can be true of a step itself, and that a solver may recognise."""
 
 REMEMBERED = 1 / 3
-"""Ratio of the time on repeated numbers to the time on new numbers, up to which a solver must remember its answers."""
+"""If repeated numbers take at most this fraction of the time on new numbers, the solver must remember answers."""
 
 MOST_REASONS = 5
 """Maximum number of different sentences in a record."""

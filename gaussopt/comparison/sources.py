@@ -155,7 +155,7 @@ class CollectedLCP(Spec):
 
 @dataclass(frozen=True, slots=True)
 class ExportedSequence(Spec):
-    """The programs of a folder that `gaussopt export` wrote; `digest` pins its contents."""
+    """The programs of a folder that `gaussopt export` wrote; `digest` is that of its manifest."""
 
     folder: str
     digest: str
@@ -240,7 +240,7 @@ def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[F
         for dial, values in swept.items()
         for value in values
     ]
-    if set(swept) - set(given):  # a part of a whole range may be impossible with the other dials
+    if set(swept) - set(given):  # the other dials may rule out part of a dial's range
         points = [p for p in points if _possible(p)]
     return points or [FamilyPoint(name, fixed, "", count)]
 

@@ -128,7 +128,7 @@ class TimedAnswers:
         return self.median("build", "recover") if whole and self.times is not None else 0.0
 
     def costs(self, whole: bool = False) -> Vector:
-        """Return the seconds charged to each step, (steps,): the column `cost` plus `around`."""
+        """Return the seconds charged to each step, (steps,), with formulation and recovery if `whole`."""
         return self["cost"] + self.around(whole)
 
 
@@ -202,7 +202,7 @@ def _joined(
 
 
 def _judge(table: pd.DataFrame) -> None:
-    """Add the verdicts on each answer."""
+    """Add the columns of verdicts on each answer to the table."""
     status, claim, exact = table["status"], table["claim"], table["exact"]
     ill = claim.isin(ILL_POSED)
     table["confirmed"] = confirmed = status == "solved"
@@ -226,7 +226,7 @@ def _judge(table: pd.DataFrame) -> None:
 
 
 def _charge(table: pd.DataFrame) -> None:
-    """Add the cost of each step."""
+    """Add the column `cost`, seconds charged to each step, to the table."""
     resolves = table["work"].where(~table["first"])
     estimate = resolves.groupby(table["case"]).transform("median").where(~table["first"])
     seconds = table["work"].fillna(estimate).fillna(np.inf)

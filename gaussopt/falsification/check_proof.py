@@ -36,7 +36,7 @@ def times(A: list[Row], x: Row) -> Row:
 
 
 def plus(x: Row, y: Row, by: Any = 1) -> Row:
-    """Return x + by y."""
+    """Return the vector x + by * y."""
     return [a + by * b for a, b in zip(x, y, strict=True)]
 
 
@@ -65,7 +65,7 @@ def reduced(A: list[Row]) -> tuple[list[Row], int, Fraction]:
 
 
 def solved(A: list[Row], columns: list[Row]) -> list[Row] | None:
-    """Return the columns of A^-1 B for a square A and the columns of B; None where A is singular."""
+    """Return the columns of A^-1 B from those of B; None if the square matrix A is singular."""
     n = len(A)
     table = reduced([[*a, *b] for a, b in zip(A, turned(columns, n), strict=True)])[0]
     return turned([row[n:] for row in table], len(columns)) if reduced(A)[1] == n else None
@@ -78,7 +78,7 @@ def minors(A: list[Row], sets: Iterable[Sequence[int]]) -> Row:
 
 
 def definite(A: list[Row], told: Any = None) -> bool:
-    """Tell whether A is symmetric with positive leading minors, which must equal the list `told` if it is given."""
+    """Return whether A is symmetric with positive leading minors, which must equal the list `told` if it is given."""
     leading = minors(A, [range(i + 1) for i in range(len(A))])
     return turned(A, len(A)) == A and min(leading, default=1) > 0 and told in (None, leading)
 
@@ -91,7 +91,7 @@ def complementary(A: list[Row], b: Row, z: Row) -> Row:
 
 
 def sliding(name: str, p: Any, n: Any) -> None:
-    """Check an answer of a formulation of sliding contacts: their normal forces z, with w = A z + b."""
+    """Check the normal forces z that a formulation of sliding contacts returns; w = A z + b."""
     A, b, k = p["A"], p["b"], range(len(p["b"]))
     if name in ("lcp", "stick-slip"):
         need(n["w"] == complementary(A, b, n["z"]), "w is not A z + b")
@@ -247,7 +247,7 @@ def check(found: Any) -> None:
         n = numbers[name]
         points.append(next((n[key] for key in "zar" if key in n), None))
         need(name in RULES, f"there is no rule for {name}")
-        if name != "coulomb-soccp" or n:  # without numbers, the other answer must break Coulomb's law, see below
+        if name != "coulomb-soccp" or n:  # no numbers: only the other answer is checked, below
             RULES[name](name, p, n)
         need(
             points[-1] is None or f"({', '.join(map(str, points[-1]))})" in line,

@@ -69,7 +69,7 @@ def _parts(r: Exact, u: Exact, mu: Exact) -> list[tuple[Any, ...]]:
 
 
 def breaks_coulomb(example: Example, point: Sequence[Fraction]) -> str | None:
-    """Return in which way impulses violate Coulomb's law, or None if they obey it."""
+    """Return a clause on how impulses violate Coulomb's law; None if they obey it."""
     r = exact(point)
     u = example.arrays["W"] @ r + example.arrays["q"]
     for i, (mu, n, tt, w, ss, ts) in enumerate(_parts(r, u, example.arrays["mu"]), 1):

@@ -31,7 +31,7 @@ FIXED = ("v_T",)
 """Arrays whose entries are signs; the search neither rounds nor varies them."""
 
 ROUNDINGS = (1, 2, 4, 8, 32, 1024)
-"""Denominators to which all entries are rounded together."""
+"""Denominators that are tried in turn: all entries of an example are rounded to multiples of 1/d."""
 
 Numbers = Mapping[str, NDArray[np.float64]]
 """The arrays of an example as floats."""

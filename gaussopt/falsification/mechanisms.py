@@ -24,7 +24,7 @@ MOST_CONTACTS = 6
 
 
 class MechanismSteps(Space):
-    """The start of a problem for all signs of slip and parameters within its atlas, or the first step of a family."""
+    """A problem's start with any signs of slip and any parameters in its atlas, or the first step of a family."""
 
     size_words = ()
 

@@ -43,7 +43,7 @@ EQUIVALENT = {
 """Proofs of equivalence, by the pair of names."""
 
 MOST_UNKNOWNS = 40
-"""Largest sum of contacts, rows and coordinates of an example that is proved."""
+"""Examples with more contacts, rows and coordinates than this, summed, are not proved."""
 
 CLASSES = ("positive-definite", "symmetric", "p-matrix")
 """Assumptions about the contact operator A of sliding contacts."""
@@ -74,7 +74,7 @@ def space_of(a: Given, b: Given, given: Sequence[Any]) -> Space:
 
 
 def _of(space: Space) -> tuple[str, ...]:
-    """Return the names of the assumptions that a space can satisfy."""
+    """Return the names of the assumptions that can be made on the examples of a space."""
     if isinstance(space, ConeProblems):
         return ("one-contact", "sticking")
     if isinstance(space, Impacts):
@@ -192,7 +192,7 @@ class ComparedPair:
         return None
 
     def _proof(self, example: Example, first: Proved, second: Proved, last: str) -> Proof | None:
-        if any(callable(g) for g in self.given):  # floats of a function have rounding errors
+        if any(callable(g) for g in self.given):  # rounding errors must not count as a difference
             x, y = (answer(example.numbers) for answer in self.answers)
             if x is not None and y is not None:
                 size = max(float(np.abs(x).max()), float(np.abs(y).max()))

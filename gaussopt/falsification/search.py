@@ -40,7 +40,7 @@ GENERATIONS = 20
 
 INTEGERS = (0, 1, -1)
 MOST_ENUMERATED = 20_000
-"""Entries of enumerated examples, and the most examples that are enumerated."""
+"""The integers in enumerated examples, and the largest number of examples that are enumerated."""
 
 Lines = tuple[str, str, str]
 
@@ -113,7 +113,7 @@ class Search:
 
     @property
     def limit(self) -> str:
-        """The limit that ends the search, in words; empty while there is none."""
+        """The limit that ended the search, in words; "" if none has done so yet."""
         if self.over:
             return f"the time limit of {self.seconds:g} s"
         return f"the limit of {self.most} tries" if self.tries >= self.most else ""

@@ -91,7 +91,7 @@ class Space(ABC):
 
 
 def _classes_hold(given: Sequence[str], A: Any) -> bool:
-    """Tell whether A, a matrix of fractions, belongs to the classes in `given`."""
+    """Return whether A, a matrix of fractions, belongs to the classes in `given`."""
     if "symmetric" in given and (A != A.T).any():
         return False
     if "positive-definite" in given and min(leading_minors((A + A.T) / 2)) <= 0:

@@ -27,7 +27,7 @@ GROUND = -1
 
 @dataclass(frozen=True)
 class Points:
-    """Points, given by the numbers of their bodies, (p,), -1 for the ground, and positions in the bodies' frames, m."""
+    """Points of bodies: body numbers, (p,), -1 for the ground, and positions in the bodies' frames, (p, 2), m."""
 
     body: NDArray[np.intp]
     place: Matrix
@@ -70,7 +70,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Pins:
-    """Revolute joints: two points coincide, two rows each."""
+    """Revolute joints, each of which makes two points coincide and has two constraint rows."""
 
     first: Points
     second: Points
@@ -114,7 +114,7 @@ class Links(Pins):
         return np.asarray(np.einsum("pi,pin->pn", self._along(q)[1], super().rows(q).reshape(-1, 2, len(q))))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
-        """Return gamma of rows a = gamma, (p,), m/s^2: the bias of the ends, and the term of the rod's rotation."""
+        """Return gamma, (p,), m/s^2, of the rods' rows a = gamma: accelerations at zero a, and the rods' rotation."""
         r, u = self._along(q)
         rate = super().rows(q).reshape(-1, 2, len(q)) @ v
         across = rate - np.einsum("pi,pi->p", u, rate)[:, None] * u
@@ -162,7 +162,7 @@ def shared_out(count: int, each: int) -> tuple[NDArray[np.intp], NDArray[np.intp
 
 
 def in_units(step: StepData, unit: float) -> StepData:
-    """Write a step in a unit of length of `unit` metres and a unit of mass of `unit` kilograms.
+    """Write a step with `unit` metres as the unit of length and `unit` kilograms as the unit of mass.
 
     Seconds and radians are kept. Accelerations and gaps (but not angles) are divided by u = `unit`, masses by u,
     forces by u^2, moments and moments of inertia by u^3.

@@ -28,7 +28,7 @@ LENGTH = 0.5
 """Length of a bar, m."""
 
 CLOSED = 1e-13
-"""Largest violation of the constraints, m, that Newton's method leaves."""
+"""Largest violation of the constraints, m, at which Newton's method stops."""
 
 
 class RandomLinkage(Family):
@@ -88,7 +88,7 @@ class _Mechanism:
         return Points(np.arange(self.bodies), place)
 
     def chain(self, t: float) -> tuple[Vector, Vector]:
-        """Return the positions and velocities of the open chain, every pin closed, (n,) each."""
+        """Return the positions and velocities, (n,) each, of the open chain; its pins hold, rods are ignored."""
         i = np.arange(self.bodies)
         swing = 2 * np.pi * t + 0.7 * i
         phi = np.where(i % 2 == 0, -0.9, 0.5) + 0.3 * np.sin(1.3 * i) + 0.1 * np.sin(swing)
@@ -99,7 +99,7 @@ class _Mechanism:
         return np.column_stack((centre, phi)).ravel(), np.column_stack((rate, spin)).ravel()
 
     def values(self, q: Vector) -> Vector:
-        """Return the constraint functions of the joints, (m,), without repetitions."""
+        """Return the constraint functions of the joints, (m,), without those of the repeated rows."""
         return np.concatenate((self.pins.values(q), self.links.values(q)))
 
     def rows(self, q: Vector) -> Matrix:
@@ -118,7 +118,7 @@ class _Mechanism:
         return q, v - np.linalg.lstsq(J, J @ v, rcond=None)[0]
 
     def turned(self, m: int) -> Matrix:
-        """Return T such that T J are the repeated rows, (repeated, m): those of pins along rotated axes, or of rods."""
+        """Return T, (repeated, m): T J are the repeated rows, of pins along rotated axes, or of rods."""
         T = np.zeros((self.repeated, m))
         pins = len(self.pins.first)
         for i in range(self.repeated):

@@ -221,7 +221,7 @@ def _stated(statement: str, readings: Sequence[Reading], numbered: Sequence[Read
 
 
 def _told(readings: Sequence[Reading], numbered: Sequence[Reading]) -> str:
-    """Describe `readings` and where they hold, one line each, with the number that each has in the list `numbered`."""
+    """Return a line for each of `readings`: its number in the list `numbered`, its meaning, and where it holds."""
     lines = ((f" {i}" * (len(numbered) > 1), r) for i, r in enumerate(numbered, 1) if r in readings)
     return "\n".join(f"Reading{i}: {r.meaning}. {r.where}" for i, r in lines)
 

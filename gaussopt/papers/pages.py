@@ -131,7 +131,7 @@ def section_and_chapter(
 
 
 def _own(outcomes: Mapping[str, JobOutcome], number: str) -> dict[str, JobOutcome]:
-    """Return the outcomes of a paper's cases by key, without the paper's number in the key; 001 includes the atlas."""
+    """Return the outcomes of a paper's cases; keys lose the paper's number, and 001 includes the case of the atlas."""
     own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
     mapped = atlas_section.KEY in outcomes and number == atlas_section.PAPER
     return own | ({atlas_section.KEY: outcomes[atlas_section.KEY]} if mapped else {})

@@ -31,7 +31,7 @@ SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
 """Slow solvers, and the factor by which their stride over the states of a reference is longer."""
 
 WIDEST = 200
-"""Largest stride over the states of a reference for slow solvers."""
+"""Largest stride with which slow solvers skip states of a reference."""
 
 FIRST_ALONE = 1000
 """A stride longer than any reference: in a quick run slow solvers get only its first state."""

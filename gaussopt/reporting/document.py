@@ -199,7 +199,7 @@ class Document:
 
 
 def is_truth(cell: Any) -> bool:
-    """Tell whether a cell is a truth value, of Python or of NumPy."""
+    """Return whether a cell is a truth value, of Python or of NumPy."""
     return isinstance(cell, bool) or getattr(getattr(cell, "dtype", None), "kind", "") == "b"
 
 

@@ -32,7 +32,7 @@ class ActiveSetPoints:
 
 
 def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> ActiveSetPoints:
-    """Solve B problems; P is (B, m, m) and regular, p (B, m), R (B, m, k), A (B, k, m) and b (B, k)."""
+    """Solve B problems; P, (B, m, m), is regular; the shapes are p (B, m), R (B, m, k), A (B, k, m), b (B, k)."""
     k = b.shape[1]
     columns: Matrix = np.asarray(np.linalg.solve(P, np.concatenate((R, p[..., None]), axis=2)), dtype=np.float64)
     X, x0 = columns[..., :k], columns[..., k]

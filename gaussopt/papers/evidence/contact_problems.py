@@ -64,7 +64,7 @@ def random_symmetrisable(count: int, n: int, rng: np.random.Generator) -> tuple[
 
 
 def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
-    """Make symmetric S of unit diagonal and unit vectors b; `points` are rows of three entries of S and two angles."""
+    """Return symmetric S with unit diagonal, and unit vectors b, from rows of three entries and two angles."""
     S = np.tile(np.eye(3), (len(points), 1, 1))
     for c, (i, j) in enumerate(combinations(range(3), 2)):
         S[:, i, j] = S[:, j, i] = points[:, c]
@@ -77,7 +77,7 @@ ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi 
 
 
 def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:
-    """Make A = [[1, s + k], [s - k, 1]] and b at the angle `load`; up to units every definite problem has this form."""
+    """Make A = [[1, s + k], [s - k, 1]] and b at angle `load`; every definite problem has this form up to units."""
     one = np.ones_like(shared)
     A = np.stack((one, shared + skew, shared - skew, one), axis=-1).reshape(-1, 2, 2)
     return A, np.stack((np.cos(load), np.sin(load)), axis=-1).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Random planar mechanisms of bodies joined by pins: trees, and trees whose branches further pins close to loops.
+"""Random planar mechanisms of bodies joined by pins: trees, and mechanisms in which further pins close loops.
 
 Each mechanism is described twice. The step data use absolute coordinates, three per body, with two rows of J per joint,
 and ignore the tree. The minimal equations use only the angles of the bodies: positions follow from the angles along the
@@ -35,11 +35,11 @@ class Mechanism:
 
     Attributes
     ----------
-    tree : for each body a, the pin that joins it to an earlier body or to the ground, b
+    tree : for each body, `PinJoint.a`, the pin to an earlier body or to the ground, `PinJoint.b`
     loops : pins in addition to the tree
     phi, omega : (bodies,), angles and rates, which satisfy the loop conditions
     mass, inertia : (bodies,)
-    force : (3 bodies,), generalised, in absolute coordinates
+    force : (3 * bodies,), generalised forces in absolute coordinates
     """
 
     tree: tuple[PinJoint, ...]
@@ -88,7 +88,7 @@ class Mechanism:
         return K, bias
 
     def closures(self) -> tuple[Matrix, Vector]:
-        """Return the conditions of the loops on the angles: L and r of L phi'' = r."""
+        """Return L and r of the loop conditions L phi'' = r on the angular accelerations."""
         L, r = np.zeros((2 * len(self.loops), len(self.phi))), np.zeros(2 * len(self.loops))
         for i, pin in enumerate(self.loops):
             (_, Ka, ba), (_, Kb, bb) = self.point(pin.a, pin.on_a), self.point(pin.b, pin.on_b)
@@ -121,7 +121,7 @@ def turned(angle: float, point: Vector) -> Vector:
 
 
 def across(arm: Vector) -> Vector:
-    """Return the velocity of the arm's end at unit angular velocity."""
+    """Return the vector `arm` rotated by 90 degrees: the velocity of its end at unit angular velocity."""
     return np.array([-arm[1], arm[0]])
 
 
@@ -130,7 +130,7 @@ def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int],
 
     Parameters
     ----------
-    x : (12 bodies + 2 loops,)
+    x : (12 * bodies + 2 * loops,)
     parents : the earlier body to which each body is pinned, or GROUND
     pairs : for each loop, the two bodies (or a body and the ground) that its pin joins
     spread : largest ratio of masses

@@ -132,7 +132,7 @@ def by_formulation(name: str) -> Callable[[StepData], Vector]:
 
 
 def _orthonormal(X: Matrix) -> Matrix:
-    """Make the columns of X, or of each matrix of a stack, orthonormal; a small shift makes even X = 0 full rank."""
+    """Make the columns of X, or of each matrix of a stack, orthonormal; a small shift gives X = 0 full rank, too."""
     rows, columns = X.shape[-2:]
     return np.asarray(np.linalg.qr(X + 1e-3 * np.eye(rows, columns))[0])
 
@@ -156,7 +156,7 @@ class Size:
 
 
 def drawn(random: np.random.Generator, most: int = 8, well_posed: bool = True) -> Size:
-    """Draw a size; `well_posed` states whether rank M plus the number of rows is to be at least n."""
+    """Draw the size of a step; `well_posed` decides whether rank M + number of rows is >= n or below n."""
     n = int(random.integers(2 if well_posed else 3, most + 1))
     rank = int(random.integers(1, n if well_posed else n - 1))
     return Size(n, rank, int(random.integers(n - rank, n) if well_posed else random.integers(1, n - rank)))

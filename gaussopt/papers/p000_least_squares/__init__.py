@@ -1,1 +1,1 @@
-"""Yuan and Ge 2016: least squares, crank-slider."""
+"""Claims on the paper of Yuan and Ge 2016: the crank-slider by least squares."""

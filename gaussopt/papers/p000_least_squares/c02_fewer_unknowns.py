@@ -34,7 +34,7 @@ WEIGHTED = ("multipliers by Cholesky",)
 """Methods that compute eq. (16) with weighted inverses: these are elimination with multipliers in other words."""
 
 RIVALS = {"system": (plain.LU, plain.LDL), "fastest": tuple(plain.WITH)}
-"""Rivals of eq. (14) in each reading, of which the cheapest counts; LU does not exploit the symmetry of the system."""
+"""By reading, the rivals of eq. (14); the cheapest one counts. LU does not exploit the symmetry of the system."""
 
 SLOWER = {"system": "slower than system", "fastest": "slower than fastest"}
 """Name of the search that tries to refute each reading."""
@@ -56,7 +56,7 @@ class Race:
     times: dict[str, Vector]
 
     def fastest(self, ways: tuple[str, ...]) -> Vector:
-        """Return the times of the method with the smallest median among `ways`."""
+        """Return the times of the method that has the smallest median time among `ways`."""
         return min((self.times[w] for w in ways), key=np.median)
 
     def ratio(self, rivals: tuple[str, ...], ways: tuple[str, ...] = tuple(plain.WITHOUT)) -> float:
@@ -65,7 +65,7 @@ class Race:
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by counted operations and by measured times of the fastest code, with diagonal M as in the source."""
+    """Judge by counted operations and by times of the fastest implementations; M is diagonal, as in the paper."""
     races = [_race(n, m, True, quick) for n, m in _sizes(quick)]
     ratios = {name: np.array([r.ratio(rivals) for r in races]) for name, rivals in RIVALS.items()}
     operations = {name: operation_ratio(rivals, True) for name, rivals in RIVALS.items()}
@@ -125,12 +125,12 @@ def _grid(races: list[Race]) -> str:
 
 
 def _printed(races: list[Race]) -> Span:
-    """Divide times of eq. (16) by those of the fastest solution with multipliers."""
+    """Return times of eq. (16) relative to those of the fastest solution with multipliers."""
     return Span.of(np.array([r.ratio(RIVALS["fastest"], (plain.PRINTED,)) for r in races]))
 
 
 def _by_size(ratios: Vector, races: list[Race]) -> str:
-    """Describe the span of ratios for each number of coordinates."""
+    """Return a clause with the range of ratios for each number n of coordinates."""
     n = np.array([r.n for r in races])
     return ", ".join(f"{Span.of(ratios[n == size]):range} (n = {size})" for size in np.unique(n))
 

@@ -93,7 +93,7 @@ WITHOUT = {"eq. (14) by QR and Cholesky": normal_equations, "eq. (14) by QR twic
 
 
 def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:
-    """Return the leading terms of each method's number of operations, divided by n^3, for m = x n."""
+    """Return by method the leading terms of its number of operations, relative to n^3; x is the ratio m / n."""
     dense = 0.0 if diagonal else 1.0
     kernel = householder(1.0, x) + (1 - x) * (4 * x - 2 * x**2)
     reduced, product = 1 - x, (1 - x) ** 2

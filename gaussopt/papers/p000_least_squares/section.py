@@ -39,7 +39,7 @@ FIGURES = (
     (8, "x3", 6, "q", "Slider position x₃", "m"),
     (9, "vx3", 6, "v", "Slider velocity ẋ₃", "m/s"),
 )
-"""Figures of the source: number, name, index of the coordinate, quantity, label, unit."""
+"""Figures of the paper: number, name, index of the coordinate, quantity ("q" or "v"), label, unit."""
 
 
 def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
@@ -196,7 +196,7 @@ def _label(run: str) -> str:
 
 
 def _falling(settles: Trajectory) -> str:
-    """Return a clause if the range of the angle falls from each quarter of the motion to the next, else ""."""
+    """Return a clause on falling amplitude if the range of the angle falls in every quarter, else ""."""
     quarters = [float(np.ptp(part)) for part in np.array_split(settles.q[:, 2], 4)]
     return " with falling amplitude" if all(np.diff(quarters) < 0) else ""
 
@@ -241,7 +241,7 @@ def _accuracy(results: PaperResults, reference: ReferenceData, findings: list[st
 def _largest(
     name: str, what: str, t: Vector, curves: dict[str, Vector], ylabel: str, largest: str, how: str = ""
 ) -> Figure:
-    """Draw curves on a logarithmic scale, and state their largest values in words."""
+    """Draw curves on a logarithmic scale; caption and description state their largest values, the text `largest`."""
     caption = f"{what} ({how}logarithmic); largest: {largest}.{remarks(curves, log=True)}"
     alt = f"{what}; largest: {largest}."
     return line_figure(name, caption, alt, t, curves, ("t / s", ylabel), log=True, above=True)
@@ -300,7 +300,7 @@ def _drift(results: PaperResults, reference: ReferenceData) -> Section:
 
 
 def _drift_figures(runs: dict[str, Trajectory], reference: ReferenceData) -> list[Block]:
-    """Draw drift and energy of the runs that did not stop early; the others are only in the table."""
+    """Draw drift and energy of the complete runs; runs that stopped early are only in the table."""
     longest = max((len(v.t) for v in runs.values()), default=0)
     whole = {k: v for k, v in runs.items() if len(v.t) == longest}
     if not whole:

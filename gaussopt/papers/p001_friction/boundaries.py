@@ -49,7 +49,7 @@ def _stack(at: Problem, slips: Sequence[int]) -> ContactStack:
 
 
 def _root(function: Callable[..., float], low: float, high: float, *others: Any) -> float:
-    """Find the root of a function of an angle, rad, and of `others`; the bounds and the root are in degrees."""
+    """Return a root, degrees, between two bounds, degrees; `function` takes an angle in rad, and `others`."""
     found = brentq(function, np.radians(low), np.radians(high), args=others, xtol=1e-14, rtol=1e-14)
     return float(np.degrees(found))
 
@@ -59,7 +59,7 @@ def _row(name: str, mu: float, computed: float, closed: float, stated: float | s
 
 
 def _lifted(theta: float, mu: float, eta: bool) -> float:
-    """Return the force (or eta of the printed QP) at C while both contacts are active."""
+    """Return the force at C (or, if `eta`, eta of the criterion for the printed QP) while both contacts are active."""
     stack = two_bar_stack(theta, mu=mu)
     return _active(stack.delassus[0], stack.bias[0], eta)
 
@@ -152,7 +152,7 @@ SIGNS = (
     ("A = 0, B > 0", 5 / 3, 45.0, 1.0, "λ = 0", "any λ"), ("A = 0, B = 0", 5 / 3, 45.0, 0.0, "any λ ≥ 0", "any λ"),
     ("A = 0, B < 0", 5 / 3, 45.0, -1.0, "none", "infeasible"),
 )  # fmt: skip
-"""Signs, friction coefficient, angle in degrees and sign of B of a state; stated results of LCP and printed QP."""
+"""By state: signs, mu, angle in degrees, sign of B, and the results that are stated for LCP and printed QP."""
 
 
 def painleve_table() -> Table:
@@ -219,7 +219,7 @@ def table_25() -> Table:
 
 
 def joint_table() -> Table:
-    """Solve the states of `table_25` with two hinge rows by the printed program over all ideal forces (eq. 24)."""
+    """Tabulate forces by program (24) over all ideal forces, with two rows per hinge, at the states of `table_25`."""
     stated = {"60°, 20 N up at C": "19.4323, -0.8988"}
     rows = []
     for name, degrees, omega, pull, *_ in STATES[:5]:
@@ -238,7 +238,7 @@ STATED_FRACTIONS: dict[tuple[float, float], str] = {
 
 
 def load_fractions(quick: bool = False) -> Table:
-    """Return the fraction of all load directions for which the printed QP differs from the LCP, and by how much."""
+    """Tabulate, over all load directions, the share where the printed QP differs from the LCP, and the differences."""
     directions = load_directions(360 if quick else 1440, 2)
     states = [
         ("co-sliding", CO_SLIDING, degrees, mu) for mu in (0.2, 0.5) for degrees in (45.0, 60.0, 30.0, 70.0, 80.0)
@@ -261,11 +261,11 @@ FROZEN = (
     ("85°", 85.0, 0.0, (0.3403, 0.1170, 0.1170, 14)), ("88°", 88.0, 0.0, (0.3454, 0.0514, 0.0514, 10)),
     ("89.5°", 89.5, 0.0, (0.3464, 0.0131, 0.0131, 8)),
 )  # fmt: skip
-"""State, angle, pull, stated bound, last ratio, spectral radius and iterations."""
+"""By state: angle, degrees; pull, N; stated bound on the rate, last ratio, spectral radius, number of iterations."""
 
 
 def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
-    """Iterate from zero, friction held at its last value; return all errors in A_0's norm, and the first iterate."""
+    """Iterate from zero with frozen friction; return all errors in A_0's norm, and the first iterate."""
     path = Iteration.run(stack.smooth, stack.delassus - stack.smooth, stack.bias, 60).path
     errors = norm(stack.smooth, path - sets.lcp(stack.delassus, stack.bias))[:, 0]
     return errors[: int(np.argmax(errors <= 1e-12 * errors[0])) + 1], path[1, 0]

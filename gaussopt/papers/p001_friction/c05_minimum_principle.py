@@ -107,7 +107,7 @@ def _two_contacts(quick: bool) -> Derivation:
 
 
 def _every_two(quick: bool) -> tuple[Matrix, Matrix]:
-    """Make a grid over all definite problems of two contacts, up to units and up to exchanging the contacts."""
+    """Make a grid over all definite problems of two contacts; those that differ in units or in order count as one."""
     s, k, load = (8, 8, 36) if quick else (20, 20, 72)
     # The grid avoids symmetric problems: rounding errors would decide their results.
     shared, skew = np.linspace(-0.97, 0.96, s), np.tan(np.linspace(0.013, 1.53, k))
@@ -248,7 +248,7 @@ def _scalar(quick: bool) -> Attempt:
 
 
 def _one_contact(points: Matrix) -> Contacts:
-    """Make samples of two hinged unit bars with one contact; a row of `points` has eight numbers."""
+    """Return samples of two hinged unit bars with one contact, each decoded from eight numbers, a row of `points`."""
     one = np.ones((len(points), 2))
     load = np.zeros((len(points), 2, 3))
     load[:, 1, 0], load[:, 1, 1] = points[:, 6], points[:, 7]

@@ -151,7 +151,7 @@ def _even(quick: bool) -> Counter[str]:
 
 
 def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
-    """On random problems, count failures of each direction of the equivalence, and samples with all contacts loaded."""
+    """Count failures of the equivalence in each direction on random problems, and samples with force everywhere."""
     count = 60 if quick else 400
     matrices = problems.random_stacks(count // 4 + 1, (SEED, 3), problems.SKEWS)
     hinged = [

@@ -21,9 +21,9 @@ from gaussopt.solving.solve import solve_lcp
 SEED = 70
 MU = 0.2
 ONE_SIDED = np.array([[2.0, 1.0], [0.0, 2.0]])
-"""Positive definite; only one of A_12 and A_21 vanishes."""
+"""A positive definite A in which only one of A_12 and A_21 vanishes."""
 OPPOSED = np.array([[2.0, 1.0], [-1.0, 2.0]])
-"""Positive definite; A_12 and A_21 differ in sign."""
+"""A positive definite A in which A_12 and A_21 differ in sign."""
 ROUND = np.array([[3.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 2.0, 3.0]])
 """A positive definite A, for which the products A_12 A_23 A_31 and A_13 A_32 A_21 around the only cycle differ."""
 
@@ -210,7 +210,7 @@ def _margin(theta: Vector, mu: float) -> Vector:
 
 
 def without_weights(mu: float) -> list[tuple[float, float]]:
-    """Find the intervals of angles, degrees, without weights for the two bars, both ends sliding to the same side."""
+    """Find intervals of the angle, degrees, in which the two bars, sliding to one side, have no weights."""
     grid = np.radians(np.linspace(0.5, 89.5, 3561))
     values = _margin(grid, mu)
     places = np.flatnonzero(values[1:] * values[:-1] < 0)

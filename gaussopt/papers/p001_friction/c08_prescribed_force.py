@@ -23,10 +23,10 @@ CONVERGED = 1e-12
 """Relative change of the forces at which an iteration ends."""
 
 ROUNDING = 1e-6
-"""Relative excess over the bound of one iteration that rounding may cause, for errors above 1e-6 of the forces."""
+"""Excess over the bound of one iteration that rounding may cause, relative; for errors above 1e-6 of the forces."""
 
 FALLING = [degrees for degrees, loads in POSES.values() if not loads]
-"""Angles of the special states of the two bars with gravity alone, degrees."""
+"""Angles, degrees, of those special states of the two bars whose only load is gravity."""
 
 STEPS = 250
 """Number of iterations in cases without a bound on the number that is needed."""
@@ -71,7 +71,7 @@ class Iteration:
 
     @classmethod
     def run(cls, A0: Matrix, C: Matrix, b: Matrix, steps: int, start: Matrix | None = None) -> Iteration:
-        """Iterate `steps` times."""
+        """Return the path of `steps` iterations from `start`, by default zero."""
         N = np.zeros_like(b) if start is None else start
         path = [N]
         for _ in range(steps):
@@ -102,7 +102,7 @@ def _bars(count: int, mu: float, rng: np.random.Generator) -> list[Contacts]:
 
 
 def _known(quick: bool) -> tuple[Derivation, Attempt]:
-    """With friction fixed at its true value, check the identity by which the motion minimises (25), and the minimum."""
+    """Check, with friction fixed at its true value, that the motion minimises (25), and the identity behind this."""
     rng, number, worst, identity = np.random.default_rng([SEED, 1]), 0, 0.0, 0.0
     for steps in _bars(60 if quick else 400, 1.0, rng):
         steps = steps[problems.definite(steps.A)]
@@ -133,7 +133,7 @@ def _gauss(M: Matrix, a: Matrix, push: Matrix) -> Vector:
 
 
 def _varied(quick: bool) -> Attempt:
-    """Try (25) with friction that varies with the contact forces, min 1/2 N^T A_0 N, on steps without joints."""
+    """Minimise (25) on steps without joints while friction varies with the contact forces: min 1/2 N^T A_0 N."""
     rng, count = np.random.default_rng([SEED, 6]), 150 if quick else 1000
 
     def wrong(steps: Contacts) -> tuple[int, int]:

@@ -61,7 +61,7 @@ def _not_printed() -> list[str]:
 
 
 def _reconstructed(quick: bool) -> OwnResult:
-    """Study the bars from a start on the floor with derived formulas, and the answers of (29) along that motion."""
+    """Study the bars from our start on the floor, with derived formulas; compare (29) with the LCP on that motion."""
     motion, along = _motion(quick)
     other = _other_states(quick)
     agree = "have the same forces" if not along.refutes else "do not have the same forces"
@@ -114,7 +114,7 @@ def _starts() -> Attempt:
         + (f"; {len(grounded)} have both ends on the floor ({'; '.join(names)})" if grounded else "")
         + f"; in every reading an end leaves or enters it at {least:.4g} m/s or more"
     )
-    # F, g, the sign of friction and the contact rows do not enter gaps and gap rates.
+    # The result does not depend on F, g, the sign of friction and the contact rows: gaps and their rates do not.
     return texts.attempt(
         "starts", bool(good), readings=len(every), good=len(good), grounded=len(grounded), staying=len(good) or "none",
         least=least, points=", ".join(POINTS), found=found,
@@ -185,7 +185,7 @@ def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:
 
 
 def _missed_power() -> float:
-    """Return the error of the power balance, W, at the reconstructed start if the contact laws are solved without h."""
+    """Return the error of the power balance, W, at the reconstructed start if the contact laws omit the force h."""
     step = _evaluate()
     (N,), (a,) = _forces(Contacts.of([replace(step, h=np.zeros(4))]))
     friction = float(-np.sign(step.v_T[:, 0]) * step.mu * N @ step.v_T[:, 0])
@@ -306,7 +306,7 @@ def _other_states(quick: bool) -> Attempt:
 
 
 def _data(least: float, kept: dict[str, list[str]], bias: float, gained: float, off: tuple[float, float]) -> Table:
-    """Tabulate the printed data and consistent data; the arguments are results of the searches, see `check`."""
+    """Tabulate the printed and the consistent data; the arguments are results of the searches in `check`."""
     p = _printed()
     rise = p["l"] / 2 * np.cos(p["theta1_0"]) * p["omega1_0"]
     return texts.table(

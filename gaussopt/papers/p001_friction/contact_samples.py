@@ -84,7 +84,7 @@ class Contacts:
 
     @cached_property
     def _moved(self) -> tuple[Matrix, Matrix, Matrix]:
-        """Accelerations (B, n) without contact forces, and (B, n, k) by unit normal forces and by their friction."""
+        """Accelerations without contact forces, (B, n), by unit normal forces, and by their friction, (B, n, k)."""
         n, k = self.M.shape[1], self.J_N.shape[1]
         right = np.concatenate((self.force, self.gamma), axis=1)[..., None]
         columns = (right, self._forces(self.J_N), self._forces(self.friction))
@@ -140,7 +140,7 @@ class Contacts:
 
     @cached_property
     def _all_ideal(self) -> tuple[Matrix, Matrix]:
-        """M^-1 (G + H f_F) and the matrix G^T M^-1 (G + H f_F) of (24); rows of joints precede those of contacts."""
+        """The matrices M^-1 (G + H f_F) and G^T M^-1 (G + H f_F) of (24); joints precede contacts in G and H."""
         G = np.concatenate((self.J, self.J_N), axis=1).swapaxes(1, 2)
         H = np.concatenate((self.J, self.J_N + self.friction), axis=1).swapaxes(1, 2)
         moved: Matrix = np.asarray(np.linalg.solve(self.M, H), dtype=np.float64)
@@ -222,7 +222,7 @@ def hinged_bars(
 def random_bars(
     count: int, bars: int, contacts: int, rng: np.random.Generator, mu: tuple[float, float] = (0.0, 1.0)
 ) -> Contacts:
-    """Draw hinged bars of 0.5 to 2 m and 0.5 to 2 kg; standard deviations: spins 1 rad/s, loads 10 N and 10 N m."""
+    """Draw bars of 0.5 to 2 m and 0.5 to 2 kg; spins have standard deviation 1 rad/s, loads 10 N and 10 N m."""
     shape = (count, bars)
     return hinged_bars(
         rng.uniform(0.5, 2.0, shape), rng.uniform(0.5, 2.0, shape), rng.uniform(-np.pi, np.pi, shape),
@@ -311,13 +311,13 @@ def compare(A: Matrix, b: Matrix, ell: Matrix | None = None) -> Comparison:
 
 
 def largest_difference(stacks: Iterable[tuple[Matrix, Matrix]]) -> tuple[float, int]:
-    """Return the largest relative difference of (29) from the contact laws, and the number of problems."""
+    """Return the largest relative difference of forces by (29) and by the contact laws, and the sample size."""
     found = [compare(A, b).difference for A, b in stacks]
     return max(float(of.max()) for of in found), sum(map(len, found))
 
 
 def eta(A: Matrix, z: Matrix, ell: Matrix | None = None) -> Matrix:
-    """Return eta = 1/2 (I + A^-T A) z, less 1/2 A^-T ell, (B, k)."""
+    """Return eta = 1/2 (I + A^-T A) z - 1/2 A^-T ell, (B, k); without `ell` the last term is zero."""
     right = sets.times(A, z) - (0.0 if ell is None else ell)
     return np.asarray(0.5 * (z + np.linalg.solve(A.swapaxes(1, 2), right[..., None])[..., 0]))
 

@@ -113,7 +113,7 @@ def _in_the_air(label: str, traj: Trajectory) -> str:
 
 
 def energy(results: PaperResults, findings: list[str]) -> Section:
-    """Show friction with the correct and with the printed sign."""
+    """Show the energy of motions with the correct sign of friction and with the printed sign."""
     runs = results.trajectories("energy: ")
     fed = {k: float(np.interp(motions.FED, v.t, v.energy)) for k, v in runs.items()}
     rows = [(k, v.energy[0], fed[k], v.t[-1], v.energy[-1], motions.rise(v), v.message) for k, v in runs.items()]

@@ -40,7 +40,7 @@ ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20,
 a fifth of them, and 20 at most."""
 
 LATER = 0.5
-"""End of the runs that compare energies, s, event-driven and by the printed loop."""
+"""End, s, of the runs that compare energies, both event-driven and by the printed loop."""
 
 FED = 0.09
 """Instant at which the energies with both signs of friction are compared, s; no event occurs before it."""
@@ -51,7 +51,7 @@ AIR: dict[str, dict[str, Any]] = {
     "printed formulas, F = g = 0": {"variant": "as-printed", "F": 0.0, "g": 0.0},
     "correct formulas, F = g = 0": {"F": 0.0, "g": 0.0},
 }
-"""Runs of the printed loop from the printed start."""
+"""Runs of the paper's own time loop from the printed start, with their settings."""
 
 FLIGHT = "event-driven, F = g = 0"
 ROD = ("floor", "stop", "lift")

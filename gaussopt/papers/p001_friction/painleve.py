@@ -46,7 +46,7 @@ SIGNS = {
 EXPECTED = {
     "unique, contact": "solved", "unique, lift-off": "solved", "none": "no_solution", "several": "multiple_solutions",
 }  # fmt: skip
-"""The correct status for each kind of solutions."""
+"""The correct status for each number and kind of solutions."""
 
 texts = Texts(__file__)
 
@@ -75,7 +75,7 @@ def states() -> list[RodState]:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Numbers of states of a grid; `counts` maps (signs, pair, status) to a number."""
+    """Statuses counted on a grid of states; `counts` maps (signs, pair, status) to a number of states."""
 
     counts: Mapping[tuple[str, str, str], int]
     wrong: int

@@ -41,7 +41,7 @@ STRIDES = {"two bars": 20, "rod": 25}
 """By group, k: every k-th row of the references is used."""
 
 SPECIAL = "special states"
-"""The group of states at which one end lifts off, or nearly so."""
+"""Name of the group of states at which the end C lifts off or almost lifts off."""
 
 GROUPS = (*REFERENCES, SPECIAL)
 
@@ -49,7 +49,7 @@ POSES: dict[str, tuple[float, dict[str, float]]] = {
     "20°": (20.0, {}), "45°": (45.0, {}), "60°": (60.0, {}), "60°, 20 N up at C": (60.0, {"F_C": 20.0}),
     "85°": (85.0, {}), "88°": (88.0, {}), "89.5°": (89.5, {}),
 }  # fmt: skip
-"""Two bars with both ends on the floor, both sliding to the left without turning: angle in degrees, loads."""
+"""Special states by name: angle, degrees, of two bars whose ends slide to the left without rotation; and loads."""
 
 SLIDES = 1e-9
 """Smallest slip, m/s, at which a reference state is used; below it the sign of sliding friction is uncertain."""
@@ -161,7 +161,7 @@ class Frozen:
     ----------
     lcp : normal forces by the contact laws, N
     frozen, first : normal forces of the last and of the first iterate; `frozen` is None without an answer
-    contraction, count : contraction factor of the iteration, and number of its programs
+    contraction, count : contraction factor of the iteration, and number of programs that it solves
     """
 
     label: str

@@ -23,7 +23,7 @@ SEED = 10
 
 
 as_printed = rs.by_formulation("pinv-mass-as-printed")
-"""Function that computes the acceleration with M^+ in Gauss's function, the sign of the force corrected."""
+"""Function that computes the acceleration with M^+ in Gauss's function, but with the misprinted sign corrected."""
 
 SAME = 1e-9
 """Relative difference up to which two accelerations count as equal."""
@@ -101,7 +101,7 @@ def _circumstances() -> dict[str, tuple[float, float]]:
 
 
 def _shared(unit: float) -> StepData:
-    """Return a step of a unit mass with velocity v1 + v2, row v2 = 0 and unit force along q2; q2 is in 1/`unit` m."""
+    """Return a step of a unit mass, velocity v1 + v2, with the row v2 = 0 and unit force along q2, in 1/`unit` m."""
     S, zero = np.diag([1.0, 1.0 / unit]), np.zeros(2)
     force, J = S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S
     return StepData.smooth(S @ np.ones((2, 2)) @ S, zero, force, J, np.zeros(1), 0.0, zero, zero)

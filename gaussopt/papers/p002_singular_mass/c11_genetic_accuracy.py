@@ -28,7 +28,7 @@ STEP = 0.01
 """Time step of the motions that are compared, s."""
 
 MARKS = (0.03, 0.15, 0.5)
-"""Instants up to which heights are compared, s; with time the movement grows faster than the difference."""
+"""Instants, s, until which heights are compared; later the difference grows less than the movement."""
 
 OTHER = {"coordinates": "full", "penalty": 1e6}
 """Options of CMA-ES, a second evolutionary algorithm; this penalty changes the minimiser only slightly."""
@@ -54,7 +54,7 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """The result of a search: the largest relative error with the best penalty, and the errors as a clause."""
+    """Result of a search: largest relative error with the best penalty, and all errors as part of a sentence."""
 
     way: _Way
     largest: float
@@ -193,7 +193,7 @@ def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int
 
 
 def _carry(errors: Vector, slope: float) -> float:
-    """Return a bound on the error that errors of the accelerations can cause in an angle at the end, rad."""
+    """Return a bound, rad, on the angle's error at the end that results from the errors of the accelerations."""
     angle = rate = 0.0
     for e in errors[:-1]:
         rate += STEP * (slope * angle + float(e))
@@ -211,7 +211,7 @@ def _carried(pairs: Sequence[_Pair]) -> Derivation:
 
 
 def _accelerations(quick: bool, tried: Sequence[_Tried]) -> OwnResult:
-    """Study the accelerations: certified errors on states, the bias of the penalty, and searches for small errors."""
+    """Study the accelerations: certified errors on states, bias of the penalty, and searches for smaller errors."""
     measured = genetic_accuracy(runs.recorded((NULL, FULL), 200 if quick else 50, None))
     worst = {str(row[0]): float(row[-1]) for row in measured.rows}
     own, others = ([t for t in tried if t.way.other is other] for other in (False, True))

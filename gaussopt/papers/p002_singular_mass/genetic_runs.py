@@ -55,7 +55,7 @@ def states(stride: int) -> list[StepData]:
 
 
 def state(theta: float, rate: float, psi: float) -> tuple[StepData, Vector]:
-    """Return a step of the linkage, and exact accelerations by 5/3 m l^2 a1 = psi - 2 m g l cos theta, (3,)."""
+    """Return a step of the linkage, and its exact accelerations, (3,): 5/3 m l^2 a1 = psi - 2 m g l cos theta."""
     entry = problem("four-bar", psi=psi)
     p = entry.parameter_values
     step = entry.system.evaluate(0.0, np.array([theta, theta, np.pi - theta]), np.array([rate, rate, -rate]))
@@ -82,7 +82,7 @@ PENALTIES = (1e2, 1e4, 1e6)
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One step by the source's flow chart (M^-1 or M^+) and by the objective without any inverse.
+    """Compare one step by the paper's flow chart, with M^-1 or M^+, to the step by the objective without inverses.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Branch:
 
 
 def flow_chart() -> list[Branch]:
-    """Apply the flow chart to the start of the linkage, in two sets of coordinates, and to a step with regular M."""
+    """Apply the flow chart to a regular step and to the linkage's first step, in two coordinate systems."""
     crank = problem("crank-slider")
     regular = crank.system.evaluate(0.0, crank.q0, crank.v0)
     found = [_branch("crank-slider, first step", regular, 2)]
@@ -133,7 +133,7 @@ def penalised(step: StepData, weight: float) -> Vector:
 
 
 def penalties(seeds: int) -> list[tuple[float, float, list[float]]]:
-    """Return each penalty with the error of the minimiser and of genetic algorithms at the first step, rad/s^2."""
+    """Return for each penalty the errors, rad/s^2, of its minimiser and of genetic algorithms at the first step."""
     step = start()
     exact = solve_step(step, "lagrange", "kkt").a
     assert exact is not None

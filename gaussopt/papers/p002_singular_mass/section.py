@@ -168,7 +168,7 @@ def _figures(results: PaperResults) -> Section:
 def heights_figures(
     t: Sequence[float], lagrange: Sequence[float], heights: Mapping[str, Sequence[Sequence[float]]]
 ) -> tuple[Figure, Figure]:
-    """Draw the source's figures 3 and 4 as one figure, and its figure 5.
+    """Draw the paper's figures 3 and 4, as one figure, and its figure 5.
 
     `lagrange` is y1 at the instants `t` by Lagrange's equations; `heights` holds y1 by each variant of the genetic
     algorithm, for each seed.

@@ -24,7 +24,7 @@ STEP, END = 0.1, 12.0
 """Time step, far too long to be accurate, and end of the motions, s."""
 
 HELD, FORMULA = "quasi-velocity", "velocity"
-"""The quantity that is integrated in addition to q."""
+"""Quantities, one of which is integrated in addition to q."""
 
 texts = ClaimTexts(__file__, step=STEP, ranges=RANGES)
 
@@ -75,7 +75,7 @@ def _identity(count: int) -> Derivation:
         q, v = random.uniform(-10, 10, 3), random.uniform(-3, 3, 3)
         step = system.evaluate(0.0, q, v)
         c, s = np.cos(q[1]), np.sin(q[1])
-        D = np.array([[c, 0.0], [0.0, 1.0], [s, 0.0]])  # by hand
+        D = np.array([[c, 0.0], [0.0, 1.0], [s, 0.0]])  # derived by hand
         worst = max(worst, float(np.abs(step.J @ D).max()), float(np.abs(step.D_omega - D).max()))
         least = max(least, float(np.abs(D.T @ D - np.eye(2)).max()))
     return texts.derivation("identity", max(worst, least) < ROUNDING, count=count, worst=worst, least=least)

@@ -66,7 +66,7 @@ class _Trial:
         self.quasi, self.routh, self.sequence = quasi, routh, SolverSequence("kkt")
 
     def by_routh(self, step: StepData) -> tuple[Vector, float]:
-        """Return acceleration and multiplier."""
+        """Return acceleration and multiplier by Routh's equations; the multiplier is inf if there is none."""
         a, lam = answer(self.routh, self.sequence, step)
         return a, math.inf if lam is None else float(lam[0])
 
@@ -141,7 +141,7 @@ def _off_the_constraint(count: int) -> Derivation:
 
 
 def _exactly(count: int) -> Attempt:
-    """Compare (15) with the printed row to (14), in rational numbers, at distances from the pole down to NEAREST."""
+    """Compare (15), with the printed row, to (14) in rational arithmetic, down to NEAREST from the pole."""
     random = np.random.default_rng(19)
     different = sum(_differ(random) for _ in range(count))
     return texts.attempt("exactly", different > 0, count=count, different=different)
@@ -167,7 +167,7 @@ def _direction(u: Fraction) -> Exact:
 
 
 def _by_14(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fraction, turning: Fraction) -> Exact:
-    """Compute (x'', y'') by m omega1' = F cos(phi - alpha), a = D omega' + w; in both methods I_C phi'' = L_C."""
+    """Compute (x'', y'') by quasi-velocities (14): m omega1' = F cos(phi - alpha); both methods turn alike."""
     c, s = blade
     along = force * (c * pull[0] + s * pull[1]) / m
     return along * c - speed * turning * s, along * s + speed * turning * c

@@ -31,7 +31,7 @@ SPAN, TOLERANCE = 10.0, 1e-6
 """Duration, s, and relative tolerance of the motions in searches."""
 
 FACTORS = (0.1, 1.0, 10.0)
-"""Tolerances for Routh's equations divided by that for quasi-velocities, to interpolate to equal error."""
+"""Factors on the tolerance for Routh's equations, from which evaluations at equal error are interpolated."""
 
 FORMULATIONS = ("quasi-velocity", "routh")
 
@@ -57,7 +57,7 @@ texts = ClaimTexts(
 
 
 def check(quick: bool) -> Judgement:
-    """Judge evaluations for the cases, random bodies and bodies found by searches, and the time of an evaluation."""
+    """Judge the numbers of evaluations (cases, random bodies, bodies found by search), and the time of each."""
     pairs = {(case, rtol): Pair(*CASES[case], rtol) for case, rtol in (RUNS[:3] if quick else RUNS)}
     z = numbers(np.random.default_rng(SEED), 60 if quick else DRAWN)
     low, high = half_turns(BladeBody.of(z), SPAN)
@@ -109,7 +109,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _sampled(body: BladeBody, method: Any) -> dict[str, Vector]:
-    """Count evaluations for many bodies, by name of the rates; with the printed row by RK45 only."""
+    """Count evaluations for many bodies, by name of the rates; the printed row is integrated by RK45 only."""
     starts = {"quasi": body.omega, "regular": body.velocity} | ({"tan": body.velocity} if method is RK45 else {})
     return {name: evaluations(getattr(body, name), of, SPAN, TOLERANCE, method) for name, of in starts.items()}
 
@@ -181,7 +181,7 @@ class Pair:
 
     @property
     def at_equal_error(self) -> float:
-        """`ratio` for the regular row, at the tolerance at which Routh's error equals that of quasi-velocities."""
+        """The `ratio` for the regular row if Routh's tolerance is changed until both errors are equal."""
         runs = [self.runs["regular"] if f == 1.0 else self.run("regular", f) for f in FACTORS]
         errors, numbers = (np.log([getattr(r, name) for r in runs]) for name in ("error", "evaluations"))
         rising = np.argsort(errors)
@@ -245,7 +245,7 @@ def _begun(kind: str) -> Pair:
 
 
 def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
-    """Return ratios of evaluation times, Routh to quasi-velocities: by hand with the tan row, and by the package."""
+    """Return ratios of the times of Routh's equations to quasi-velocities: in hand-written code, and in the package."""
     body = BladeBody.of(numbers(np.random.default_rng(1), BODIES))
     works = [(body.quasi, body.omega), (body.tan, body.velocity), (body.regular, body.velocity)]
     seconds = in_turns([partial(rates, 0.3, state) for rates, state in works], ROUNDS, 2)

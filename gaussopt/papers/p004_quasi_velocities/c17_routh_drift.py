@@ -39,10 +39,10 @@ DEGENERATE = 1e6
 """Factor by which J M^-1 J^T must grow towards a pole for the equations to count as degenerate."""
 
 COUNTS = 100, 200
-"""Numbers of whole steps up to the pole, from which the residual after it is extrapolated to vanishing steps."""
+"""Numbers of whole steps up to the pole: two residuals after it give, by extrapolation, that of vanishing steps."""
 
 RATE, BEND = 0.5, 0.3
-"""Least force along the blade per mass, and least second-order coefficient of the law, of the bodies used, m/s²."""
+"""Bodies count only above these bounds, m/s²: force along the blade per mass, second-order coefficient of the law."""
 
 texts = ClaimTexts(
     __file__, resolved=RESOLVED, ranges=RANGES, clear=CLEAR, counts=COUNTS, least=pole.LEAST, steps=STEPS, end=END,
@@ -135,7 +135,7 @@ def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tup
 
 
 def _less(generations: int) -> Attempt:
-    """Minimise the residual after a pole, divided by step and force per mass, over bodies and places of the pole."""
+    """Search bodies and positions of the pole for the least residual, relative to step and force per mass."""
 
     def cost(z: Vector) -> Vector:
         p = passage(z, COUNTS[1])
@@ -156,7 +156,7 @@ def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]],
     for row in ("regular", "tan"):
         runs = [rk4(getattr(body, row), body.velocity, dt, round(END / dt)) for dt in STEPS]
         coarse, fine = (np.abs(across(run)).max(axis=0) for run in runs)
-        # Violations at rounding level have no order, nor have motions that the step does not resolve.
+        # Violations at rounding level have no order, and neither have motions that the step size does not resolve.
         use = (coarse > RESOLVED[0]) & (coarse < RESOLVED[1])
         if row == "tan":
             phi = runs[1][:, 1]
@@ -193,7 +193,7 @@ def _bodies(generations: int) -> Attempt:
 
 
 def _singular(generations: int) -> tuple[Attempt, dict[str, bool]]:
-    """Maximise M J M^-1 J^T over steps of the package close to the pole, and state which row degenerates."""
+    """Maximise M J M^-1 J^T over the package's steps near the pole, for each row, and state which row degenerates."""
 
     def growth(row: str, z: Vector) -> float:
         body = BladeBody.of(np.array([*z[:6], np.pi / 2 - 10.0 ** z[6], *z[7:]]))

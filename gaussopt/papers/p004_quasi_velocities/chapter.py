@@ -89,7 +89,7 @@ def _body(case: str) -> str:
 
 
 def _coincide(crests: Crests | None) -> dict[str, Any]:
-    """Count the crests before the first pole, and find the largest distance of the two methods at these crests, m."""
+    """Count the maxima of x(t) before the first pole, and return the largest distance of both methods there, m."""
     if crests is None:
         return {"before": None, "within": None}
     before = crests.instants < poles(CASES["NH-B"][0], crests.spread.end)[0].instant
@@ -97,7 +97,7 @@ def _coincide(crests: Crests | None) -> dict[str, Any]:
 
 
 def _two_steps(runs: Sequence[Trajectory]) -> dict[str, Any] | None:
-    """Find the steps of the two runs with the tan row, s, and their largest errors of the position, m."""
+    """Return the step sizes, s, and largest position errors, m, of the two runs with the tan row."""
     if len(runs) != 2:
         return None
     reference = problem(PROBLEM).reference("NH-B")

@@ -133,14 +133,14 @@ def convergence(method: str, counts: Sequence[int]) -> Convergence:
 
 
 def places(count: int) -> list[tuple[float, float, float, float]]:
-    """Return each of PLACES with its step and the tan row's |omega3| after the pole, from a run and by `Pole.left`."""
+    """Return by position of the pole: step, and the tan row's |omega3| after the pole in a run and by the law."""
     (pole,) = poles(CASES["NH-A"][0], ORDER_END)
     steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
     return [(f, dt, float(_to_end(TAN, dt).velocity_drift[-1]), float(abs(pole.left(dt)))) for f, dt in steps]
 
 
 def other_step(step: float) -> str:
-    """Return the label of the tan row's run with the step multiplied by OTHER."""
+    """Return the label of the run by the tan row whose step is OTHER times `step`."""
     return f"{TAN}, {OTHER * step:.4g} s"
 
 

@@ -39,12 +39,12 @@ INSTANT, AFTER = 0.5, 50
 """Instant at which `passage` passes its pole, s, and number of steps computed after it."""
 
 PASSAGES = {**{k: v for k, v in BOUNDS.items() if k != "phi"}, "place": (0.0, 1.0)}
-"""Ranges of the bodies of `passage` in SI units, and of the position of the pole within its step."""
+"""Ranges, in SI units, from which `passage` takes its body, and the position of the pole within its step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pole:
-    """A passage of cos(phi) = 0 by the true motion: instant in s, turning rate in rad/s, sin(phi) = ±1 there.
+    """A passage of cos(phi) = 0 by the true motion: instant, s; turning rate, rad/s, and sin(phi) = ±1 at this instant.
 
     `speed` is the speed along the blade in m/s, `rate` its derivative F cos(phi - alpha) / M, and `change` the second
     derivative.
@@ -62,7 +62,7 @@ class Pole:
         return np.mod(self.instant / dt, 1.0)
 
     def left(self, dt: Any) -> Any:
-        """Return the residual omega3 that RK4 adds at this pole by the law, m/s; the term in dt^2 assumes no torque."""
+        """Return the residual omega3, m/s, that by the law RK4 adds here; the term in dt^2 assumes no torque."""
         f = self.place(dt)
         bend = self.turning**2 * self.speed / 3 - self.change
         return -self.sine * (dt * self.rate * first(f) + dt**2 * bend * second(f))
@@ -136,7 +136,7 @@ class Passage:
 
 
 def passage(z: Vector, count: int) -> Passage:
-    """Integrate bodies over a pole at INSTANT after `count` whole steps; z has a row for each entry of PASSAGES."""
+    """Integrate bodies until after the pole at INSTANT, which follows `count` whole steps; z is as PASSAGES."""
     of = dict(zip(PASSAGES, z, strict=True))
     place, turning, beta = of.pop("place"), of["turning"], of["L_C"] / of["I_C"]
     body = BladeBody(**of, phi=math.pi / 2 - turning * INSTANT - beta * INSTANT**2 / 2)

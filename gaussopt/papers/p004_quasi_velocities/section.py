@@ -195,7 +195,7 @@ def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
 
 
 def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
-    """Show the drift over many steps: a table, the shares of steps by drift, and the findings for the first screen."""
+    """Show the drift over many step sizes: a table, its distribution, and the findings for the summary."""
     tan, regular = (results.value(f"spread: NH-A, {row}") for row in spread.ROWS)
     crests = results.value("spread: NH-B")
     spreads: list[Spread] = [s for s in (tan, crests and crests.spread, regular) if s]
@@ -233,7 +233,7 @@ def spread_figure(spreads: Sequence[Spread]) -> Figure:
 
 
 def _crests(results: PaperResults, findings: list[str]) -> Table | None:
-    """Tabulate the crests of x in NH-B, and the distances of Routh's curves from the quasi-velocity curve at these."""
+    """Tabulate the maxima of x(t) in NH-B, and how far Routh's curves are from the quasi-velocity curve there."""
     quasi, regular = (results.trajectory(f"NH-B: {m}") for m in (QUASI, REGULAR))
     crests: Crests | None = results.value("spread: NH-B")
     if quasi is None or regular is None or crests is None:

@@ -18,7 +18,7 @@ STEP, WITHIN = 0.01, 0.05
 """Step of the report's figures, s, and the largest relative deviation of random steps from it."""
 
 ROWS = ("tan", "regular")
-"""The printed row, and the regular one."""
+"""Names of the paper's constraint row and of the regular row."""
 
 SHOWN = (0.0099, 0.01, 0.0101)
 """Steps that precede the random steps in `Drift.steps`, s."""
@@ -52,7 +52,7 @@ class Drift:
 
 
 def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequence[float] = ()) -> Drift:
-    """Simulate a body until `end` with every step, by the rates "tan" or "regular" and by quasi-velocities."""
+    """Compare motions until `end` by the rates "tan" or "regular" with those by quasi-velocities, for every step."""
     many = replace(body, phi=np.full_like(steps, body.phi))
     runs = zip(march(getattr(many, rates), many.velocity, steps), march(many.quasi, many.omega, steps), strict=True)
     position, violation = np.zeros_like(steps), np.zeros_like(steps)
@@ -70,7 +70,7 @@ def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequ
 
 
 def predicted(body: BladeBody, steps: Vector, end: float) -> Vector:
-    """Predict `Drift.position` of the tan row by the law of `pole`, for a body without torque.
+    """Predict the position drift of the tan row, m, by the closed form in `pole`; the body must have no torque.
 
     After a pole at t_p with sin phi = s a residual omega3 remains. It moves the centroid by omega3 (s sin phi - 1) /
     phi' along x and, linearly in time, by -omega3 (s cos phi / phi' + t - t_p) along y; x' changes by s omega3 cos phi,
@@ -165,7 +165,7 @@ def crests(case: str, end: float) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class Crests:
-    """Instants and heights of the crests of x, and the drift of the tan row at these crests, `spread.drift.at`."""
+    """Instants and values of the maxima of x(t), and the runs whose drift, `spread.drift.at`, is measured there."""
 
     spread: Spread
     instants: Vector
@@ -173,7 +173,7 @@ class Crests:
 
 
 def at_crests(case: str, quick: bool) -> Crests:
-    """Simulate a case with the tan row, and find its drift at the crests of x."""
+    """Find the maxima of x(t) in a case, and the drift of the motions with the tan row at these instants."""
     instants, heights = crests(case, QUICK_END[case] if quick else CASES[case][1])
     return Crests(measured(case, "tan", quick, tuple(instants)), instants, heights)
 
@@ -184,7 +184,7 @@ FORCES = {
     "NH-A with α = 0": (BladeBody(alpha=0.0), 3.0, (25, 50, 100, 200)),
     "NH-B": (CASES["NH-B"][0], 22.0, (500, 1000, 2000, 4000)),
 }
-"""Bodies with and without a force along the blade at their first pole, ends in s, and numbers of steps to that pole."""
+"""By body, with and without force along the blade at the first pole: body, end in s, numbers of steps to that pole."""
 
 
 def orders(quick: bool) -> dict[str, tuple[float, list[float]]]:

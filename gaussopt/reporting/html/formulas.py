@@ -225,7 +225,7 @@ def _opens(before: ElementTree.Element | None) -> bool:
 
 
 def _is_function(element: ElementTree.Element) -> bool:
-    """Tell whether an element is an upright name, such as sin or min, with or without indices."""
+    """Return whether an element is an upright name, such as sin or min, with or without indices."""
     if element.tag in ("msub", "msup", "msubsup", "munder"):
         return _is_function(element[0])
     return element.tag == "mi" and len(element.text or "") > 1 and (element.text or "").isalpha()

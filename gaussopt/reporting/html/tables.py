@@ -65,7 +65,7 @@ def groups(table: Table, references: References | None = None) -> tuple[tuple[tu
 
 
 def is_number(cell: Any) -> bool:
-    """Tell whether a cell is a number, NaN included."""
+    """Return whether a cell is a number; NaN is one."""
     return not is_truth(cell) and (isinstance(cell, int | float) or hasattr(cell, "dtype"))
 
 

@@ -27,7 +27,7 @@ def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
 
 
 def _classes() -> dict[str, tuple[str, str]]:
-    """Return, for each kind of classes, the title and the description of its map."""
+    """Return by kind of classes the title of its map and a description."""
     return {name: (title, shown) for name, title, shown in texts.table("classes").rows}
 
 
