@@ -112,7 +112,7 @@ class Atlas(Mapped):
         return np.asarray(self.data[name].values, dtype=int)
 
     def values(self, cell: Cell) -> dict[str, float]:
-        """Return the axes' parameters at a cell, and those computed from them; raises errors as `step` does."""
+        """Return the parameters at a cell, on the axes or computed from these; raises errors as `step` does."""
         index = self._index(cell)
         return values_at(self._entry(), self.axes, [a.values[i] for a, i in zip(self.axes, index, strict=False)])
 
@@ -225,7 +225,7 @@ class Atlas(Mapped):
 
     @classmethod
     def _of(cls, data: xr.Dataset) -> Atlas:
-        """Return the atlas of a dataset, whose attribute holds its settings."""
+        """Return the atlas in a dataset; its settings are JSON in the dataset's attribute "atlas"."""
         meta: dict[str, Any] = json.loads(data.attrs["atlas"])
         return cls(
             meta["problem"], tuple(Axis(name, data[name].values) for name in meta["axes"]), tuple(meta["units"]),
@@ -359,7 +359,7 @@ def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_
 
 
 def load_directions(count: int, k: int) -> Matrix:
-    """Return unit vectors as directions of the bias, (L, k); raises BadInput."""
+    """Return unit vectors, (L, k), as directions of the bias; raises BadInput."""
     if not 1 <= count <= MAX_POINTS:
         raise BadInput(f"loads is {count}; give the number of directions of the load, from 1 to {MAX_POINTS}.")
     if k == 1:

@@ -90,7 +90,7 @@ def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vecto
 
 
 def view_of(atlas: Mapped) -> AtlasView:
-    """Choose the two longest dimensions as axes of the maps; each combination of other values is a panel."""
+    """Choose the two longest dimensions as axes of the maps; the others give a panel per combination of values."""
     dims = dimensions(atlas)
     long = sorted((d for d in dims if d != "slip"), key=lambda d: -len(dims[d][1]))
     x = long[0] if long and len(dims[long[0]][1]) > 1 else "slip"

@@ -221,7 +221,7 @@ NEEDS: Any = {
     "at most one": [{"qp", "near", "definite"}], "several": [{"solved", "second"}], "none at all": [{"empty"}],
     "unknown": [{"solved"}, {"near"}],
 }  # fmt: skip
-"""Facts that prove a class or a number of answers: all facts of one of its sets suffice."""
+"""By class and by number of answers, sets of facts; a set whose facts are all proved is a proof."""
 
 
 def check(problem: Any, proof: Any) -> None:

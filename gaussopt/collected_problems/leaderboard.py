@@ -149,7 +149,7 @@ def _published(path: Path) -> list[tuple[Any, ...]]:
 
 
 def difficulty(table: pd.DataFrame) -> dict[str, list[int]]:
-    """Return for each problem how many of the solvers that count have no right answer, and how many solvers count."""
+    """Return for each problem the numbers of solvers without a right answer and of all solvers considered."""
     own = table[table["own"]]
     found = own.groupby("problem", sort=False)["right"].agg(["size", "sum"])
     return {str(name): [int(row["size"] - row["sum"]), int(row["size"])] for name, row in found.iterrows()}

@@ -52,7 +52,7 @@ class CollectionProblem:
 
     @property
     def difficulty(self) -> tuple[int, int] | None:
-        """How many of the solvers that count have no right answer, and how many count, as measured; None if unknown."""
+        """Numbers of solvers without a right answer, and of all solvers considered, as measured; None if unknown."""
         found = read_json(self.folder / "difficulty.json").get(self.name)
         return (int(found[0]), int(found[1])) if found else None
 

@@ -252,7 +252,7 @@ def _contradictions(kind: str) -> Iterator[Drawn]:
             q[0] = -np.abs(y[1:] @ q[1:]) - 1
             yield _lcp(M, q, claims=[{"rule": "ray", "y": _texts(y)}])
         elif kind == "infeasible":
-            A = np.vstack((B, -(y[:n] @ B)))  # the last row cancels y'B
+            A = np.vstack((B, -(y[:n] @ B)))  # with the multipliers (y, 1) the rows sum to zero
             l = np.append(_integers(rng, n), 0.0)
             l[-1] = 1.0 - y[:n] @ l[:-1]
             ray = np.append(y[:n], 1.0)
@@ -321,7 +321,7 @@ def _contacts(pile: str, count: int, mu: float, seed: int, steps: int = 1) -> It
     k = len(given.mu)
     W = F.T @ F
     unit = np.exp2(-(np.frexp(np.abs(W).max())[1] // 2))
-    mode = rng.choice(3, size=k, p=(0.2, 0.4, 0.4))  # open, sticking, sliding
+    mode = rng.choice(3, size=k, p=(0.2, 0.4, 0.4))  # 0: open, 1: sticking, 2: sliding
     way = np.array(DIRECTIONS)[rng.integers(len(DIRECTIONS), size=k)]
     push, speed = rng.integers(20, 60, size=k), rng.integers(20, 60, size=k)
     for _ in range(steps):
@@ -361,7 +361,7 @@ def _friction() -> Iterator[CollectedGroup]:
 
 
 COUNTEREXAMPLES = Path(__file__).with_name("counterexamples.json")
-"""Examples on which two formulations differ, which benchmarks/collection_counterexamples.py found."""
+"""File of examples on which two formulations differ; benchmarks/collection_counterexamples.py found them."""
 
 
 def _counterexamples(kind: str) -> Iterator[Drawn]:

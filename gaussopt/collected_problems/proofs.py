@@ -32,7 +32,7 @@ WELL = 1e-6
 """Smallest relative eigenvalue of a matrix that is proved definite by a rounded factor."""
 
 ENUMERATED = 6
-"""Number of pairs up to which the proof of an LCP tries all combinations."""
+"""Largest number of complementarity pairs with which the proof of an LCP tries all combinations."""
 
 Exact = list[Fraction]
 

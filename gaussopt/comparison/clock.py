@@ -201,7 +201,7 @@ class _Rival:
         return SequenceRun(*self._about, self._tolerance, checked)
 
     def takes_part(self, replay: bool) -> bool:
-        """Tell whether the budget allows another pass, or a replay of the last pass; the first pass always runs.
+        """Return whether the budget allows another pass, or a replay of the last pass; the first pass always runs.
 
         At least two steps are replayed if a single step fits into the budget.
         """

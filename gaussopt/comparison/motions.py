@@ -89,7 +89,7 @@ def _fastest(passed: Mapping[Pair, float], carriers: Sequence[str]) -> list[Pair
 
 
 def sentence(plan: Plan, asked: Sequence[Job], outcomes: Mapping[str, JobOutcome]) -> str:
-    """Return a sentence on the pairs that are simulated instead of all, and those without a motion; "" if all are."""
+    """Return a sentence on the pairs that simulate for the others, and on those out of time; "" if all simulate."""
     if plan.carriers is None or not plan.entries:
         return ""
     late = [job.arguments for job in asked if outcomes[job.key].kind in CUT_SHORT]

@@ -230,7 +230,7 @@ def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> N
 
 
 def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
-    """Return formulations whose programs are solved at every precision setting; "" stands for programs alone."""
+    """Return formulations whose programs are solved at every precision setting; "" stands for single programs."""
     if isinstance(precision, bool):
         return ("", *formulations) if precision else ()
     for f in precision:
@@ -291,7 +291,7 @@ def _words(spec: Spec) -> str:
 
 
 def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
-    """Announce what a comparison will compute, and how to make it smaller."""
+    """Return a text on what a comparison will compute, and on how to make it smaller."""
     sources = list(dict.fromkeys(r.source.label for r in asked))
     pairs = len({(r.formulation, r.solver) for r in asked})
     where = sources[0] if len(sources) == 1 else f"{len(sources)} sequences of steps"

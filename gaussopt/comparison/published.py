@@ -62,7 +62,7 @@ BROKEN = ("error", "crashed", "lost")
 
 
 Found = Callable[[Values, Values, Vector], Values]
-"""Function that returns the values to compare, (r, columns), from q and v, (r, n), and the energy drift, (r,)."""
+"""Function of q and v, (r, n), and the energy drift, (r,), that returns values to compare, (r, columns)."""
 
 
 def _columns(*places: int, rates: Sequence[int] = ()) -> Found:

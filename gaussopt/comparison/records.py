@@ -20,13 +20,13 @@ solve minus the time of an empty solver (`Times.harness`); `total` is the time o
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 ILL_POSED = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution", "multiple_solutions")
-"""Statuses that can be true of a step itself, and that a solver may recognise."""
+"""Statuses of ill-posed steps, which are correct answers if a step is ill-posed in this way."""
 
 REMEMBERED = 1 / 3
 """If repeated numbers take at most this fraction of the time on new numbers, the solver must remember answers."""
 
 MOST_REASONS = 5
-"""Maximum number of different sentences in a record."""
+"""Maximum number of different reasons in a record of answers."""
 
 LARGEST = 2**63
 """Largest absolute value of an integer in a file."""
@@ -206,7 +206,7 @@ class Times(CaseRecord):
         not proved is not refuted
     harness : median seconds of an empty solver in the same turns, which are subtracted from `work`
     replayed : median over the steps of the processor time on numbers that the solver has solved before, divided by the
-        time on new numbers; NaN where steps are too short to tell
+        time on new numbers; NaN where steps are too short for a decision
     early : number of steps that are right only if the solver's `refuses` is called first; that call is not timed
     """
 

@@ -159,7 +159,7 @@ def write_results(results: Results, folder: Path) -> None:
 
 
 def read_results(folder: Path) -> Results:
-    """Read what `write_results` wrote.
+    """Read results that `write_results` wrote.
 
     Raises BadInput if there are no results, or they are damaged or of another format.
     """

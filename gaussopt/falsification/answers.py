@@ -25,7 +25,7 @@ from gaussopt.solving.solve import solve_step
 from gaussopt.solving.solver_sequence import SolverSequence
 
 FloatAnswer = Callable[[Numbers], Vector | None]
-"""Solves the arrays of an example; None if the formulation refuses them or its solver has no answer."""
+"""Function that solves an example, given by its arrays; None if the formulation or its solver has no answer."""
 
 Given = str | Callable[..., Any]
 """A formulation by its name, or a function of the arrays of an example."""

@@ -41,7 +41,7 @@ def plus(x: Row, y: Row, by: Any = 1) -> Row:
 
 
 def turned(A: list[Row], columns: int) -> list[Row]:
-    """Return the transpose of A, (rows, columns)."""
+    """Return the transpose of A, which has `columns` columns, also if it has no rows."""
     return [[row[j] for row in A] for j in range(columns)]
 
 
@@ -150,7 +150,7 @@ def bilateral(name: str, p: Any, n: Any) -> None:
 
 
 def in_space(name: str, p: Any, n: Any) -> None:
-    """Check an answer of a formulation of contacts in space: their impulses r, with u = W r + q."""
+    """Check the impulses r that a formulation of contacts in space returns; u = W r + q."""
     W, q, mu, r = p["W"], p["q"], p["mu"], n["r"]
     u = plus(times(W, r), q)
     if name == "coulomb-pyramid:4":
@@ -247,7 +247,7 @@ def check(found: Any) -> None:
         n = numbers[name]
         points.append(next((n[key] for key in "zar" if key in n), None))
         need(name in RULES, f"there is no rule for {name}")
-        if name != "coulomb-soccp" or n:  # no numbers: only the other answer is checked, below
+        if name != "coulomb-soccp" or n:  # without an exact answer, only the other answer is checked, below
             RULES[name](name, p, n)
         need(
             points[-1] is None or f"({', '.join(map(str, points[-1]))})" in line,

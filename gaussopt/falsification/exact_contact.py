@@ -25,7 +25,7 @@ SMALL = 1e-7
 """Size, relative to the largest entry, below which an entry of the floating-point answer counts as zero."""
 
 FINEST = 100
-"""Largest denominator of the tangent of half the angle of a direction of slip."""
+"""Largest denominator of tan(angle / 2) for a direction of slip, which makes its sine and cosine rational."""
 
 
 def _direction(x: float, y: float) -> Exact:

@@ -80,7 +80,7 @@ def contact_laws(of: Sliding) -> Proved | None:
 
 
 def _program(P: Exact, p: Exact, rows: Exact, b: Exact, name: str) -> Proved | None:
-    """Minimise 1/2 z^T P z - p^T z subject to rows z + b >= 0; None if P is not positive definite."""
+    """Minimise 1/2 z^T P z - p^T z subject to `rows` z + b >= 0; None if P is not positive definite."""
     minors = leading_minors(P)
     if min(minors) <= 0:
         return None

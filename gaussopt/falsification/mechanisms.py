@@ -29,7 +29,7 @@ class MechanismSteps(Space):
     size_words = ()
 
     def __init__(self, source: Problem | Family, given: Sequence[str], axes: Sequence[Axis] | None = None) -> None:
-        """Take the dials of a family, or a problem's `axes`; raise BadInput without dials or with too many contacts."""
+        """Use the dials of a family, or a problem's `axes`; raise BadInput without dials or with too many contacts."""
         super().__init__(given)
         self.source, self.sizes = source, ((),)
         if isinstance(source, Family):

@@ -43,7 +43,7 @@ EQUIVALENT = {
 """Proofs of equivalence, by the pair of names."""
 
 MOST_UNKNOWNS = 40
-"""Examples with more contacts, rows and coordinates than this, summed, are not proved."""
+"""Largest number of contacts, rows and coordinates together with which an example is proved."""
 
 CLASSES = ("positive-definite", "symmetric", "p-matrix")
 """Assumptions about the contact operator A of sliding contacts."""
@@ -137,7 +137,7 @@ class ComparedPair:
         if first.point == second.point:
             return None
         if None in (first.point, second.point) and not any(first.point or second.point or ()):
-            return None  # refusing a step without forces is no meaningful difference
+            return None  # without forces, "no answer" instead of zero is no meaningful difference
         if example.kind == "contact" and "coulomb-soccp" in self.names:
             return self._by_violation(example, found)  # two answers may both obey Coulomb's law
         if not (first.unique or second.unique):

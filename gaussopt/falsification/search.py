@@ -19,7 +19,7 @@ from gaussopt.linalg.rational import exact
 from gaussopt.papers.evidence.adversarial_search import maximise
 
 DIFFERENT = 1e-6
-"""Relative difference of two answers above which an example is shrunk; it is infinite if only one answer exists."""
+"""Relative difference of two answers above which an example is shrunk; if only one answer exists, it is infinite."""
 
 NOTHING = 1e-6
 """Size of an answer, relative to the largest number of the example, below which it counts as zero."""
@@ -40,7 +40,7 @@ GENERATIONS = 20
 
 INTEGERS = (0, 1, -1)
 MOST_ENUMERATED = 20_000
-"""The integers in enumerated examples, and the largest number of examples that are enumerated."""
+"""Entries of enumerated examples, which are all integers, and the largest number of these examples."""
 
 Lines = tuple[str, str, str]
 

@@ -22,12 +22,12 @@ GRAVITY = 9.81
 """Gravity, m/s^2."""
 
 GROUND = -1
-"""Number of the body that does not move."""
+"""Index that stands for the ground, the body that does not move."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points of bodies: body numbers, (p,), -1 for the ground, and positions in the bodies' frames, (p, 2), m."""
+    """Points of bodies: body indices, (p,), -1 for the ground, and positions in the bodies' frames, (p, 2), m."""
 
     body: NDArray[np.intp]
     place: Matrix
@@ -36,7 +36,7 @@ class Points:
         return len(self.body)
 
     def take(self, index: NDArray[np.intp] | slice) -> Points:
-        """Select points by their numbers."""
+        """Select points by their indices."""
         return Points(self.body[index], self.place[index])
 
     def _arms(self, q: Vector) -> Matrix:
@@ -90,7 +90,7 @@ class Pins:
 
 @dataclass(frozen=True)
 class Links(Pins):
-    """Massless rods between two points at distance `length`, (p,), one row each."""
+    """Massless rods of constant `length`, (p,), between pairs of points; each has one constraint row."""
 
     length: Vector
 
@@ -114,7 +114,7 @@ class Links(Pins):
         return np.asarray(np.einsum("pi,pin->pn", self._along(q)[1], super().rows(q).reshape(-1, 2, len(q))))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
-        """Return gamma, (p,), m/s^2, of the rods' rows a = gamma: accelerations at zero a, and the rods' rotation."""
+        """Return gamma, (p,), m/s^2, of the rods' rows a = gamma: centripetal terms of the ends and of the rods."""
         r, u = self._along(q)
         rate = super().rows(q).reshape(-1, 2, len(q)) @ v
         across = rate - np.einsum("pi,pi->p", u, rate)[:, None] * u

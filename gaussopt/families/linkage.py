@@ -88,7 +88,7 @@ class _Mechanism:
         return Points(np.arange(self.bodies), place)
 
     def chain(self, t: float) -> tuple[Vector, Vector]:
-        """Return the positions and velocities, (n,) each, of the open chain; its pins hold, rods are ignored."""
+        """Return the positions and velocities, (n,) each, of the open chain, which satisfy its pins only."""
         i = np.arange(self.bodies)
         swing = 2 * np.pi * t + 0.7 * i
         phi = np.where(i % 2 == 0, -0.9, 0.5) + 0.3 * np.sin(1.3 * i) + 0.1 * np.sin(swing)

@@ -28,7 +28,7 @@ from gaussopt.simulation.simulate import simulate
 texts = Texts(__file__)
 
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
-"""Slow solvers, and the factor by which their stride over the states of a reference is longer."""
+"""Slow solvers, and the factor by which their stride over the states of a reference is multiplied."""
 
 WIDEST = 200
 """Largest stride with which slow solvers skip states of a reference."""
@@ -131,7 +131,7 @@ class PaperResults:
         return found if found is not None and len(found.t) else None
 
     def group(self, prefix: str) -> dict[str, Any]:
-        """Return the values of all cases whose key has this prefix, by the rest of the key."""
+        """Return the values of all cases whose key has this prefix; the keys of the result are without the prefix."""
         return {k.removeprefix(prefix): o.value for k, o in self.outcomes.items() if k.startswith(prefix) and o.value}
 
     def trajectories(self, prefix: str) -> dict[str, Trajectory]:
@@ -140,7 +140,7 @@ class PaperResults:
 
 
 def part(anchor: str, title: str, *blocks: Block | Iterable[Block] | None) -> Section:
-    """Return a section of blocks and lists of blocks; None and tables without rows, never computed, are omitted."""
+    """Return a section of blocks and lists of blocks, without None and tables without rows, for failed cases."""
     flat = [b for given in blocks for b in (given if isinstance(given, list | tuple) else (given,))]
     return Section(anchor, title, tuple(b for b in flat if b is not None and not (isinstance(b, Table) and not b.rows)))
 
@@ -247,7 +247,7 @@ def certified(traj: Trajectory) -> tuple[Any, ...]:
 
 
 def errata_section(entry: Problem, number: str, results: PaperResults, findings: list[str]) -> Section:
-    """Show the errata of the source: the printed and the corrected formula, and the numbers of this run.
+    """Show the errata of the paper: the printed and the corrected formula, and the numbers of this run.
 
     Formulas of errata, sentences and notes may be LaTeX between dollar signs.
     """

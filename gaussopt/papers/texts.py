@@ -31,7 +31,7 @@ class ClaimTexts(Texts):
         self, name: str, holds: bool, /, parts: Mapping[str, bool] | None = None, ours: bool = True,
         statement: str = "", **values: Any,
     ) -> Reading:  # fmt: skip
-        """Return a reading (an interpretation of the claim); `statement` and the keys of `parts` name entries."""
+        """Return a reading (an interpretation) of the claim; `statement` and the keys of `parts` are entries, too."""
         told = tuple(Circumstance(self(part, **values), truth) for part, truth in (parts or {}).items())
         return Reading(self(name, **values), holds, told, ours, statement and self(statement))
 

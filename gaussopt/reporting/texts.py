@@ -28,7 +28,7 @@ class _Filling(Formatter):
     """Formatter with the additional format `~`."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Format a value; "~" and, for example, "~3" call `number` with 2 and 3 digits, others go to the base class."""
+        """Format a value; specs such as "~" and "~3" call `number` with 2 or 3 digits, others go to the base class."""
         about = format_spec.startswith("~")
         return number(value, int(format_spec[1:] or 2)) if about else str(super().format_field(value, format_spec))
 

@@ -74,7 +74,7 @@ def printed(A: Matrix, b: Matrix) -> Matrix:
 
 
 def primal(A: Matrix, b: Matrix) -> Matrix:
-    """Find the minimisers of program (36) as printed, 1/2 z^T A z + b^T z subject to z >= 0, (B, k)."""
+    """Return the minimisers z, (B, k), of program (36) as printed: 1/2 z^T A z + b^T z subject to z >= 0."""
     return lcp(symmetric(A), b)
 
 

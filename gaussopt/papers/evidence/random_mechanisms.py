@@ -35,7 +35,7 @@ class Mechanism:
 
     Attributes
     ----------
-    tree : for each body, `PinJoint.a`, the pin to an earlier body or to the ground, `PinJoint.b`
+    tree : for each body, the pin that joins it to an earlier body or to the ground
     loops : pins in addition to the tree
     phi, omega : (bodies,), angles and rates, which satisfy the loop conditions
     mass, inertia : (bodies,)

@@ -1,6 +1,6 @@
 """C1: the least-squares form gives the true acceleration without multipliers.
 
-Equation (14) is exact with the Moore-Penrose inverse of M^(1/2) N. Equation (16), used by the source, is exact with
+Equation (14) is exact with the Moore-Penrose inverse of M^(1/2) N. Equation (16), used by the paper, is exact with
 generalised inverses that are weighted by the masses; with Moore-Penrose inverses it minimises an unweighted distance
 and is exact for all forces only if M leaves ker J invariant.
 """
@@ -61,7 +61,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _reading_16(samples: Samples, along: bool) -> Reading:
-    """Judge eq. (16) in general, if M maps ker J to itself, and if the free acceleration satisfies the rows."""
+    """Judge eq. (16) along two motions, for M that maps ker J to itself, and for a0 that satisfies the rows."""
     same, free = (max(rs.misses(map(make, samples), equation_16)) <= EXACT for make in (_invariant, _kept))
     return text.reading("by-16", along and same and free, {"invariant": same, "kept": free})
 

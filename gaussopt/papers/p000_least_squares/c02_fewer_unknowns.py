@@ -31,7 +31,7 @@ MANY = 0.66
 text = ClaimTexts(__file__, seed=SEED, shares=(SHARES[0], SHARES[-1]))
 
 WEIGHTED = ("multipliers by Cholesky",)
-"""Methods that compute eq. (16) with weighted inverses: these are elimination with multipliers in other words."""
+"""Methods that compute eq. (16) with inverses weighted by the masses, which amounts to elimination with multipliers."""
 
 RIVALS = {"system": (plain.LU, plain.LDL), "fastest": tuple(plain.WITH)}
 """By reading, the rivals of eq. (14); the cheapest one counts. LU does not exploit the symmetry of the system."""

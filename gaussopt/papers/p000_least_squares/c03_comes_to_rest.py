@@ -29,7 +29,7 @@ SEED = 3
 PRINTED = "crank-A-2s"
 """The reference with the printed torque."""
 PARAMETERS = problem("crank-slider").parameter_values
-"""Printed values of the source, and our choice of gravity and inertias."""
+"""Printed values of the paper, and our choice of gravity and inertias."""
 
 
 def check(quick: bool) -> Judgement:
@@ -65,7 +65,7 @@ def check(quick: bool) -> Judgement:
         # This is the angle at which the crank rests without torque, if it comes to rest.
         "static": crank.at(tau=0.0).static(-np.pi, 0.0) if limits[0] < 0 < limits[1] else None,
     }  # fmt: skip
-    # If the crank rests with some of our parameters only, values that the source does not print decide the claim.
+    # If the crank rests with some of our parameters only, values that the paper does not print decide the claim.
     missing = text("missing") if choices.refutes and not rests else ""
     return text.judgement(
         readings, (minimal, *_turns(crank, per_turn), _unit_masses(crank, unit, states)),

@@ -45,7 +45,7 @@ def _of_motions(results: PaperResults) -> dict[str, Any]:
 
 
 def _parameters() -> str:
-    """Describe all parameters but the torque, and whether the source prints them."""
+    """Describe all parameters but the torque, and whether the paper prints them."""
     whose: dict[bool, list[str]] = {True: [], False: []}
     for p in problem(PROBLEM).parameters:
         if p.name != "tau":

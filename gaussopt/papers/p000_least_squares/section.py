@@ -109,7 +109,7 @@ def end_miss(exact: Trajectory, reference: ReferenceData) -> float:
 
 
 def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, reference: ReferenceData) -> Figure:
-    """Draw a figure of the source, one of FIGURES."""
+    """Draw a figure of the paper, one of FIGURES."""
     number, name, i, what, label, unit = entry
     values: Vector = getattr(exact, what)[:, i]
     here, there = common_instants(exact, reference)
@@ -196,7 +196,7 @@ def _label(run: str) -> str:
 
 
 def _falling(settles: Trajectory) -> str:
-    """Return a clause on falling amplitude if the range of the angle falls in every quarter, else ""."""
+    """Return a clause on falling amplitude if the angle's range falls from quarter to quarter, else ""."""
     quarters = [float(np.ptp(part)) for part in np.array_split(settles.q[:, 2], 4)]
     return " with falling amplitude" if all(np.diff(quarters) < 0) else ""
 
@@ -241,7 +241,7 @@ def _accuracy(results: PaperResults, reference: ReferenceData, findings: list[st
 def _largest(
     name: str, what: str, t: Vector, curves: dict[str, Vector], ylabel: str, largest: str, how: str = ""
 ) -> Figure:
-    """Draw curves on a logarithmic scale; caption and description state their largest values, the text `largest`."""
+    """Draw curves on a logarithmic scale; the text `largest` states their largest values in caption and description."""
     caption = f"{what} ({how}logarithmic); largest: {largest}.{remarks(curves, log=True)}"
     alt = f"{what}; largest: {largest}."
     return line_figure(name, caption, alt, t, curves, ("t / s", ylabel), log=True, above=True)

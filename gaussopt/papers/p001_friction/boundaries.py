@@ -116,7 +116,7 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
     ):
         name, shown = f"spreading: positive definite below ({bound})", bound.replace("=", "<")
         rows.append(_row(name, mu, _root(_lowest, *between, mu, SPREADING), np.degrees(angle), shown))
-    # If both ends slide to the same side, the largest mu at which sym A is positive definite is least near 90 degrees.
+    # If both ends slide to the same side, sym A ceases to be positive definite at the smallest mu near 90 degrees.
     limit = float(brentq(lambda mu: _lowest(np.pi / 2 - 1e-4, mu, CO_SLIDING), 0.8, 1.0, xtol=1e-12))
     name = "co-sliding: positive definite at all angles for μ below 8/√75"
     rows.append(_row(name, limit, limit, 8 / 75**0.5, 0.9237, "1"))

@@ -18,7 +18,7 @@ from gaussopt.papers.texts import ClaimTexts
 
 SEED = 50
 SMALLEST = [[2, 1], [0, 2]], [-2, 1]
-"""A and b of the smallest example."""
+"""A and b of the smallest example, a counterexample to the claim."""
 
 texts = ClaimTexts(__file__, seed=SEED, skews=problems.SKEWS, definite=problems.DEFINITE, poses="; ".join(POSES))
 
@@ -165,7 +165,7 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt]:
         found = samples.compare(A, drawn.b, ell)
         found = Comparison(found.laws, forces, samples.relative(A, drawn.b, forces, found.laws), found.violation)
         tally += _counted(found)
-        # The source requires a positive definite matrix of (24), which is more than a positive definite A.
+        # The paper requires a positive definite matrix of (24), which is more than a positive definite A.
         inside = drawn.all_definite
         admitted[contacts > 1] += int(inside.sum())
         wrong[contacts > 1] += int((inside & ~found.equal & ~found.borderline).sum())

@@ -142,7 +142,7 @@ def _one(quick: bool) -> Counter[str]:
 
 
 def _even(quick: bool) -> Counter[str]:
-    """Count failures of the equivalence in each direction: symmetric matrices, and bars whose ends part or meet."""
+    """Count failures of the equivalence in each direction: symmetric matrices, and bars that open or close."""
     found = Counter[str]()
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
     for A, b in (opposite.problem, *problems.random_stacks(60 if quick else 400, (SEED, 6))):
@@ -151,7 +151,7 @@ def _even(quick: bool) -> Counter[str]:
 
 
 def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
-    """Count failures of the equivalence in each direction on random problems, and samples with force everywhere."""
+    """Count failures of the equivalence in each direction on random problems, and samples that load all contacts."""
     count = 60 if quick else 400
     matrices = problems.random_stacks(count // 4 + 1, (SEED, 3), problems.SKEWS)
     hinged = [

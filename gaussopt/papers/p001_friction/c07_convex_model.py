@@ -204,13 +204,13 @@ def _printed(quick: bool) -> tuple[Attempt, str]:
 
 
 def _margin(theta: Vector, mu: float) -> Vector:
-    """Compute 2 |1 - 9 s^2 c^2| - 9 mu s c |cos 2 theta|, which is positive where the two bars have weights."""
+    """Compute 2 |1 - 9 s^2 c^2| - 9 mu s c |cos 2 theta|, which is positive if symmetrising weights exist."""
     product = np.sin(theta) * np.cos(theta)
     return np.asarray(2 * np.abs(1 - 9 * product**2) - 9 * mu * product * np.abs(np.cos(2 * theta)))
 
 
 def without_weights(mu: float) -> list[tuple[float, float]]:
-    """Find intervals of the angle, degrees, in which the two bars, sliding to one side, have no weights."""
+    """Find intervals of the angle, degrees, without symmetrising weights; both bars' ends slide to one side."""
     grid = np.radians(np.linspace(0.5, 89.5, 3561))
     values = _margin(grid, mu)
     places = np.flatnonzero(values[1:] * values[:-1] < 0)

@@ -47,7 +47,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _iterated(quick: bool) -> OwnResult:
-    """Study an iteration that the source does not propose: Gauss's principle with the friction of the last iterate."""
+    """Study an iteration that the paper does not propose: Gauss's principle with the friction of the last iterate."""
     rows, program = _two_bars()
     contraction, adversary, beyond = _contraction(quick), _adversary(quick), _beyond(quick)
     sentence = texts("iterated", contraction=contraction, beyond=beyond)
@@ -102,7 +102,7 @@ def _bars(count: int, mu: float, rng: np.random.Generator) -> list[Contacts]:
 
 
 def _known(quick: bool) -> tuple[Derivation, Attempt]:
-    """Check, with friction fixed at its true value, that the motion minimises (25), and the identity behind this."""
+    """Check that the motion minimises (25) if friction has its true value, and check the identity that implies this."""
     rng, number, worst, identity = np.random.default_rng([SEED, 1]), 0, 0.0, 0.0
     for steps in _bars(60 if quick else 400, 1.0, rng):
         steps = steps[problems.definite(steps.A)]

@@ -75,12 +75,12 @@ def _printed() -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Start:
-    """An interpretation of the printed initial state; gaps, m, and gap rates, m/s, of A and C, (2,)."""
+    """An interpretation of the printed initial state, with gaps, m, and gap rates, m/s, of A and C, (2,)."""
 
     point: str
     """The point whose coordinates are x and y."""
     doubled: bool
-    """Whether the bars have the length 2 l, as the source's rod has."""
+    """Whether the bars have the length 2 l, as the paper's rod has."""
     gaps: Vector
     rates: Vector
 
@@ -114,7 +114,7 @@ def _starts() -> Attempt:
         + (f"; {len(grounded)} have both ends on the floor ({'; '.join(names)})" if grounded else "")
         + f"; in every reading an end leaves or enters it at {least:.4g} m/s or more"
     )
-    # The result does not depend on F, g, the sign of friction and the contact rows: gaps and their rates do not.
+    # Gaps and gap rates do not depend on F, g, the sign of friction and the contact rows; nor does the result.
     return texts.attempt(
         "starts", bool(good), readings=len(every), good=len(good), grounded=len(grounded), staying=len(good) or "none",
         least=least, points=", ".join(POINTS), found=found,
@@ -193,7 +193,7 @@ def _missed_power() -> float:
 
 
 def _differences(q: Vector, v: Vector) -> tuple[Vector, Vector]:
-    """Return first and second derivatives of the gaps along constant velocities, by central differences."""
+    """Return the gaps' first and second derivatives, by central differences, along a motion at constant velocity."""
     system = problem("two-bar").system
     eps = 1e-4
     there, here, back = (system.gaps(0.0, q + s * eps * v) for s in (1, 0, -1))

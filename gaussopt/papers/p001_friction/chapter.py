@@ -44,7 +44,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _parameters() -> str:
-    """Describe the parameters of the two bars, and whether the source prints them."""
+    """Describe the parameters of the two bars, and whether the paper prints them."""
     p = {parameter.name: parameter for parameter in problem(PROBLEM).parameters}
     said = {name: f"{name.replace('mu', 'μ')} = {p[name].value:g} {p[name].unit.replace('^2', '²')}".removesuffix(" 1")
             for name in p}  # fmt: skip
@@ -53,7 +53,7 @@ def _parameters() -> str:
 
 
 def _start() -> str:
-    """Return the numbers of the start on the floor that this package assumes, as a sentence part."""
+    """Return the initial state on the floor that this package assumes, as part of a sentence."""
     entry = problem(PROBLEM)
     _, y, theta, _ = entry.q0
     values = (y, theta, *entry.v0)

@@ -246,7 +246,7 @@ def two_bars(labels: Sequence[str] = tuple(POSES)) -> Contacts:
 
 
 def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = None, **settings: float) -> Contacts:
-    """Return steps with both ends on the floor at angles, rad, rates, rad/s, and speeds of the centroid, m/s."""
+    """Return steps with both ends on the floor at the angles theta, rad, rates, rad/s, and centroid speeds, m/s."""
     entry = problem("two-bar", **settings)
     p = entry.parameter_values
     states = np.broadcast_arrays(theta, omega, p["vx0"] if vx is None else vx)
@@ -279,7 +279,7 @@ class Comparison:
 
     @property
     def equal(self) -> Mask:
-        """Whether the program returns the forces of the laws, (B,)."""
+        """Whether the program returns the forces of the contact laws, up to rounding, (B,)."""
         return np.asarray(self.difference <= EQUAL)
 
     @property

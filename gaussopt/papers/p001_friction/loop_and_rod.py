@@ -1,4 +1,4 @@
-"""Show results on paper 001: errors, motions with the friction loop as printed, energies, and the sliding rod."""
+"""Show results on paper 001: errors, motions by the paper's own algorithm, energies, and the sliding rod."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def agreement_section(results: PaperResults, findings: list[str]) -> Section:
 
 
 def printed_loop(results: PaperResults, findings: list[str]) -> Section:
-    """Show the source's algorithm of six steps, started on the floor and in the air."""
+    """Show the paper's algorithm of six steps, started on the floor and in the air."""
     rows = motions.reference_of("two-bar", "two-bar-contact").load()
     table = []
     for key, traj in results.group("loop, ").items():

@@ -1,4 +1,4 @@
-"""Motions of the two bars and the rod of paper 001, by event-driven integration or by the source's own algorithm."""
+"""Motions of the two bars and the rod of paper 001, by event-driven integration or by the paper's own algorithm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gaussopt.reporting.document import Figure
 PRINTED = ("normal-force-qp", "newton")
 MECHANICS = ("lcp", "lemke")
 PAIRS = {"QP (29) by Newton": PRINTED, "LCP by Lemke": MECHANICS}
-"""The source's program by the source's method, and the LCP for comparison."""
+"""The paper's program by the paper's method, and the LCP for comparison."""
 
 PRINTED_LOOP: dict[str, Any] = {"stepper": "as-printed-001", "tolerance": math.inf}
 EXACT: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
@@ -33,7 +33,7 @@ ENGINES = {PRINTED: "interpreted", MECHANICS: "compiled"}
 """Engines of event-driven motions; for the LCP the compiled motion equals the interpreted one up to rounding."""
 
 STEPS, FEW_STEPS = (600, 1200), (200,)
-"""Numbers of steps of the printed loop in full and in quick runs; both programs are run with the first number."""
+"""Numbers of steps of the paper's algorithm, in full and in quick runs; the LCP is run with the first number only."""
 
 ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20, 50)}
 """Numbers of recorded instants of motions by PRINTED and by MECHANICS up to the end of the reference; quick runs have
@@ -123,7 +123,7 @@ def ends(traj: Trajectory) -> dict[str, Matrix]:
 
 
 def event_name(event: Mapping[str, Any]) -> str:
-    """Return the name of an event in references, made of its kind and contact."""
+    """Return the name that references give to an event; it consists of the event's kind and contact."""
     return f"{event['kind']}:{event['contact']}" if "contact" in event else str(event["kind"])
 
 
@@ -241,7 +241,7 @@ def beside(runs: Mapping[str, Trajectory], values: Mapping[str, Mapping[str, Vec
 
 
 def apart(runs: Mapping[str, Trajectory]) -> str:
-    """Return a sentence on the difference of two programs; an empty text if the motion of a program is missing."""
+    """Return a sentence on the difference between the motions by two programs; "" if one of the motions is missing."""
     if len(runs) < len(PAIRS):
         return ""
     q, N = difference(*runs.values())

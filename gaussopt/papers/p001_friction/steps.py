@@ -254,7 +254,7 @@ def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
 
 
 def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
-    """Return the first and the worst pair of each formulation, with fewest confirmed answers and then largest error."""
+    """Return each formulation's first pair, and its worst: fewest confirmed answers, then the largest error."""
     by: dict[str, list[str]] = {}
     for name, pair in pairs.items():
         by.setdefault(pair.formulation, []).append(name)

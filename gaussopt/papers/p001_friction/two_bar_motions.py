@@ -1,4 +1,4 @@
-"""Two bars in the report of paper 001: figures 3 to 5 from the floor, and the printed start in the air."""
+"""Two bars in the report of paper 001: figures 3 to 5, from a start on the floor, and the printed start in the air."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ texts = Texts(__file__)
 
 
 def reconstruction(results: PaperResults, findings: list[str]) -> Section:
-    """Show figures 3 to 5 of the source for the start with both ends on the floor."""
+    """Show figures 3 to 5 of the paper for the start with both ends on the floor."""
     runs = motions.pair_of(results, "two-bar-contact")
     first = next(iter(runs.values()), None)
     told = ""

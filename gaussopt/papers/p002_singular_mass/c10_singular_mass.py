@@ -46,7 +46,7 @@ OTHER = "the same in the coordinates θ₁, θ₂, θ₁ + θ₃"
 
 
 def check(quick: bool) -> Judgement:
-    """Judge the claim by a theorem, by closed forms, and by searches for counterexamples to both directions."""
+    """Judge the claim by a theorem, by closed forms, and by searches for counterexamples in both directions."""
     found = _circumstances()
     holds = {label: _close(p, e) for label, (p, e) in found.items()}
     kept = _kept(150 if quick else 1000), _worst(1 if quick else 12)
@@ -101,7 +101,7 @@ def _circumstances() -> dict[str, tuple[float, float]]:
 
 
 def _shared(unit: float) -> StepData:
-    """Return a step of a unit mass, velocity v1 + v2, with the row v2 = 0 and unit force along q2, in 1/`unit` m."""
+    """Return a step of a unit mass, velocity v1 + v2; v2 = 0, and a unit force pulls along q2, in 1/`unit` m."""
     S, zero = np.diag([1.0, 1.0 / unit]), np.zeros(2)
     force, J = S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S
     return StepData.smooth(S @ np.ones((2, 2)) @ S, zero, force, J, np.zeros(1), 0.0, zero, zero)

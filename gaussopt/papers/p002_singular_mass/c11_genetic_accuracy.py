@@ -243,7 +243,7 @@ def _bias() -> Derivation:
 
 
 def _random_state(random: np.random.Generator) -> tuple[float, float, float]:
-    """Draw an angle, a rate and a torque."""
+    """Draw an angle, a rate and a torque from ANGLES, RATES and TORQUES."""
     return random.uniform(*ANGLES), random.uniform(*RATES), random.uniform(*TORQUES)
 
 

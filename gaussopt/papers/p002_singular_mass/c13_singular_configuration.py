@@ -1,4 +1,4 @@
-"""C13: motion of the linkage through its singular configuration; our own result, as the source claims nothing."""
+"""C13: motion of the linkage through its singular configuration; our own result, as the paper claims nothing."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _multiplier_figure(runs: dict[str, Trajectory], near: dict[str, Trajectory]) -> Figure | None:
-    """Draw the first multiplier over the distance from the singular position: all runs `near`, and finest others."""
+    """Draw the first multiplier over the distance from the singular position, for `near` and the finest of `runs`."""
     shown = {f"printed row, {k} s": v for k, v in near.items()}
     for row in reversed(ROWS):
         keys = [k for k in runs if k.startswith(row)]

@@ -82,7 +82,7 @@ PENALTIES = (1e2, 1e4, 1e6)
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Compare one step by the paper's flow chart, with M^-1 or M^+, to the step by the objective without inverses.
+    """Accelerations of a step by the paper's flow chart, with M^-1 or M^+, and by the objective without inverses.
 
     Attributes
     ----------

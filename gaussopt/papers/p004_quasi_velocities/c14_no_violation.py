@@ -30,7 +30,7 @@ texts = ClaimTexts(__file__, step=STEP, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by an identity, by arbitrary states, and by motions whose long steps make everything else wrong."""
+    """Judge by an identity, by arbitrary states, and by motions whose long steps make all other results wrong."""
     runs = _motions()
     worst = max(violation for *_, state, _, violation in runs if state == HELD)
     wrong = max(error for *_, state, error, _ in runs if state == HELD)

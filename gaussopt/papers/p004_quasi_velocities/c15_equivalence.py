@@ -141,7 +141,7 @@ def _off_the_constraint(count: int) -> Derivation:
 
 
 def _exactly(count: int) -> Attempt:
-    """Compare (15), with the printed row, to (14) in rational arithmetic, down to NEAREST from the pole."""
+    """Compare (15), with the printed row, to (14) in rational arithmetic; |cos(phi)| is NEAREST or more."""
     random = np.random.default_rng(19)
     different = sum(_differ(random) for _ in range(count))
     return texts.attempt("exactly", different > 0, count=count, different=different)
@@ -167,7 +167,7 @@ def _direction(u: Fraction) -> Exact:
 
 
 def _by_14(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fraction, turning: Fraction) -> Exact:
-    """Compute (x'', y'') by quasi-velocities (14): m omega1' = F cos(phi - alpha); both methods turn alike."""
+    """Compute (x'', y'') by quasi-velocities (14): m omega1' = F cos(phi - alpha); phi'' is the same by (15)."""
     c, s = blade
     along = force * (c * pull[0] + s * pull[1]) / m
     return along * c - speed * turning * s, along * s + speed * turning * c

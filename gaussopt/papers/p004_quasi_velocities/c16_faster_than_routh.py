@@ -57,7 +57,7 @@ texts = ClaimTexts(
 
 
 def check(quick: bool) -> Judgement:
-    """Judge the numbers of evaluations (cases, random bodies, bodies found by search), and the time of each."""
+    """Judge evaluation counts (cases, random bodies, bodies found by search) and the time of an evaluation."""
     pairs = {(case, rtol): Pair(*CASES[case], rtol) for case, rtol in (RUNS[:3] if quick else RUNS)}
     z = numbers(np.random.default_rng(SEED), 60 if quick else DRAWN)
     low, high = half_turns(BladeBody.of(z), SPAN)
@@ -135,7 +135,7 @@ class Integrated:
 
 @dataclass(frozen=True)
 class Pair:
-    """A body's motion by quasi-velocities and by Routh's equations, by SciPy's RK45 with rates written by hand."""
+    """A body's motions by quasi-velocities and by Routh's equations: SciPy's RK45 integrates rates written by hand."""
 
     body: BladeBody
     end: float
@@ -245,7 +245,7 @@ def _begun(kind: str) -> Pair:
 
 
 def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
-    """Return ratios of the times of Routh's equations to quasi-velocities: in hand-written code, and in the package."""
+    """Return the times of Routh's equations divided by those of quasi-velocities: by hand, and in the package."""
     body = BladeBody.of(numbers(np.random.default_rng(1), BODIES))
     works = [(body.quasi, body.omega), (body.tan, body.velocity), (body.regular, body.velocity)]
     seconds = in_turns([partial(rates, 0.3, state) for rates, state in works], ROUNDS, 2)

@@ -39,7 +39,7 @@ DEGENERATE = 1e6
 """Factor by which J M^-1 J^T must grow towards a pole for the equations to count as degenerate."""
 
 COUNTS = 100, 200
-"""Numbers of whole steps up to the pole: two residuals after it give, by extrapolation, that of vanishing steps."""
+"""Numbers of whole steps up to the pole: from the residuals after it the limit of vanishing steps is extrapolated."""
 
 RATE, BEND = 0.5, 0.3
 """Bodies count only above these bounds, m/s²: force along the blade per mass, second-order coefficient of the law."""
@@ -126,7 +126,7 @@ def _left(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> Der
 
 
 def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tuple[Attempt, list[tuple[float, ...]]]:
-    """Return the search for lost orders of the residual after a pole, and quantiles and number of these orders."""
+    """Return the search for too low orders of the residual after a pole, and quantiles and number of the orders."""
     orders = []
     for coarse, fine in (forced, free):
         orders.append(np.log(np.abs(coarse.left / fine.left)) / np.log(coarse.step / fine.step))

@@ -73,7 +73,7 @@ def _distribution(spread: Spread) -> str:
 
 
 def _violations(results: PaperResults) -> dict[str, Any]:
-    """Find the largest velocity across the blade in case NH-A by each method, m/s, and the end of the runs, s."""
+    """Return the largest velocity across the blade, m/s, in case NH-A by each method, and the end of the runs, s."""
     runs = {
         name: results.trajectory(f"NH-A, {DRAWN_STEP}: {m}")
         for name, m in (("quasi", QUASI), ("regular", REGULAR), ("tan", TAN))
@@ -89,7 +89,7 @@ def _body(case: str) -> str:
 
 
 def _coincide(crests: Crests | None) -> dict[str, Any]:
-    """Count the maxima of x(t) before the first pole, and return the largest distance of both methods there, m."""
+    """Count the maxima of x(t) before the first pole; return the largest distance between both methods there, m."""
     if crests is None:
         return {"before": None, "within": None}
     before = crests.instants < poles(CASES["NH-B"][0], crests.spread.end)[0].instant

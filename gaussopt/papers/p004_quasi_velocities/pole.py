@@ -62,7 +62,7 @@ class Pole:
         return np.mod(self.instant / dt, 1.0)
 
     def left(self, dt: Any) -> Any:
-        """Return the residual omega3, m/s, that by the law RK4 adds here; the term in dt^2 assumes no torque."""
+        """Return the residual omega3, m/s, that RK4 adds at this pole; the term in dt^2 assumes no torque."""
         f = self.place(dt)
         bend = self.turning**2 * self.speed / 3 - self.change
         return -self.sine * (dt * self.rate * first(f) + dt**2 * bend * second(f))
@@ -136,7 +136,7 @@ class Passage:
 
 
 def passage(z: Vector, count: int) -> Passage:
-    """Integrate bodies until after the pole at INSTANT, which follows `count` whole steps; z is as PASSAGES."""
+    """Integrate bodies until after the pole at INSTANT, which follows `count` whole steps; z has a row per range."""
     of = dict(zip(PASSAGES, z, strict=True))
     place, turning, beta = of.pop("place"), of["turning"], of["L_C"] / of["I_C"]
     body = BladeBody(**of, phi=math.pi / 2 - turning * INSTANT - beta * INSTANT**2 / 2)

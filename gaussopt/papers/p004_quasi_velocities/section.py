@@ -26,7 +26,7 @@ from gaussopt.reporting.figures.mechanism_drawing import animation_block, drawin
 from gaussopt.reporting.texts import Texts
 
 SOURCE = "NH-B"
-"""The case that represents the source's figures."""
+"""The case that represents the paper's figures."""
 
 PREFIXES = {"NH-B": "NH-B: ", "NH-A": f"NH-A, {DRAWN_STEP}: ", "NH-C": "NH-C: "}
 """Prefix of the keys of the drawn runs of each case."""
@@ -132,7 +132,7 @@ def whole_runs(runs: dict[str, Trajectory]) -> dict[str, Trajectory]:
 
 
 def _gallery(case: str, runs: dict[str, Trajectory]) -> list[Figure]:
-    """Draw the source's figures 2 to 5 for the case SOURCE; x, y and the violation over time for other cases."""
+    """Draw the paper's figures 2 to 5 for the case SOURCE; x, y and the violation over time for other cases."""
     whole = whole_runs(runs)
     if case != SOURCE:
         of = "of the centroid"

@@ -52,7 +52,7 @@ class Drift:
 
 
 def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequence[float] = ()) -> Drift:
-    """Compare motions until `end` by the rates "tan" or "regular" with those by quasi-velocities, for every step."""
+    """Compare motions until `end` by the rates "tan" or "regular" with those by quasi-velocities, by step size."""
     many = replace(body, phi=np.full_like(steps, body.phi))
     runs = zip(march(getattr(many, rates), many.velocity, steps), march(many.quasi, many.omega, steps), strict=True)
     position, violation = np.zeros_like(steps), np.zeros_like(steps)

@@ -42,7 +42,7 @@ def lines(
     x: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], xlabel: str, ylabel: str, *,
     markers: Mapping[str, tuple[Vector, Vector]] | None = None, **frame: Any,
 ) -> str:  # fmt: skip
-    """Draw curves over `x`, common or by curve, and points `markers`; `frame` holds fields of `Frame`."""
+    """Draw curves over `x`, one abscissa or one for each curve, and points, `markers`; for `frame` see `Frame`."""
     how, marked = Frame(**frame), markers or {}
     figure, axes = _new(how.size, xlabel, ylabel)
     for (label, y), style in zip(curves.items(), forms(curves), strict=True):
@@ -93,7 +93,7 @@ def dots(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str
 def profiles(
     taus: Vector, curves: Mapping[str, Vector], xlabel: str, ylabel: str, looks: Mapping[str, int] | None = None
 ) -> str:
-    """Draw step functions of fractions over a logarithmic abscissa that begins at 1."""
+    """Draw step functions, whose values are fractions, over a logarithmic abscissa that begins at 1."""
     figure, axes = _new((6.8, 3.9), xlabel, ylabel)
     for i, (label, y) in enumerate(curves.items()):
         style = look(i if looks is None else looks[label])

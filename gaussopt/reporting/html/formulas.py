@@ -103,7 +103,7 @@ def _parts(text: str, references: References | None) -> Iterator[tuple[Kind, str
 
 
 def _plain_parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
-    """Yield the parts of a text without formulas; every second piece of the split text is the anchor of a reference."""
+    """Yield the parts of a text without formulas; the split text alternates between words and anchors of references."""
     for j, part in enumerate(REFERENCE.split(text) if references else [text]):
         if j % 2:
             yield "reference", part

@@ -172,7 +172,7 @@ def _asked(table: pd.DataFrame) -> dict[Any, str]:
 
 
 def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
-    """Return sentences on the pairs that are right on every step, True in `pairs`, and on the other pairs."""
+    """Return sentences on the pairs that are right on every step (their entry in `pairs` is True) and on the others."""
     lines = []
     for entry, right in (("everywhere", True), ("not-everywhere", False)):
         told = [(pair, asked.get(pair, "") * right) for pair, is_right in pairs.items() if is_right == right]
@@ -244,7 +244,7 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
 
 
 def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
-    """Return a sentence that counts by source the steps where `which` is true for any solver, in a list, or []."""
+    """Return one sentence, in a list, that counts by source the steps where `which` is true; [] if there are none."""
     there = which.groupby([table["name"], table["source"], table["step"]], sort=False).any()
     named = [
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"

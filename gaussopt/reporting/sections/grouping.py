@@ -1,4 +1,4 @@
-"""Groups of records by problem or family, which a report shows together, and text helpers of its sections."""
+"""Groups of records by problem or family, which a report shows together, and functions that make texts of names."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def first(rows: Sequence[T], most: int, noun: str = "") -> tuple[Sequence[T], st
 
 
 def listed(names: Sequence[str], most: int = 8, sep: str = ", ") -> str:
-    """List names in a sentence."""
+    """Return names separated by commas; after `most` of them only the number of further names is stated."""
     return sep.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 

@@ -235,7 +235,7 @@ def profile_figure(name: str, table: Costs, what: str, looks: Mapping[str, int] 
 
 
 def findings(speeds: Sequence[Speed]) -> list[str]:
-    """Name, for each problem and family, the three fastest competitors by shifted geometric mean."""
+    """Return sentences on the three fastest competitors, by shifted geometric mean, of each problem or family."""
     lines = []
     for s in speeds:
         means = s.pair_means if s.several else s.means

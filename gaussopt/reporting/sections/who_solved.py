@@ -86,7 +86,7 @@ def _named(answers: Answers, files: Sequence[str], i: int) -> str:
 
 
 def _satisfies(answers: Answers, i: int) -> bool:
-    """Tell whether an answer is confirmed, or satisfies the contact law where solutions are not unique."""
+    """Return whether an answer is confirmed, or satisfies the contact law where solutions are not unique."""
     if not answers.status:
         return False
     several = answers.status[i] == Status.MULTIPLE_SOLUTIONS
