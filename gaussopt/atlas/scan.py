@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Cell = int | Sequence[int]
-"""A point of the grid by its number in the order of the arrays, or by its index on each of their dimensions."""
+"""A point of the grid: its flat index in the arrays, or its indices along their dimensions."""
 
 MAX_POINTS = 2_000_000
 """Largest number of points of an atlas."""

@@ -77,7 +77,7 @@ def leaderboard(
 
 
 def write_page(results: Results, folder: Path, out: Path, published: Sequence[Any] = ()) -> dict[str, Any]:
-    """Write the page on the results of all groups, with rows of the table of another page; see `leaderboard`."""
+    """Write the page on the results of all groups, with rows from the table of another page; see `leaderboard`."""
     table = _steps(results, index_of(folder))
     page = _document(table, published)
     report = write(page, out)
@@ -138,7 +138,7 @@ def _solver_rows(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
 
 
 def _published(path: Path) -> list[tuple[Any, ...]]:
-    """Read the rows of the table of solvers of another page; raise BadInput if the file does not hold such a table."""
+    """Read the table of solvers of another page; raise BadInput if the file does not hold such a table."""
     head, *rows = csv.reader(read_bytes(path).decode("utf-8", "replace").splitlines()) or [[]]
     if tuple(head) != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
         raise BadInput(f"{path} is no table of solvers; give data/solvers.csv of a page on the collection.")

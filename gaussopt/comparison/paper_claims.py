@@ -194,7 +194,7 @@ def genetic_accuracy(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 
 
 def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
-    """Compare the times of a step by a genetic algorithm and by the linear solve with multipliers, as a ratio (C12)."""
+    """Compare the times of a step: those of genetic algorithms relative to linear solves with multipliers (C12)."""
     genetic, direct = _four_bar(cases)
     ratios: dict[str, list[float]] = {}
     rows: list[Row] = []

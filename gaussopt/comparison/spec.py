@@ -118,7 +118,7 @@ class Spec(ABC):
         Returns
         -------
         dict
-            The class by its name, and its fields, for JSON and `spec_of`.
+            The name of the class, and its fields, for JSON and `spec_of`.
         """
         return {"spec": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
 

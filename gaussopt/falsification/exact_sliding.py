@@ -121,7 +121,7 @@ def complementarity_gap(of: Sliding) -> Proved | None:
 
 
 def weighted(of: Sliding) -> Proved | None:
-    """Solve the printed program with weights, or prove that there are no weights."""
+    """Solve the printed program with symmetrising weights, or prove that there are none."""
     A, k = of.A, len(of.b)
     pairs = [(i, j) for i in range(k) for j in range(i)]
     rows = exact(np.zeros((len(pairs), k), dtype=int))

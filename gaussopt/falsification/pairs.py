@@ -174,7 +174,7 @@ class ComparedPair:
         return Proved(point, f"{name} returns {symbol} = {near}.", {symbol: point})
 
     def _by_violation(self, example: Example, found: Sequence[Proved | None]) -> Proof | None:
-        """Prove that one answer violates Coulomb's law, if the other formulation is Coulomb's law."""
+        """Prove that one answer violates Coulomb's law, which the other formulation states."""
         for law, other in ((0, 1), (1, 0)):
             answer = found[other]
             if self.names[law] != "coulomb-soccp" or answer is None or answer.point is None:

@@ -1,4 +1,4 @@
-"""Pictures of the state on which two formulations differ, with the contact forces of either, on the same scale."""
+"""Pictures of the state on which two formulations differ, with the contact forces of each, on the same scale."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def threshold(
 
 
 End = tuple[float, str]
-"""A value of the axis and the outcome there."""
+"""A value of the axis, and the outcome of the comparison at this value."""
 
 
 def _outcome(pair: ComparedPair, example: Example | None) -> str:

@@ -84,7 +84,7 @@ class Pins:
         return np.asarray(self.second.rows(q) - self.first.rows(q)).reshape(-1, len(q))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
-        """Return the right-hand side of rows a = gamma, (2 p,), m/s^2."""
+        """Return the right-hand side gamma, (2 p,), m/s^2, of the constraints on the accelerations."""
         return np.asarray(self.first.bias(q, v) - self.second.bias(q, v)).ravel()
 
 
@@ -114,7 +114,7 @@ class Links(Pins):
         return np.asarray(np.einsum("pi,pin->pn", self._along(q)[1], super().rows(q).reshape(-1, 2, len(q))))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
-        """Return gamma, (p,), m/s^2, of the rods' rows a = gamma: centripetal terms of the ends and of the rods."""
+        """Return the right-hand side gamma, (p,), m/s^2, of the constraints: centripetal terms of ends and rods."""
         r, u = self._along(q)
         rate = super().rows(q).reshape(-1, 2, len(q)) @ v
         across = rate - np.einsum("pi,pi->p", u, rate)[:, None] * u

@@ -152,7 +152,7 @@ def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
 
 
 def times_table(name: str, pairs: Mapping[str, PairResult]) -> Table:
-    """Return a table of the parts of the time of one step."""
+    """Return a table of the durations of the parts of one step."""
     of_parts = zip(*time_parts(pairs).values(), strict=True)
     rows = ((k, *values, 1e6 * r.times["backend"]) for (k, r), values in zip(pairs.items(), of_parts, strict=True))
     return texts.table("times", rows, anchor=name, timed=(*TIME_PARTS, "solver itself"))
@@ -236,7 +236,7 @@ def _cell(result: PairResult | None) -> float | str:
 
 
 def per_solve(traj: Trajectory) -> float:
-    """Return the seconds of one call of the solver."""
+    """Return the duration of one call of the solver, s."""
     return float(traj.timing["solve"] / traj.meta["evaluations"])
 
 

@@ -21,7 +21,7 @@ DEFINITE = 1e-3
 
 
 def definite(A: Matrix, least: float = DEFINITE) -> Mask:
-    """Return the mask of samples where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
+    """Return the mask, (B,), of samples whose sym A, scaled to unit diagonal, has no eigenvalue below `least`."""
     diagonal = A.diagonal(axis1=1, axis2=2)
     positive = (diagonal > 0).all(axis=1)
     unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -73,7 +73,7 @@ def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
 
 
 ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi / 2)]
-"""Bounds of the three pairs of entries of A for three contacts, and of the two angles of b."""
+"""Bounds of the three off-diagonal entries of S for three contacts, and of the two angles of b."""
 
 
 def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:

@@ -206,7 +206,7 @@ def residual(step: StepData, a: Vector) -> float:
 
 
 def minimiser_with_pinv(step: StepData) -> Vector:
-    """Minimise (M a - F)^T M^+ (M a - F) subject to J a = gamma by a basis of ker J, with numpy alone; (n,)."""
+    """Return the minimiser, (n,), of (M a - F)^T M^+ (M a - F) under J a = gamma, by numpy and a basis of ker J."""
     Z, projector = kernel(step.J), step.M @ np.linalg.pinv(step.M, rcond=1e-10)
     a, *_ = np.linalg.lstsq(step.J, step.gamma, rcond=None)
     along = Z.T @ projector

@@ -34,7 +34,7 @@ WEIGHTED = ("multipliers by Cholesky",)
 """Methods that compute eq. (16) with inverses weighted by the masses, which amounts to elimination with multipliers."""
 
 RIVALS = {"system": (plain.LU, plain.LDL), "fastest": tuple(plain.WITH)}
-"""By reading, the rivals of eq. (14); the cheapest one counts. LU does not exploit the symmetry of the system."""
+"""By interpretation of the claim, the rivals of eq. (14), of which the cheapest counts; LU ignores the symmetry."""
 
 SLOWER = {"system": "slower than system", "fastest": "slower than fastest"}
 """Name of the search that tries to refute each reading."""

@@ -19,7 +19,7 @@ EXACT_16, PRINTED_16 = (f"eq. (16): {name}, tau = -0.5" for name in ("exact", "l
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:
-    """Describe the proposal of the paper, which results hold, which do not and why, and misprints."""
+    """Describe the paper's proposal, the results that hold, those that do not and why, and the misprints."""
     results, entry = PaperResults(outcomes), problem(PROBLEM)
     figures = {
         "paper-000-drawing": drawing_figure(entry, "paper-000-drawing"),

@@ -36,7 +36,7 @@ texts = Texts(__file__)
 
 
 def cases(quick: bool) -> list[Job]:
-    """Return the case of the maps and boundaries of the two bars and of the rod."""
+    """Return the case that computes maps and boundaries for the two bars and the rod."""
     return [Job(KEY, paper_section, {"quick": quick}, 12.0)]
 
 

@@ -153,7 +153,7 @@ def _necessary() -> Derivation:
 
 
 def _product(quick: bool) -> tuple[Derivation, Attempt]:
-    """Check that the minimum of z^T (A z + b) is zero, by enumeration of active sets and also by a solver."""
+    """Check, by enumeration of active sets and by a solver, that the minimum of z^T (A z + b) is zero."""
     count, number, without = (60 if quick else 400), 0, 0
     apart, value, lowest, solver = 0.0, 0.0, np.inf, 0.0
     tried = 0

@@ -23,7 +23,7 @@ MAP = "atlas-two-bar-qp-sliding"
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:
-    """Describe the proposal of the paper, which results hold, which do not and why, and misprints.
+    """Describe the paper's proposal, the results that hold, those that do not and why, and the misprints.
 
     `outcomes` must also contain the case that computes the map of mu and the angle (the atlas).
     """

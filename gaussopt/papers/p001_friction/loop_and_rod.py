@@ -99,7 +99,7 @@ def _from_the_air(air: Mapping[str, Trajectory], findings: list[str]) -> list[Bl
 
 
 def _in_the_air(label: str, traj: Trajectory) -> str:
-    """Return a sentence on one run of the loop that starts in the air."""
+    """Return a sentence on one run of the paper's algorithm from a start in the air."""
     start = traj.gap[0].min()
     pressed = traj.lam_N[0].max() > 0
     text = f"{label[:1].upper()}{label[1:]}: "

@@ -174,7 +174,7 @@ def _heights(motion: Trajectory) -> tuple[float, ...]:
 
 
 def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int, solver: str = "deap") -> list[_Pair]:
-    """Compare motions by the genetic algorithm, one for each seed, with the motion by Lagrange's equations."""
+    """Compare the motions of the genetic algorithm, one for each seed, with that of Lagrange's equations."""
     p = problem("four-bar").parameter_values
     weight, inertia = p["m"] * p["g"] * p["l"], 5 * p["m"] * p["l"] ** 2 / 3
     found = []

@@ -127,7 +127,7 @@ def in_other_coordinates(step: StepData) -> StepData:
 
 
 def penalised(step: StepData, weight: float) -> Vector:
-    """Return the minimiser of 1/2 a^T M a - a^T (Q - h) + weight |J a - gamma|^2, (n,)."""
+    """Return the minimiser, (n,), of 1/2 a^T M a - a^T (Q - h) + weight |J a - gamma|^2."""
     K = step.M + 2 * weight * step.J.T @ step.J
     return np.asarray(np.linalg.solve(K, step.force + 2 * weight * step.J.T @ step.gamma))
 

@@ -71,7 +71,7 @@ class _Trial:
         return a, math.inf if lam is None else float(lam[0])
 
     def difference(self, body: BladeBody, row: str, off: float = 0.0) -> float:
-        """Return the largest relative error of the package's accelerations, by Routh and by quasi-velocities.
+        """Return the largest relative error of the package's accelerations, by Routh's equations and quasi-velocities.
 
         `off` is an error of the velocity across the blade, in units of the rounding error of the speed.
         """

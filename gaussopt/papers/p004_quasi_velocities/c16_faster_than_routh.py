@@ -25,7 +25,7 @@ from gaussopt.papers.texts import ClaimTexts
 from gaussopt.simulation.simulate import simulate
 
 RUNS = (("NH-C", 1e-6), ("NH-B", 1e-6), ("NH-A", 1e-6), ("NH-A", 1e-9))
-"""Case and relative tolerance; the absolute one is always a thousandth of it."""
+"""Case and relative tolerance; the absolute tolerance is always a thousandth of it."""
 
 SPAN, TOLERANCE = 10.0, 1e-6
 """Duration, s, and relative tolerance of the motions in searches."""
@@ -216,7 +216,7 @@ def _sizes() -> Derivation:
 
 
 def _searched(kind: str, known: Sequence[float], random: Vector, quick: bool) -> Attempt:
-    """Search a kind of body for a ratio of evaluations below 1, starting from a known body.
+    """Search bodies of one kind for a ratio of evaluations below 1, starting from a known body.
 
     `known` are the ratios of the paper's cases, `random` those of random bodies of this kind.
     """
@@ -245,7 +245,7 @@ def _begun(kind: str) -> Pair:
 
 
 def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
-    """Return the times of Routh's equations divided by those of quasi-velocities: by hand, and in the package."""
+    """Return ratios of times, Routh's equations to quasi-velocities: of hand-written code, and of the package."""
     body = BladeBody.of(numbers(np.random.default_rng(1), BODIES))
     works = [(body.quasi, body.omega), (body.tan, body.velocity), (body.regular, body.velocity)]
     seconds = in_turns([partial(rates, 0.3, state) for rates, state in works], ROUNDS, 2)

@@ -51,7 +51,7 @@ texts = ClaimTexts(
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by the law of the residual after a pole, motions with many steps, and searches for counterexamples."""
+    """Judge by the law of the residual after a pole, motions with many step sizes, and searches for counterexamples."""
     forced, free = (_pass(force, 300 if quick else 4000) for force in (True, False))
     over, told = _over(forced, free)
     bodies, orders, grows = _orders(300 if quick else 1000)

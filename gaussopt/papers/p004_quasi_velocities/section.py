@@ -29,7 +29,7 @@ SOURCE = "NH-B"
 """The case that represents the paper's figures."""
 
 PREFIXES = {"NH-B": "NH-B: ", "NH-A": f"NH-A, {DRAWN_STEP}: ", "NH-C": "NH-C: "}
-"""Prefix of the keys of the drawn runs of each case."""
+"""For each case, the prefix of the keys of the runs that are drawn."""
 
 PLANE = {"x": 0, "y": 2}
 """Index of each coordinate of the centroid."""

@@ -37,7 +37,7 @@ satisfies the constraint rows and would be an unfair first individual."""
 
 
 def contact_programs(problems: Collection[str] | None = None) -> dict[str, Program]:
-    """Return a QP and an LCP for a box that tips about one of three contacts, and both for two bars with two contacts.
+    """Return a QP and an LCP for a box that tips about one of three contacts, and for two bars with two contacts.
 
     If problem labels are given, only programs of these problems are returned.
     """

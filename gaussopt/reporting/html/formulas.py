@@ -30,7 +30,7 @@ _RELATIONS = frozenset("=<>≤≥≈≠≡∈→⇒⇔≪≫∼∝⟂:,;")
 """Relations after which a long formula within text may be broken; browsers do not break MathML themselves."""
 
 _SMALL_OR_LARGE = re.compile(r"((?:(?<![\w.)\]-])-)?(?<![\w.])\d+(?:\.\d+)?)e([-+]?\d+)(?!\w)")
-"""A number with an exponent: its mantissa and its power of ten."""
+"""Pattern of a number with an exponent; its groups are the mantissa and the exponent."""
 
 _LIMITS = ("min", "max", "inf", "sup", "lim")
 """Operators whose bounds are below them in a displayed formula."""

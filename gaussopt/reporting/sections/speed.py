@@ -169,7 +169,7 @@ def _first_of_each(speed: Speed) -> list[Mean]:
 
 
 def _starts(speed: Speed) -> tuple[Table, Figure]:
-    """Show quantiles of the work by solver and kind of start, as a table and as boxes."""
+    """Show quantiles of the work by solver and kind of start, as a table and as box plots."""
     group = speed.group
     cases = _timed(group)
     nothing = [float("nan")] * 5
