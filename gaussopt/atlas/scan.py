@@ -108,7 +108,7 @@ class Atlas(Mapped):
         return int(self.data["lcp"].size)
 
     def codes(self, name: str) -> NDArray[np.int_]:
-        """Return the codes of "lcp", "matrix", "qp", "joint" or "weighted", over axes, slip and load."""
+        """Return the codes of "lcp", "matrix", "qp", "joint" or "weighted" as an array over axes, slips and loads."""
         return np.asarray(self.data[name].values, dtype=int)
 
     def values(self, cell: Cell) -> dict[str, float]:
@@ -365,7 +365,7 @@ def load_directions(count: int, k: int) -> Matrix:
     if k == 1:
         return np.array([[1.0], [-1.0]])
     if k == 2:
-        # The directions lie half a step away from the axes, on which one entry of the bias vanishes.
+        # The directions lie half a step away from the axes, so that no entry of the bias vanishes.
         angle = 2 * np.pi * (np.arange(count) + 0.5) / count
         return np.column_stack((np.cos(angle), np.sin(angle)))
     x = np.random.default_rng(0).standard_normal((count, k))

@@ -89,7 +89,7 @@ class ContactStack:
         )  # fmt: skip
 
     def with_bias(self, bias: Matrix) -> ContactStack:
-        """Combine each operator with each bias of (L, k); biases vary fastest. With joints `ell` becomes NaN."""
+        """Combine each operator with each of L biases, (L, k), which vary fastest. With joints `ell` becomes NaN."""
         delassus, smooth, motion, ell = (
             np.repeat(x, len(bias), axis=0) for x in (self.delassus, self.smooth, self.motion, self.ell)
         )

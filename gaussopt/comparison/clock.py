@@ -241,7 +241,7 @@ class _Rival:
     def early(self, items: Sequence[Item]) -> int:
         """Count the leading steps whose timed answers are all wrong, but right after an untimed call of `refuses`."""
         wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
-        if not wrong or math.isinf(self._spent):  # the warm-up pass, which calls `refuses`
+        if not wrong or math.isinf(self._spent):  # only the warm-up pass was timed, and it calls `refuses`
             return 0
         run = self._run_of(checked=True)
         right = [run.solve(in_units(item, self._now)).status is Status.SOLVED for item in items[: wrong[-1] + 1]]

@@ -127,7 +127,7 @@ def end_within(entry: Problem, seconds: float) -> float:
 
 
 class _Late(BaseException):
-    """Raised to discard a motion; no Exception, since `simulate` would then return the motion so far."""
+    """Raised to discard a motion; after an Exception, `simulate` would return the motion so far."""
 
 
 @cache

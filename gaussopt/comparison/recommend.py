@@ -159,7 +159,7 @@ def recommend(
     )  # fmt: skip
     spec = _states(entry)
     with Workers(2) as place:
-        place.prepare(spec.items)  # the motion is computed once, before the cases
+        place.prepare(spec.items)  # compute the motion once, before the cases
         results = carry_out(replace(plan, specs=(spec,)), place, None, CasesDone(progress), rivals=_rivals)
     contacts = np.array([getattr(item.data, "k", 0) for item in spec.items()])
     cases = [c for c in competing(results.answers, results.times) if _right(c.answers)]

@@ -45,7 +45,7 @@ class Solvers:
         if key not in self._known:
             page = page_of(program)
             name = page.default_solver(program)
-            if (page.name, name) == ("qp", "kkt"):  # kkt solves Lagrange's equations
+            if (page.name, name) == ("qp", "kkt"):  # kkt is no optimiser: it solves Lagrange's equations
                 name = "daqp"
             self._known[key] = name, SolverSequence(name, warm_start=False)
         raw, _ = self._known[key][1].solve(program)

@@ -18,7 +18,7 @@ from gaussopt.linalg.rational import Exact, exact, kernel, leading_minors, princ
 from gaussopt.papers.evidence.active_sets import lcp_exactly, solve_exactly
 
 ROUNDS = 12
-"""Number of iterations of frozen friction within which a cycle is searched for."""
+"""Number of iterations with frozen friction, held at its last value, within which a cycle is searched for."""
 
 
 @dataclass(frozen=True)

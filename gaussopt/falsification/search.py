@@ -34,7 +34,7 @@ TOLD = 100
 """Number of examples of one method and size that are tried between two reports of progress."""
 
 STARTS = 3
-"""Number of examples of a size that are shrunk; the least complex result is kept."""
+"""Number of examples of one size that are shrunk; the least complex result is kept."""
 
 GENERATIONS = 20
 

@@ -14,7 +14,7 @@ from gaussopt.modelling.family import CONE_DIALS, Dial, Family, draws
 
 
 class RandomContacts(Family):
-    """Random contacts of a given rank."""
+    """Random contact problems whose matrix W has a given rank."""
 
     name = "random-contacts"
     title = "Contact problems with random rows"

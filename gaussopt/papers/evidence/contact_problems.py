@@ -57,7 +57,7 @@ def random_stacks(
 
 
 def random_symmetrisable(count: int, n: int, rng: np.random.Generator) -> tuple[Matrix, Matrix, Matrix]:
-    """Draw P-matrices A = D^-1 S, S positive definite, D = diag d, 1/10 <= d <= 10, and normal b; return A, b and d."""
+    """Draw P-matrices A = D^-1 S with S positive definite, D = diag d, 1/10 <= d <= 10; draw b; return A, b, d."""
     S, b = random_definite(count, n, 0.0, rng)
     d = 10.0 ** rng.uniform(-1.0, 1.0, (count, n))
     return S / d[:, :, None], b, d

@@ -67,7 +67,7 @@ class Mechanism:
         return StepData.smooth(M, zero, self.force, joints.rows(turned_to), joints.gamma(turned_to, v), 0.0, zero, v)
 
     def point(self, body: int, on: Vector) -> tuple[Vector, Matrix, Vector]:
-        """Return a point's position, and K, (2, bodies), and bias, where K phi'' + bias is its acceleration."""
+        """Return a point's position, K, (2, bodies), and bias; its acceleration is K phi'' + bias."""
         place, K, bias = np.zeros(2), np.zeros((2, len(self.phi))), np.zeros(2)
         while body != GROUND:
             pin = self.tree[body]

@@ -190,7 +190,7 @@ def _repairs(samples: Samples) -> Derivation:
 
 
 def _inverse_15(s: StepData) -> float:
-    """Return the relative error of (15), with J_M^- and P, in the equations of a least-squares inverse of M^(1/2) P."""
+    """Return the relative residual of (15) in the two equations of a least-squares inverse of M^(1/2) P."""
     root, inverse = _roots(s.M)
     P = np.eye(s.n) - _weighted_inverse(s) @ s.J
     A, B = root @ P, P @ inverse

@@ -144,7 +144,7 @@ def turning_figure() -> Figure:
             stops[f"{label} stops"] = (np.array([made]), np.zeros(1))
             said.append(f"with {label} it stops after {made:.2f} turns")
             continue
-        speed = crank.speed(-run.covered[per_turn:], run.kinetic[per_turn:, i])  # the first turn begins at rest
+        speed = crank.speed(-run.covered[per_turn:], run.kinetic[per_turn:, i])  # skip turn 1, which begins at rest
         slow = 1 / speed
         spent = np.append(0.0, np.cumsum((slow[1:] + slow[:-1]) / 2 * (run.covered[1] - run.covered[0])))[::per_turn]
         curves[label] = -2 * np.pi / np.diff(spent)

@@ -76,7 +76,7 @@ def _closed_eta(theta: float, mu: float) -> float:
 
 
 def _entries(theta: float, mu: float) -> float:
-    """Return the product A_12 A_21 while both ends slide to the left; its sign decides whether weights exist."""
+    """Return A_12 A_21 while both ends slide to the left; symmetrising weights exist if it is positive."""
     A = two_bar_stack(theta, mu=mu).delassus[0]
     return float(A[0, 1] * A[1, 0])
 

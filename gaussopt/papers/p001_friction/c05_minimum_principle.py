@@ -24,7 +24,7 @@ texts = ClaimTexts(__file__, seed=SEED, skews=problems.SKEWS, definite=problems.
 
 
 def check(quick: bool) -> Judgement:
-    """Compute the evidence."""
+    """Compute the evidence for and against the claim, and judge it."""
     smallest = _smallest()
     sampled, criterion = _sampled(quick)
     bars, rows = _two_bars()

@@ -33,7 +33,7 @@ texts = ClaimTexts(__file__, seed=SEED)
 
 
 def check(quick: bool) -> Judgement:
-    """Compute the evidence."""
+    """Compute the evidence for and against the claim, and judge it."""
     bars, rows, lifted = _two_bars()
     one, even, random, physical, bearing = _one(quick), _even(quick), *_random(quick)
     exact, refuted = _exact(), {name: bars[name] + random[name] + physical[name] for name in DIRECTIONS}

@@ -34,7 +34,7 @@ texts = ClaimTexts(__file__, seed=SEED, mu=MU, poses="; ".join(POSES))
 
 
 def check(quick: bool) -> Judgement:
-    """Compute the evidence."""
+    """Compute the evidence for and against the claim, and judge it."""
     printed, share = _printed(quick)
     weighted, cycles, necessary = _weighted(quick), _cycles(quick), _necessary()
     (product, solved), bars, other = _product(quick), _two_bars(quick), _any_objective(quick)

@@ -23,7 +23,7 @@ CONVERGED = 1e-12
 """Relative change of the forces at which an iteration ends."""
 
 ROUNDING = 1e-6
-"""Excess over the bound of one iteration that rounding may cause, relative; for errors above 1e-6 of the forces."""
+"""Relative excess over the bound of one iteration that rounding may cause, while errors exceed 1e-6 of the forces."""
 
 FALLING = [degrees for degrees, loads in POSES.values() if not loads]
 """Angles, degrees, of those special states of the two bars whose only load is gravity."""
@@ -35,7 +35,7 @@ texts = ClaimTexts(__file__, seed=SEED, poses="; ".join(POSES))
 
 
 def check(quick: bool) -> Judgement:
-    """Compute the evidence."""
+    """Compute the evidence for and against the claim, and judge it."""
     gauss, known = _known(quick)
     varied, once = _varied(quick), _once(quick)
     readings = (

@@ -36,7 +36,7 @@ texts = ClaimTexts(__file__, fed=FED, consistent=CONSISTENT, seed=SEED)
 
 
 def check(quick: bool) -> Judgement:
-    """Compute the evidence."""
+    """Compute the evidence for and against the claim, and judge it."""
     starts = _starts()
     start = _start()
     formulas, kept, literally = _formulas(quick)
@@ -165,7 +165,7 @@ def _sign() -> tuple[Derivation, Attempt, float]:
 
 
 PRINTED_SIGN = -1
-"""Printed sign of friction; with 1 it acts against the slip."""
+"""Sign of friction as printed; with the sign 1 friction acts against the slip."""
 
 
 def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:

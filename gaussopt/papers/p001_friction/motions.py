@@ -36,12 +36,10 @@ STEPS, FEW_STEPS = (600, 1200), (200,)
 """Numbers of steps of the paper's algorithm, in full and in quick runs; the LCP is run with the first number only."""
 
 ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20, 50)}
-"""Numbers of instants recorded until the end of the reference, for PRINTED and for MECHANICS; quick runs record a fifth
-of them, but at most 20.
-"""
+"""Numbers of instants that motions by PRINTED and by MECHANICS record; quick runs record a fifth, at most 20."""
 
 LATER = 0.5
-"""End, s, of the runs that compare energies, both event-driven and by the printed loop."""
+"""End, s, of the runs that compare energies, both event-driven and by the paper's algorithm."""
 
 FED = 0.09
 """Instant at which the energies with both signs of friction are compared, s; no event occurs before it."""

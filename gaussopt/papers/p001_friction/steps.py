@@ -35,7 +35,7 @@ REFERENCES = {
     "two bars": ("two-bar", ("two-bar-contact", "two-bar-airborne")),
     "rod": ("sliding-rod", ("rod-floor", "rod-stop", "rod-lift")),
 }
-"""Groups of reference states: the problem, and the names of its references."""
+"""By group of reference states, the problem and the names of its references."""
 
 STRIDES = {"two bars": 20, "rod": 25}
 """By group, k: every k-th row of the references is used."""
@@ -117,7 +117,7 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
     if reason:
         return ByFormulation(formulation, reason, ())
     solvers = [s for s in installed_solvers() if common.takes_part(s, formulation, quick)]
-    # A step whose program has no minimum does not show which solvers accept the program.
+    # Take the first step whose program has a minimum; other steps do not show which solvers accept the program.
     fitting = next(found for s in steps if (found := pairs([formulation], solvers, s.step)))
     slow = {s: 1 if group == SPECIAL else common.SLOW.get(s, 1) for _, s in fitting}
     return ByFormulation(formulation, "", tuple(judge_on_steps(steps[::n], formulation, s) for s, n in slow.items()))
@@ -173,7 +173,7 @@ class Frozen:
 
 
 def frozen_friction() -> list[Frozen]:
-    """Run the iteration with frozen friction at every special state; Newton's method solves each program."""
+    """Iterate with friction held at its last value at every special state; Newton's method solves the programs."""
     return [_frozen(label) for label in POSES]
 
 

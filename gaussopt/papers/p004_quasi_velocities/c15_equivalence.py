@@ -141,7 +141,7 @@ def _off_the_constraint(count: int) -> Derivation:
 
 
 def _exactly(count: int) -> Attempt:
-    """Compare (15), with the printed row, to (14) in rational arithmetic; |cos(phi)| is NEAREST or more."""
+    """Compare (15), with the printed row, to (14) in rational arithmetic, where |cos(phi)| is at least NEAREST."""
     random = np.random.default_rng(19)
     different = sum(_differ(random) for _ in range(count))
     return texts.attempt("exactly", different > 0, count=count, different=different)

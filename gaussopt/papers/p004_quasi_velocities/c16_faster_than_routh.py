@@ -176,7 +176,7 @@ class Pair:
         return found.sol
 
     def ratio(self, row: str = "regular") -> float:
-        """Return the ratio of the numbers of evaluations: Routh's equations with the given row to quasi-velocities."""
+        """Return the number of evaluations by Routh's equations with this row, divided by that by quasi-velocities."""
         return self.runs[row].evaluations / self.runs["quasi"].evaluations
 
     @property
@@ -230,7 +230,7 @@ def _searched(kind: str, known: Sequence[float], random: Vector, quick: bool) ->
 
     start, begun = np.array(BEGUN[kind]), _begun(kind)
     least, tried = ratio(start), 1
-    if not quick and least > 1.0:  # if the start already refutes, no search is needed
+    if not quick and least > 1.0:  # a start that refutes the claim needs no search
         found = minimise(ratio, list(BOUNDS.values()), 1, 16, population=2, start=start)
         least, tried = min(least, found.value), found.tried
     least = min([least, *known, *random])

@@ -103,7 +103,7 @@ def reference_error(traj: Trajectory, reference: ReferenceData) -> float:
 
 
 def violation(traj: Trajectory) -> Vector:
-    """Return |vx sin(phi) - vy cos(phi)|, the velocity across the blade, m/s, for any row of the run."""
+    """Return |vx sin(phi) - vy cos(phi)|, the velocity across the blade, m/s, whichever row the run uses."""
     return across_blade(traj.q, traj.v)
 
 

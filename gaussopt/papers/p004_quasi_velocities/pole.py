@@ -136,7 +136,7 @@ class Passage:
 
 
 def passage(z: Vector, count: int) -> Passage:
-    """Integrate bodies until after the pole at INSTANT, which follows `count` whole steps; z has a row per range."""
+    """Integrate bodies until after the pole at INSTANT, after `count` whole steps; rows of z are as in PASSAGES."""
     of = dict(zip(PASSAGES, z, strict=True))
     place, turning, beta = of.pop("place"), of["turning"], of["L_C"] / of["I_C"]
     body = BladeBody(**of, phi=math.pi / 2 - turning * INSTANT - beta * INSTANT**2 / 2)

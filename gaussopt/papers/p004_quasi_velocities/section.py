@@ -116,7 +116,7 @@ def _apart(one: Trajectory, other: Trajectory, end: float) -> float:
 
 
 def _passes(traj: Trajectory) -> int:
-    """Count the sign changes of cos(phi)."""
+    """Count the poles that a motion passes, which are the sign changes of cos(phi)."""
     return int((np.diff(np.floor(traj.q[:, 1] / np.pi - 0.5)) != 0).sum())
 
 

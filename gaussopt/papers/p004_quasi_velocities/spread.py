@@ -96,7 +96,7 @@ class Spread:
     ----------
     case, row, end : case, constraint row and end, s, of the motions
     drift : the drift with all steps
-    law : the final position drift that the closed form predicts, (S,), m; empty for the regular row
+    law : the largest position drift, (S,), m, that the closed form predicts; empty for the regular row
     """
 
     case: str
@@ -112,7 +112,7 @@ class Spread:
 
     @property
     def lawful(self) -> Vector:
-        """Drift that the law predicts for the random steps, m."""
+        """Drift, m, that the closed form in `pole` predicts for the random steps."""
         return self.law[len(SHOWN) :]
 
     def quantile(self, share: float) -> float:

@@ -32,8 +32,7 @@ EVOLUTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 CRANK = "crank-slider"
 STATE = 50
-"""Row of the crank-slider's reference. The first row is at rest, where zero acceleration, the origin of the search,
-satisfies the constraint rows and would be an unfair first individual."""
+"""Row of the crank-slider's reference; at the first row zero acceleration, the search's origin, is feasible."""
 
 
 def contact_programs(problems: Collection[str] | None = None) -> dict[str, Program]:

@@ -32,9 +32,7 @@ PROGRAMS = ("qp", "lcp", "file", "sequence")
 """Kinds of source whose steps are programs without mechanics."""
 
 FLOOR = 1e-8
-"""Least error bound shown for programs. Bounds follow from the duality gap, which is quadratic in the error, and hardly
-fall below the square root of the rounding error.
-"""
+"""Least error bound shown for programs: it follows from the duality gap, which cannot resolve smaller errors."""
 
 MEAN = ("mean / µs", "ratio to the first", "failures", "estimated", "steps", "common steps", "refused", "not proved")
 """Columns of a table of means; its rows are ordered by the means, so every column depends on the times."""
