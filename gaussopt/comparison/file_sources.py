@@ -26,7 +26,7 @@ from gaussopt.storage.checksums import digest_of
 
 @dataclass(frozen=True, slots=True)
 class ContactFiles(Spec):
-    """Contact problems from files in the order of their names, in contact frames; `digests` are those of the files.
+    """Contact problems, u = W r + q, from files in the order of their names; `digests` are those of the files.
 
     `rows` is the order of the rows of a contact, see `read_problem`; `part` is the name of a file within a folder.
     """

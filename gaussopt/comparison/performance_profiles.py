@@ -118,7 +118,7 @@ class Profile:
     problems: int
 
     def order(self) -> list[int]:
-        """Return the indices of the names, sorted for display by the area under rho over log tau: no ranking."""
+        """Return the indices of names, sorted for display by falling area under rho over log tau: no ranking."""
         weights = np.diff(np.log(self.taus), prepend=0.0) if len(self.taus) > 1 else np.ones(len(self.taus))
         area = weights @ self.rho
         return [int(i) for i in np.lexsort((-self.solved, -area))]

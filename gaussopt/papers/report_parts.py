@@ -140,7 +140,7 @@ class PaperResults:
 
 
 def part(anchor: str, title: str, *blocks: Block | Iterable[Block] | None) -> Section:
-    """Return a section of blocks and lists of blocks, without None and tables without rows, for failed cases."""
+    """Return a section of blocks and lists of blocks, without the None and empty tables that failed cases leave."""
     flat = [b for given in blocks for b in (given if isinstance(given, list | tuple) else (given,))]
     return Section(anchor, title, tuple(b for b in flat if b is not None and not (isinstance(b, Table) and not b.rows)))
 

@@ -145,7 +145,7 @@ def _unit_masses(crank: Crank, unit: Crank, states: list[StepData]) -> Derivatio
 
 
 def _first(crank: Crank, name: str, low: float, high: float, quick: bool) -> float:
-    """Find the least value of a parameter at which the crank begins or ceases to stop in one turn; NaN if none."""
+    """Find the first value of a parameter where stopping in the first turn begins or ceases; NaN if there is none."""
     per_turn, count = (200, 33) if quick else (500, 65)
     for _ in range(3):
         values = np.linspace(low, high, count)

@@ -79,7 +79,7 @@ class Contacts:
         ), axis=1)  # fmt: skip
 
     def _forces(self, rows: Matrix) -> Matrix:
-        """Return J_rows^T, padded with zeros, as right-hand sides of the bordered systems, (B, n + m, k)."""
+        """Return the transpose of `rows`, padded with zeros: right-hand sides of bordered systems, (B, n + m, k)."""
         return np.concatenate((rows.swapaxes(1, 2), np.zeros((len(self), self.J.shape[1], rows.shape[1]))), axis=1)
 
     @cached_property

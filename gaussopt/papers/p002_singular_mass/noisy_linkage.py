@@ -45,7 +45,7 @@ P = problem("four-bar").parameter_values
 """Parameters of the registered problem by name."""
 
 M1, M2, MGL = 4 * P["m"] * P["l"] ** 2 / 3, P["m"] * P["l"] ** 2 / 3, P["m"] * P["g"] * P["l"]
-"""Generalised masses of the two cranks, kg m^2, and the largest moment m g l of gravity, N m."""
+"""Generalised masses of the two cranks, kg m^2, and m g l, the moment of a bar's weight at its full length, N m."""
 
 
 def printed(state: Matrix) -> Matrix:

@@ -35,7 +35,7 @@ MOST_REASONS = 12
 
 
 def section(groups: Sequence[Group], answers: Sequence[Answers], files: Mapping[str, Sequence[str]]) -> Section:
-    """Show false claims, wrong formulations, right answers by pair for each group, and which solvers solved each file.
+    """Show claims of solvers, wrong formulations, right answers by pair and group, and which solvers solved each file.
 
     `files` are file names, by the name of the group of contact problems to which they belong.
     """
