@@ -37,7 +37,7 @@ RIVALS = {"system": (plain.LU, plain.LDL), "fastest": tuple(plain.WITH)}
 """By interpretation of the claim, the rivals of eq. (14), of which the cheapest counts; LU ignores the symmetry."""
 
 SLOWER = {"system": "slower than system", "fastest": "slower than fastest"}
-"""Name of the search that tries to refute each reading."""
+"""Name of the search that tries to refute each reading of the claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Race:
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by counted operations and by times of the fastest implementations; M is diagonal, as in the paper."""
+    """Judge by operation counts and the times of the fastest implementations; M is diagonal, as in the paper."""
     races = [_race(n, m, True, quick) for n, m in _sizes(quick)]
     ratios = {name: np.array([r.ratio(rivals) for r in races]) for name, rivals in RIVALS.items()}
     operations = {name: operation_ratio(rivals, True) for name, rivals in RIVALS.items()}

@@ -22,7 +22,7 @@ GAP = 1e-6
 """Relative distance above which two answers differ; its square is the threshold for an excess of the objective."""
 
 EXAMPLE = [[2, 1], [0, 2]]
-"""A of the example in rational numbers."""
+"""The matrix A of the example that is solved in rational arithmetic."""
 
 DIRECTIONS = ("sufficient", "necessary", "primal", "dual")
 

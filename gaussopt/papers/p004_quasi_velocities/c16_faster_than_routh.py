@@ -143,7 +143,7 @@ class Pair:
 
     @cached_property
     def runs(self) -> dict[str, Integrated]:
-        """The motions by quasi-velocities, and by Routh's equations with the regular and with the tan row."""
+        """The motions by quasi-velocities, and by Routh's equations with the regular row and with that in tan(phi)."""
         return {rates: self.run(rates) for rates in ("quasi", "regular", "tan")}
 
     @cached_property

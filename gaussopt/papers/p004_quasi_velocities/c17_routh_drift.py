@@ -51,7 +51,7 @@ texts = ClaimTexts(
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by the law of the residual after a pole, motions with many step sizes, and searches for counterexamples."""
+    """Judge by the closed form in `pole`, by motions with many step sizes, and by searches for counterexamples."""
     forced, free = (_pass(force, 300 if quick else 4000) for force in (True, False))
     over, told = _over(forced, free)
     bodies, orders, grows = _orders(300 if quick else 1000)
@@ -230,7 +230,7 @@ def _motion() -> Derivation:
 
 
 def _moved(spreads: list[Spread]) -> Derivation:
-    """Compare quantiles of the drift in the runs, in the middle and near the ends, with those that the law predicts."""
+    """Compare quantiles of the drift in the runs, in the middle and near the ends, with predicted ones."""
     shares = (0.1, 0.5, 0.9)
     words, apart = [], 0.0
     for s in spreads:

@@ -58,7 +58,7 @@ PLACES = (0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.45, 0.6, 0.75, 0.9)
 """Positions of the pole within its step, as fractions of the step."""
 
 OTHER = 0.99
-"""NH-B with the tan row is also simulated with the step multiplied by this factor."""
+"""NH-B with the row in tan(phi) is also simulated with the step times this factor."""
 
 
 def cases(quick: bool) -> list[Job]:
@@ -133,14 +133,14 @@ def convergence(method: str, counts: Sequence[int]) -> Convergence:
 
 
 def places(count: int) -> list[tuple[float, float, float, float]]:
-    """Return by position of the pole: step, and the tan row's |omega3| after the pole in a run and by the law."""
+    """Return by position of the pole: step, and |omega3| after the pole in the run TAN and by the closed form."""
     (pole,) = poles(CASES["NH-A"][0], ORDER_END)
     steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
     return [(f, dt, float(_to_end(TAN, dt).velocity_drift[-1]), float(abs(pole.left(dt)))) for f, dt in steps]
 
 
 def other_step(step: float) -> str:
-    """Return the label of the run by the tan row whose step is OTHER times `step`."""
+    """Return the label of the run TAN whose step is OTHER times `step`."""
     return f"{TAN}, {OTHER * step:.4g} s"
 
 

@@ -112,7 +112,7 @@ def _along(body: BladeBody, t: float, phi: Any, turning: Any) -> tuple[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Bodies that each pass one pole, integrated by RK4 with the tan row.
+    """Bodies that each pass one pole, integrated by RK4 with the row in tan(phi).
 
     Attributes
     ----------
