@@ -83,7 +83,7 @@ class _Waves:
         for _ in range(MOST_ITERATIONS):
             phi = self.angles(shape, t)
             miss = _head(phi) - end
-            turned = LENGTH * np.array((-np.sin(phi), np.cos(phi)))  # derivative of the end by each angle
+            turned = LENGTH * np.array((-np.sin(phi), np.cos(phi)))  # d(end position) / d(angle), a column per angle
             if np.abs(miss).max() <= CLOSED * LENGTH * len(phi):
                 rate = self.rates(t)
                 follow = np.linalg.solve(turned @ self._along, turned @ rate)

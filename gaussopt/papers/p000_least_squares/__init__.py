@@ -1,1 +1,1 @@
-"""Claims on the paper of Yuan and Ge 2016: the crank-slider by least squares."""
+"""Claims of the paper by Yuan and Ge, 2016: the crank-slider by least squares."""

@@ -22,7 +22,7 @@ texts = Texts(__file__)
 
 
 def agreement_section(results: PaperResults, findings: list[str]) -> Section:
-    """Compare states, forces and event times with the references, for both problems."""
+    """Compare states, forces and event times with the references, for the two bars and the rod."""
     states, events = [], []
     worst = late = 0.0
     compared = 0

@@ -42,7 +42,7 @@ COUNTS = 100, 200
 """Numbers of whole steps up to the pole: from the residuals after it the limit of vanishing steps is extrapolated."""
 
 RATE, BEND = 0.5, 0.3
-"""Bodies count only above these bounds, m/s²: force along the blade per mass, second-order coefficient of the law."""
+"""Bodies count only above these bounds, m/s²: force along the blade per mass, second-order coefficient in `pole`."""
 
 texts = ClaimTexts(
     __file__, resolved=RESOLVED, ranges=RANGES, clear=CLEAR, counts=COUNTS, least=pole.LEAST, steps=STEPS, end=END,

@@ -118,7 +118,7 @@ class Passage:
     ----------
     step : (S,), s
     left : (S,), the residual omega3 after the pole, m/s
-    one, two : (S,), the terms of first and second order of the law, m/s; `two` assumes that there is no torque
+    one, two : (S,), the terms of first and second order of the closed form, m/s; `two` assumes that there is no torque
     rate : (S,), force along the blade at the pole per mass, m/s^2
     clear : (S,), whether the blade never reverses, turns at 0.3 rad/s or more, and no stage is near the pole
     """
