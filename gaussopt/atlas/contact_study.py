@@ -82,7 +82,7 @@ BORDER = (1e-11, 1e-6)
 
 
 def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> Matrix:
-    """Find the minimisers of 1/2 z^T P z - p^T z subject to A z + b >= 0, (B, k), P symmetric positive definite.
+    """Return the minimisers, (B, k), of 1/2 z^T P z - p^T z subject to A z + b >= 0 for positive definite P.
 
     A minimiser is NaN if no certified solution of the complementarity problem of its multipliers was found.
     """
@@ -99,7 +99,7 @@ def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> M
 
 
 def criteria(A: Matrix, b: Matrix, z: Matrix, ell: Matrix | None = None) -> tuple[Matrix, Vector, Matrix]:
-    """Find eta at the solutions z of the LCPs, (B, k), and its relative violation of eta >= 0, eta . w = 0, (B,).
+    """Return eta at the solutions z, (B, k), and the relative violation of eta >= 0 and eta . w = 0, (B,).
 
     The printed program returns z if the violation is zero up to rounding. If force and gap acceleration of a contact
     are both so small that rounding hides which of them vanishes, several violations are possible; the last result,
@@ -217,7 +217,7 @@ def _refusals(A: Matrix, b: Matrix, definite: Mask) -> Codes:
 
 
 def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell: Matrix | None) -> dict[str, Any]:
-    """Compare the printed program (the program over all ideal forces if ell is given) with the LCP's solutions z."""
+    """Compare the solutions z of the LCP with the printed program, which is over all ideal forces if ell is given."""
     A, b, true = stack.delassus[definite], stack.bias[definite], z[definite]
     pull = None if ell is None else ell[definite]
     x = solve_printed(0.5 * (A + A.swapaxes(1, 2)), A, b, None if pull is None else 0.5 * pull)
@@ -241,7 +241,7 @@ def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell
 
 
 def _weighted(A: Matrix, b: Matrix, z: Matrix, p_matrix: Mask) -> dict[str, Any]:
-    """Solve the weighted program where weights exist and the operator is a P-matrix."""
+    """Compare the weighted program with the LCP wherever A is a P-matrix and weights exist."""
     d = weights_stack(A)
     there = np.isfinite(d).all(axis=1)
     use = there & p_matrix

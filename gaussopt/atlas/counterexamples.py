@@ -15,7 +15,7 @@ from gaussopt.core.files import write_text
 
 
 def write_counterexamples(atlas: Atlas, count: int, folder: Path) -> list[Path]:
-    """Write the first `count` of `Atlas.counterexamples`, a step and an lcp file each; return the paths of the steps.
+    """Write the first `count` counterexamples of an atlas, each as a step file and an LCP file; return the step files.
 
     Raises BadInput if the folder cannot be written.
     """

@@ -39,7 +39,7 @@ def chosen_axes(entry: Problem, axes: Sequence[Axis] | None) -> tuple[Axis, ...]
 
 
 def values_at(entry: Problem, axes: Sequence[Axis], point: Sequence[float]) -> dict[str, float]:
-    """Return the parameters at a point of the axes, with the parameters that follow from these by the grid's rules."""
+    """Return the parameters at a point of the axes, and those that the rules of the grid compute from them."""
     held = {a.name for a in axes} | set(entry.values)
     values = dict(zip((a.name for a in axes), map(float, point), strict=True))
     full = {**entry.parameter_values, **values}
@@ -54,7 +54,7 @@ def states(entry: Problem, axes: Sequence[Axis]) -> Iterator[StepData]:
 
 
 def state(entry: Problem, values: Mapping[str, float], points: int = 1) -> StepData:
-    """Return the step data of the start with these parameters; for many `points` the equations are compiled first."""
+    """Return the step data of the start state with these parameters; for many `points` code is compiled first."""
     at = entry.at(**values) if values else entry
     at.system.prepare(points)
     try:
@@ -67,8 +67,8 @@ def state(entry: Problem, values: Mapping[str, float], points: int = 1) -> StepD
 def closed_sliding(step: StepData, slip: NDArray[np.int_], load: Vector | None = None) -> StepData:
     """Return the step with all contacts closed and sliding, as `ContactStack` studies it.
 
-    The signs `slip`, (k,), replace those of v_T, whose size is 1 m/s where a contact has no slip; in space -1 reverses
-    the slip. A `load`, (k,) in m/s^2, replaces the gap accelerations without contact forces.
+    The signs `slip`, (k,), replace those of v_T in the plane; in space a sign of -1 reverses v_T. Contacts without slip
+    get the speed 1 m/s. A `load`, (k,) in m/s^2, replaces the gap accelerations without contact forces.
     """
     plane = step.v_T.shape[1] == 1
     speed = np.where(step.speed > 0, step.speed, 1.0)

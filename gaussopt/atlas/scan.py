@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Cell = int | Sequence[int]
-"""A point of the grid by its number in the order of the arrays, or by its index on each of their dimensions."""
+"""A point of the grid: its flat index in the arrays, or its indices along their dimensions."""
 
 MAX_POINTS = 2_000_000
 """Largest number of points of an atlas."""
@@ -52,10 +52,10 @@ MAX_CONTACTS = 8
 """Largest number of contacts; every contact doubles the number of contact modes."""
 
 CHUNK = 4000
-"""Points that are solved together."""
+"""Approximate number of points that are solved together."""
 
 OF_CONTACTS = {"lam_lcp": 1, "lam_qp": 1, "eta": 1, "bias": 1, "delassus": 2}
-"""Variables with one or two axes of contacts after those of the grid."""
+"""Arrays with one or two axes over contacts, which follow the axes of the grid, and the number of these axes."""
 
 
 @shown
@@ -108,11 +108,11 @@ class Atlas(Mapped):
         return int(self.data["lcp"].size)
 
     def codes(self, name: str) -> NDArray[np.int_]:
-        """Return the codes of "lcp", "matrix", "qp", "joint" or "weighted", over axes, slip and load."""
+        """Return the codes of "lcp", "matrix", "qp", "joint" or "weighted" as an array over axes, slips and loads."""
         return np.asarray(self.data[name].values, dtype=int)
 
     def values(self, cell: Cell) -> dict[str, float]:
-        """Return the parameters at a cell, on the axes and derived from these; raises errors as `step` does."""
+        """Return the parameters at a cell, on the axes or computed from these; raises errors as `step` does."""
         index = self._index(cell)
         return values_at(self._entry(), self.axes, [a.values[i] for a, i in zip(self.axes, index, strict=False)])
 
@@ -211,7 +211,7 @@ class Atlas(Mapped):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Atlas:
-        """Read what `save` wrote.
+        """Read an atlas from a file that `save` wrote.
 
         Raises BadInput if the file is missing or is not an atlas.
         """
@@ -225,7 +225,7 @@ class Atlas(Mapped):
 
     @classmethod
     def _of(cls, data: xr.Dataset) -> Atlas:
-        """Return the atlas of a dataset, whose attribute holds its settings."""
+        """Return the atlas in a dataset; its settings are JSON in the dataset's attribute "atlas"."""
         meta: dict[str, Any] = json.loads(data.attrs["atlas"])
         return cls(
             meta["problem"], tuple(Axis(name, data[name].values) for name in meta["axes"]), tuple(meta["units"]),
@@ -335,7 +335,7 @@ def _study(
 
 
 def problem_at(problem: str | Problem, settings: Mapping[str, Any]) -> Problem:
-    """Return the problem, looked up if it is a name, with these settings."""
+    """Return the problem, found by name if it is a string, with these settings."""
     if isinstance(problem, str):
         return find(problem, **settings)
     return problem.at(**settings) if settings else problem
@@ -359,13 +359,13 @@ def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_
 
 
 def load_directions(count: int, k: int) -> Matrix:
-    """Return unit vectors as directions of the bias, (L, k); raises BadInput."""
+    """Return unit vectors, (L, k), as directions of the bias; raises BadInput."""
     if not 1 <= count <= MAX_POINTS:
         raise BadInput(f"loads is {count}; give the number of directions of the load, from 1 to {MAX_POINTS}.")
     if k == 1:
         return np.array([[1.0], [-1.0]])
     if k == 2:
-        # The directions lie half a step away from the axes, on which one entry of the bias vanishes.
+        # The directions lie half a step away from the axes, so that no entry of the bias vanishes.
         angle = 2 * np.pi * (np.arange(count) + 0.5) / count
         return np.column_stack((np.cos(angle), np.sin(angle)))
     x = np.random.default_rng(0).standard_normal((count, k))

@@ -71,7 +71,7 @@ class ContactStack:
         normal, tangent, bias, size, along = (np.array([p[i] for p in parts]) for i in range(5))
         smooth, cross = normal @ normal.swapaxes(1, 2), normal @ tangent.swapaxes(1, 2)
         mu = np.array([step.mu for step in steps])
-        # Friction is -slip mu along the tangent: column j of the operator carries the sign of contact j.
+        # Column j of the operator has the sign of contact j, whose friction force is -slip mu along the tangent.
         c = -slips[None] * mu[:, None, :]  # (B, S, k)
         friction = cross[:, None] * c[:, :, None, :]
         delassus = smooth[:, None] + friction
@@ -89,7 +89,7 @@ class ContactStack:
         )  # fmt: skip
 
     def with_bias(self, bias: Matrix) -> ContactStack:
-        """Pair every operator with every bias, (L, k); the biases vary fastest. With joints `ell` becomes NaN."""
+        """Combine each operator with each of L biases, (L, k), which vary fastest. With joints `ell` becomes NaN."""
         delassus, smooth, motion, ell = (
             np.repeat(x, len(bias), axis=0) for x in (self.delassus, self.smooth, self.motion, self.ell)
         )
@@ -106,7 +106,7 @@ class ContactStack:
 
 
 def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
-    """Return J_N R, T R, (k, n), bias, its size, T (a_J - a0); T: slip tangents; forces f accelerate by R R^T f."""
+    """Return J_N R, T R, (k, n), bias, its size, T (a_J - a0); T: slip tangents, R R^T: acceleration per force."""
     joints = eliminate_joints(step)
     if step.J_T.shape[1] == 1:
         T = step.J_T[:, 0]
@@ -116,7 +116,7 @@ def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
             i = int(np.argmax((speed == 0) & (step.mu > 0)))
             raise BadInput(f"Contact {i + 1} has two tangents and no slip; in space a slip direction is needed.")
         T = np.einsum("kdn,kd->kn", step.J_T, step.v_T / np.where(speed > 0, speed, 1.0)[:, None])
-    root = np.zeros((step.n, step.n))  # n columns whatever the rank of the joints, so that states can be stacked
+    root = np.zeros((step.n, step.n))  # The root is padded with zeros to n columns, so that states can be stacked.
     root[:, : joints.root.shape[1]] = joints.root
     N, F = step.J_N @ root, T @ root
     bare = np.linalg.norm(step.J_N * coordinate_scale(step.M, step.J), axis=1)

@@ -72,7 +72,7 @@ def _symbol(name: str) -> str:
 
 
 def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vector]]:
-    """Return label and values of each dimension, angles in degrees; `plain` labels are column heads of data files."""
+    """Return label and values of each dimension, angles in degrees; `plain` gives labels for heads of data files."""
     found: dict[str, tuple[str, Vector]] = {}
     for axis, unit in zip(atlas.axes, atlas.units, strict=True):
         values, unit = (np.degrees(axis.values), "degrees") if unit == "rad" else (axis.values, unit)
@@ -90,7 +90,7 @@ def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vecto
 
 
 def view_of(atlas: Mapped) -> AtlasView:
-    """Choose the two longest dimensions as axes of the maps; each combination of the others is a panel."""
+    """Choose the two longest dimensions as axes of the maps; the others give a panel per combination of values."""
     dims = dimensions(atlas)
     long = sorted((d for d in dims if d != "slip"), key=lambda d: -len(dims[d][1]))
     x = long[0] if long and len(dims[long[0]][1]) > 1 else "slip"

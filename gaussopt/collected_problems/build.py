@@ -94,7 +94,7 @@ def build(
 
 
 def hashes() -> dict[str, str]:
-    """Return the hashes listed in the package: by problem name, the digest of the problem's file and its proof."""
+    """Return the package's list of hashes; each is that of a problem's file with its proof, by problem name."""
     lines = _text("hashes.txt").split("\n")
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines) if name}
 
@@ -145,7 +145,7 @@ def _condition(kind: str, program: Any) -> float | None:
     """Return the condition number of P, M or W to two digits; None above WORST or for a matrix larger than LARGEST."""
     given = formed(getattr(program, KINDS[kind][1]))
     if is_sparse(given) and kind == "qp":
-        values = np.abs(given.diagonal())  # the sparse programs of the collection have diagonal Hessians
+        values = np.abs(given.diagonal())  # sparse Hessians are diagonal in the collection
         found = float(values.max() / values.min())
     elif given.shape[0] > LARGEST:
         return None

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 Row = list[Fraction]
-Sparse = tuple[list[dict[int, int]], int]  # for each row its integers by column, and their common denominator
+Sparse = tuple[list[dict[int, int]], int]  # integers of each row by column, common denominator
 NONE = Fraction(0)
 
 
@@ -33,7 +33,7 @@ def row(values: Any) -> Row:
 
 
 def matrix(A: Any, turned: bool = False) -> Sparse:
-    """Make a matrix (`turned`: its transpose) from its rows, or from entries with their row and column indices."""
+    """Return the matrix, or its transpose if `turned`, given by rows or by entries with row and column indices."""
     if isinstance(A, dict):
         entries, count = list(zip(A["row"], A["column"], row(A["value"]), strict=True)), A["shape"][turned]
     else:
@@ -53,7 +53,7 @@ def times(A: Sparse, x: Row) -> Row:
 
 
 def plus(x: Row, y: Row, by: Fraction | int = 1) -> Row:
-    """Return x + by y."""
+    """Return the vector x + by * y."""
     return [a + by * b for a, b in zip(x, y, strict=True)]
 
 
@@ -221,7 +221,7 @@ NEEDS: Any = {
     "at most one": [{"qp", "near", "definite"}], "several": [{"solved", "second"}], "none at all": [{"empty"}],
     "unknown": [{"solved"}, {"near"}],
 }  # fmt: skip
-"""For each class and number of answers, sets of facts; it follows if all facts of one of its sets are proved."""
+"""By class and by number of answers, sets of facts; a set whose facts are all proved is a proof."""
 
 
 def check(problem: Any, proof: Any) -> None:

@@ -17,11 +17,11 @@ from gaussopt.core.sparse_arrays import to_triplets
 from gaussopt.linalg.rational import whole
 
 BITS = 16
-"""Bits of the largest entry of a rounded array."""
+"""Number of bits of the largest entry of a rounded array."""
 
 
 def short(x: Any, bits: int = BITS) -> Any:
-    """Round an array or a sparse matrix to multiples of 2^(p - bits), p the least with all entries below 2^p."""
+    """Round an array or a sparse matrix to multiples of 2^(p - bits); p is minimal with all |entries| < 2^p."""
     if hasattr(x, "tocsr"):
         found = x.tocsr().copy()
         found.data = short(found.data, bits)
@@ -51,7 +51,7 @@ def refined(A: Any, b: Vector, size: int = 120) -> list[Fraction]:
     for _ in range(60):
         product: Any = np.zeros(len(b), dtype=object)
         np.add.at(product, rows, entries * x[columns])
-        residual = [r * unit * by - over * p for r, p in zip(right, product, strict=True)]  # times unit * by * over
+        residual = [r * unit * by - over * p for r, p in zip(right, product, strict=True)]  # scaled by unit * by * over
         scale = max(max(map(abs, residual)), 1)
         step = factors.solve(np.array([float(Fraction(r, scale)) for r in residual]))
         factor = Fraction(scale, by * over)
@@ -62,7 +62,7 @@ def refined(A: Any, b: Vector, size: int = 120) -> list[Fraction]:
 
 
 def cholesky(S: Matrix, bits: int = 30) -> list[list[float]] | None:
-    """Return a rounded Cholesky factor L of S - c I, c > 0, so that S - L L' is diagonally dominant; or None."""
+    """Return a rounded Cholesky factor L of S - c I; c > 0 makes S - L L' diagonally dominant. None if it fails."""
     lowest = float(np.linalg.eigvalsh(S)[0])
     try:
         L = np.linalg.cholesky(S - 0.5 * np.ldexp(1.0, int(np.frexp(lowest)[1]) - 1) * np.eye(len(S)))

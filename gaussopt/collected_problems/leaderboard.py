@@ -44,7 +44,7 @@ LIMITS: dict[str, Any] = {"time_budget": 0.1, "case_limit": 20.0}
 """Seconds for timing a solver on a group, and for all answers of a solver to a group."""
 
 LOST = "lost:"
-"""Beginning of the text `failure` of a case that was lost."""
+"""Beginning of the text `failure` of a case whose process was lost."""
 
 HARDEST = 10
 """Number of the hardest problems that the page lists."""
@@ -77,7 +77,7 @@ def leaderboard(
 
 
 def write_page(results: Results, folder: Path, out: Path, published: Sequence[Any] = ()) -> dict[str, Any]:
-    """Write the page on the results of all groups, with rows of the table of another page; see `leaderboard`."""
+    """Write the page on the results of all groups, with rows from the table of another page; see `leaderboard`."""
     table = _steps(results, index_of(folder))
     page = _document(table, published)
     report = write(page, out)
@@ -93,12 +93,12 @@ def write_page(results: Results, folder: Path, out: Path, published: Sequence[An
 
 
 def _lost(answers: Answers) -> bool:
-    """Tell whether a case was lost for a reason outside the solver, such as a failure of the machine."""
+    """Return whether a case was lost for a reason outside the solver, such as a failure of the machine."""
     return answers.failure.startswith(LOST)
 
 
 def _steps(results: Results, index: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a row for each problem and solver: its answer from its last kind of start, and the problem's data."""
+    """Return for each problem and solver the answer from the solver's last kind of start, and data of the problem."""
     table = step_table(results.answers, results.times)
     table = table[~table["refused"] & ~table["case"].isin([i for i, a in enumerate(results.answers) if _lost(a)])]
     order = table["start"].map(STARTS.index)
@@ -138,7 +138,7 @@ def _solver_rows(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
 
 
 def _published(path: Path) -> list[tuple[Any, ...]]:
-    """Read the rows of the table of solvers of another page; raise BadInput if the file does not hold such a table."""
+    """Read the table of solvers of another page; raise BadInput if the file does not hold such a table."""
     head, *rows = csv.reader(read_bytes(path).decode("utf-8", "replace").splitlines()) or [[]]
     if tuple(head) != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
         raise BadInput(f"{path} is no table of solvers; give data/solvers.csv of a page on the collection.")
@@ -149,7 +149,7 @@ def _published(path: Path) -> list[tuple[Any, ...]]:
 
 
 def difficulty(table: pd.DataFrame) -> dict[str, list[int]]:
-    """Return for each problem the numbers of solvers without a right answer and of all solvers that are counted."""
+    """Return for each problem the numbers of solvers without a right answer and of all solvers considered."""
     own = table[table["own"]]
     found = own.groupby("problem", sort=False)["right"].agg(["size", "sum"])
     return {str(name): [int(row["size"] - row["sum"]), int(row["size"])] for name, row in found.iterrows()}
@@ -212,7 +212,7 @@ def _times(table: pd.DataFrame) -> Iterator[Section]:
 
 
 def _hardest(table: pd.DataFrame) -> Table:
-    """Tabulate the problems that the largest share of solvers does not get right, with the claims of these solvers."""
+    """Tabulate the problems that the largest share of solvers gets wrong, and what these solvers claim."""
     wrong = difficulty(table)
     ranked = sorted(wrong, key=lambda name: (-wrong[name][0] / wrong[name][1], -wrong[name][1], name))[:HARDEST]
     rows = []

@@ -46,13 +46,13 @@ class CollectionProblem:
 
     @property
     def answer(self) -> dict[str, Vector]:
-        """The answer: x and y of a quadratic program, z of an LCP, r of contacts; empty if there is none."""
+        """The answer: x and y of a quadratic program, z of an LCP, or contact impulses r; empty if there is none."""
         found = self._files[0]
         return {name: np.array(found[name]) for name in KINDS[found["kind"]][0] if name in found}
 
     @property
     def difficulty(self) -> tuple[int, int] | None:
-        """Measured numbers of solvers without a right answer, and of all solvers that are counted; None if unknown."""
+        """Numbers of solvers without a right answer, and of all solvers considered, as measured; None if unknown."""
         found = read_json(self.folder / "difficulty.json").get(self.name)
         return (int(found[0]), int(found[1])) if found else None
 

@@ -67,7 +67,7 @@ class CollectedGroup:
 
 
 def _quadratic(step: StepData, rows: int = 0) -> Drawn:
-    """Return the Gauss program of a step, rounded, with `rows` additional equations, sums of two of its equations."""
+    """Return the Gauss program of a step, rounded, with `rows` redundant equations, each the sum of two others."""
     program: Any = formulate(step, "gauss")
     P = program.P
     diagonal = is_sparse(P) or not np.count_nonzero(P - np.diag(np.diag(P)))
@@ -165,7 +165,7 @@ def _known() -> Iterator[Drawn]:
         M, q = known.lcp.M, known.lcp.q
         if known.z is not None:
             yield _lcp(M, q, known.z)
-        elif (M.sum(axis=0) <= 0).all():  # with q < 0, the sum of w is negative
+        elif (M.sum(axis=0) <= 0).all():  # w >= 0 is impossible: q < 0, so the sum of w is negative
             yield _lcp(M, q, claims=[{"rule": "ray", "y": _texts(np.ones(len(q)))}])
         else:
             yield _lcp(M, q, claims=[{"rule": "all", "count": 0}])
@@ -184,7 +184,7 @@ def _growing(name: str) -> Iterator[Drawn]:
 
 
 def _subset_sums() -> Iterator[Drawn]:
-    """Yield Chung's LCPs: an LCP has a solution if and only if some of the numbers a add up to b."""
+    """Yield Chung's LCPs, each with a solution if and only if some of the numbers a have the sum b."""
     rng = np.random.default_rng(7)
     for n, possible in product((2, 3, 4, 6, 10, 20), (True, False, True)):
         a = 2.0 * rng.integers(1, 60, size=n)
@@ -222,7 +222,7 @@ def _drawn_qps(kind: str) -> Iterator[Drawn]:
         m = 2 * n
         B, A = _integers(rng, n, n), _integers(rng, m, n)
         x, y = _integers(rng, n, most=9), rng.integers(1, 10, size=m).astype(float)
-        # Rows are equalities (0), at the lower (1) or upper bound (2), or inactive (3); "tied" sets y = 0 in some.
+        # Rows are equalities (0), at the lower (1) or upper bound (2), or inactive (3); with "tied" some y are zero.
         place = rng.choice(4, size=m, p=(0.1, 0.2, 0.2, 0.5))
         place[np.cumsum(place < 3) > n] = 3
         P = B @ B.T + np.eye(n) if kind != "flat" else B[:, : n // 2 + 1] @ B[:, : n // 2 + 1].T
@@ -252,7 +252,7 @@ def _contradictions(kind: str) -> Iterator[Drawn]:
             q[0] = -np.abs(y[1:] @ q[1:]) - 1
             yield _lcp(M, q, claims=[{"rule": "ray", "y": _texts(y)}])
         elif kind == "infeasible":
-            A = np.vstack((B, -(y[:n] @ B)))  # the last row cancels y'B
+            A = np.vstack((B, -(y[:n] @ B)))  # with the multipliers (y, 1) the rows sum to zero
             l = np.append(_integers(rng, n), 0.0)
             l[-1] = 1.0 - y[:n] @ l[:-1]
             ray = np.append(y[:n], 1.0)
@@ -261,7 +261,7 @@ def _contradictions(kind: str) -> Iterator[Drawn]:
             yield program.to_mapping(), {"claims": [{"rule": "ray", "y": _texts(ray)}]}
         else:
             d = rng.integers(1, 4, size=n).astype(float)
-            A = np.abs(B)  # A d >= 0, and all bounds are lower bounds
+            A = np.abs(B)  # d is a ray along which q'x falls: A d >= 0, and there are lower bounds only
             q = -np.eye(n)[rng.integers(n)]
             program = QP(np.zeros((n, n)), q, A, A @ np.ones(n) - 1, np.full(n, np.inf))
             claim = {"rule": "unbounded", "x": _texts(np.ones(n)), "y": _texts(d)}
@@ -321,7 +321,7 @@ def _contacts(pile: str, count: int, mu: float, seed: int, steps: int = 1) -> It
     k = len(given.mu)
     W = F.T @ F
     unit = np.exp2(-(np.frexp(np.abs(W).max())[1] // 2))
-    mode = rng.choice(3, size=k, p=(0.2, 0.4, 0.4))  # open, sticking, sliding
+    mode = rng.choice(3, size=k, p=(0.2, 0.4, 0.4))  # 0: open, 1: sticking, 2: sliding
     way = np.array(DIRECTIONS)[rng.integers(len(DIRECTIONS), size=k)]
     push, speed = rng.integers(20, 60, size=k), rng.integers(20, 60, size=k)
     for _ in range(steps):
@@ -361,7 +361,7 @@ def _friction() -> Iterator[CollectedGroup]:
 
 
 COUNTEREXAMPLES = Path(__file__).with_name("counterexamples.json")
-"""Examples on which two formulations differ, which benchmarks/collection_counterexamples.py found."""
+"""File of examples on which two formulations differ; benchmarks/collection_counterexamples.py found them."""
 
 
 def _counterexamples(kind: str) -> Iterator[Drawn]:
@@ -373,6 +373,6 @@ def _counterexamples(kind: str) -> Iterator[Drawn]:
 def groups() -> list[CollectedGroup]:
     """Return all groups in the order of the collection."""
     text = "The smallest examples on which `gaussopt falsify` proved that two formulations differ."
-    kinds = ("lcp", "contact", "qp")  # the problems of a group are of one kind, which a solver accepts or not
+    kinds = ("lcp", "contact", "qp")  # one group per kind, since a solver accepts or refuses a kind
     last = [CollectedGroup(f"counterexamples-{kind}", text, partial(_counterexamples, kind)) for kind in kinds]
     return [*_mechanisms(), *_papers(), *_whole_numbers(), *_friction(), *last]

@@ -20,10 +20,10 @@ from gaussopt.linalg.rational import exact, independent
 from gaussopt.solving.solve import solve
 
 EXACT = 72
-"""Number of equations up to which the answer is exact, in fractions; for larger systems the residual is bounded."""
+"""Largest number of equations for an exact answer; of larger systems only the residual is bounded."""
 
 ELIMINATED = 16
-"""Size up to which the proof of a class holds no factor, since `check_proofs.py` factorises the matrix itself."""
+"""Largest size at which a class is proved without a stored factor: `check_proofs.py` factorises the matrix itself."""
 
 FACTORED = 150
 """Largest size of a factor that is stored."""
@@ -32,7 +32,7 @@ WELL = 1e-6
 """Smallest relative eigenvalue of a matrix that is proved definite by a rounded factor."""
 
 ENUMERATED = 6
-"""Number of pairs up to which the proof of an LCP tries all combinations."""
+"""Largest number of complementarity pairs with which the proof of an LCP tries all combinations."""
 
 Exact = list[Fraction]
 
@@ -78,7 +78,7 @@ def _answer(problem: Mapping[str, Any], names: str, point: list[Exact]) -> dict[
 
 
 def upper(x: Fraction) -> str:
-    """Round x up to two digits, as text that `Fraction` reads exactly."""
+    """Round x >= 0 upwards to two significant digits, as text that `Fraction` reads exactly."""
     if not x:
         return "0"
     power = math.floor(math.log10(x)) - 1
@@ -156,7 +156,7 @@ def _classes(problem: Mapping[str, Any], hints: Mapping[str, Any], facts: set[st
     if kind == "lcp" and not (claims and claims[0]["rule"] == "definite"):
         claims += _p_matrix(A)
         if len(A) <= ENUMERATED and not facts & {"second", "empty"}:
-            with suppress(ValueError):  # a principal minor is zero, and the number of answers stays unknown
+            with suppress(ValueError):  # raised if a principal minor is zero: the number of answers is unknown
                 known = check_proofs.solutions(check_proofs.matrix(given), check_proofs.row(problem["q"]))
                 claims.append({"rule": "all", "count": len(known)})
     return claims
@@ -171,7 +171,7 @@ def _p_matrix(M: Any) -> list[dict[str, Any]]:
     if (M.diagonal() <= 0).any():
         return []
     found: list[list[int]] = [[1] * n]
-    for order in (range(n - 1, -1, -1), range(n)):  # a triangular M needs one of the two orders
+    for order in (range(n - 1, -1, -1), range(n)):  # the weights of a triangular M follow in one of the two orders
         d = [1] * n
         for i in order:
             rest = sum(Fraction(size[i, j]) * d[j] for j in range(n) if j != i and size[i, j])

@@ -105,12 +105,12 @@ class Changes:
 
     @property
     def worse(self) -> bool:
-        """Whether any pair is worse."""
+        """Whether any pair is worse than before."""
         return bool(self.worse_pairs)
 
     @property
     def worse_pairs(self) -> list[str]:
-        """Descriptions of the pairs that are worse, including those that are refused now."""
+        """Descriptions of the pairs whose results are worse now, and of those that are refused now."""
         return [*(p.label for p in self.pairs if p.worse), *self.refused]
 
     def to_mapping(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _words(key: Key, cases: Mapping[Key, Sequence[TimedAnswers]]) -> str:
 
 
 def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dict[Key, str]:
-    """Return why pairs that answered before are refused now; if a formulation is refused, all its pairs are."""
+    """Return why pairs that answered before are refused now; with a formulation, all its pairs are refused."""
     why = {(a.source.name, a.formulation, a.solver): a.refused for a in new.answers if a.refused}
     found = {}
     for key in there:
@@ -198,7 +198,7 @@ def _steps(cases: Iterable[TimedAnswers]) -> list[tuple[str, int]]:
 
 
 def _why(old: Results, new: Results, key: Key) -> str:
-    """Say how the code and packages of a pair have changed; "" if they have not."""
+    """Describe how the code and packages of a pair have changed; "" if they have not."""
     _, formulation, solver = key
     said = []
     for part in (f"solver {registered_name(solver)}", *([f"formulation {formulation}"] if formulation else [])):
@@ -208,7 +208,7 @@ def _why(old: Results, new: Results, key: Key) -> str:
 
 
 def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[int, int, int, int]:
-    """Count steps gained and lost, and false claims before and after."""
+    """Count the steps whose answers have become right, those that no longer are, and false claims before and after."""
     before, after = ({c.answers.start: c for c in cases} for cases in (old, new))
     gained = sum(int((after[s]["right"] & ~before[s]["right"]).sum()) for s in before)
     lost = sum(int((before[s]["right"] & ~after[s]["right"]).sum()) for s in before)
@@ -217,7 +217,7 @@ def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[i
 
 
 def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[float, float, float, int] | None:
-    """Return the median ratio of new to old times of a step, both ends of its interval, and the number of steps."""
+    """Return the median ratio of new to old times of a step, the interval of this median, and the number of steps."""
     (before,), (after,) = as_used(old), as_used(new)
     if before.times is None or after.times is None:
         return None

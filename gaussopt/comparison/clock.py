@@ -50,10 +50,10 @@ QUICK = 2e-3
 """Time of a certified step, s, below which cold caches would dominate, so that each pass first fills the caches."""
 
 FELT = 1e-3
-"""Processor time of a step, s, above which it shows whether the solver remembers answers; waiting does not count."""
+"""Processor time of a step, s, above which a replay can show that a solver remembers answers."""
 
 LONG = 5.0
-"""Steps longer than LONG seconds and LONG times the budget are timed in warm-up only, as imports hardly matter."""
+"""Steps longer than LONG seconds and LONG times the budget are timed in warm-up only, where imports hardly matter."""
 
 UNREFUTED = (Status.SOLVED, Status.NOT_PROVED)
 """Statuses of timed answers that do not count as failures of their solver."""
@@ -168,7 +168,7 @@ def work(t: Timing) -> float:
 
 
 class _Rival:
-    """A formulation and a solver with one kind of start, and the seconds they took.
+    """A formulation and a solver with one kind of start that take part in the timing, and their times.
 
     A few steps are solved before the timing begins, to import the backend and to estimate how many steps fit.
     """
@@ -201,7 +201,7 @@ class _Rival:
         return SequenceRun(*self._about, self._tolerance, checked)
 
     def takes_part(self, replay: bool) -> bool:
-        """Tell whether the budget allows another pass, or a replay of the last pass; the first pass always runs.
+        """Return whether the budget allows another pass, or a replay of the last pass; the first pass always runs.
 
         At least two steps are replayed if a single step fits into the budget.
         """
@@ -226,7 +226,7 @@ class _Rival:
             pending.append(run.ask(item))
             spent.append(process_time() - start)
         if lap and not cold:
-            pending[0] = lap[0]  # includes the set-up; the pass itself has only re-solves
+            pending[0] = lap[0]  # this lap includes the set-up; the pass itself has only re-solves
         replies = [certify() for certify in pending]
         seconds = perf_counter() - begin
         self._last = self._last if self._replay else seconds
@@ -241,7 +241,7 @@ class _Rival:
     def early(self, items: Sequence[Item]) -> int:
         """Count the leading steps whose timed answers are all wrong, but right after an untimed call of `refuses`."""
         wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
-        if not wrong or math.isinf(self._spent):  # timed in warm-up only, where `refuses` is called
+        if not wrong or math.isinf(self._spent):  # only the warm-up pass was timed, and it calls `refuses`
             return 0
         run = self._run_of(checked=True)
         right = [run.solve(in_units(item, self._now)).status is Status.SOLVED for item in items[: wrong[-1] + 1]]
@@ -268,7 +268,7 @@ class _Rival:
 
 
 Units = tuple[float, float]
-"""The factors (c, s) by which the numbers of masses and of accelerations are multiplied."""
+"""Factors (c, s): c multiplies the numerical values of masses, s those of accelerations."""
 
 FINENESS = 4096
 """Factors are 1 + k / FINENESS: with so few binary digits, products with short numbers are exact."""

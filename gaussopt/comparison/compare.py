@@ -134,7 +134,7 @@ def carry_out(
 ) -> Results:  # fmt: skip
     """Run the jobs of a plan on the executor that the context manager `place` yields.
 
-    `rivals` chooses the pairs to time: given all answers and the seconds by pair, it returns the answers of some pairs.
+    Given all answers and the seconds by pair, `rivals` returns the answers of those pairs that are timed.
     """
     if store is not None:
         refuse_other(Path(store), plan.meta())

@@ -26,7 +26,7 @@ from gaussopt.storage.checksums import digest_of
 
 @dataclass(frozen=True, slots=True)
 class ContactFiles(Spec):
-    """Contact problems from files in the order of their names, in local form; `digests` pin the contents of the files.
+    """Contact problems, u = W r + q, from files in the order of their names; `digests` are those of the files.
 
     `rows` is the order of the rows of a contact, see `read_problem`; `part` is the name of a file within a folder.
     """
@@ -200,7 +200,7 @@ INDEX = "index.json"
 
 @dataclass(frozen=True, slots=True)
 class CollectionGroup(Spec):
-    """The problems of a group, each with its answer; `digest` pins the index, which pins the files."""
+    """The problems of a group with their answers; `digest` is that of the index, which lists the files' digests."""
 
     folder: str
     group: str

@@ -24,7 +24,7 @@ from gaussopt.modelling.registered import registered_problem
 from gaussopt.simulation.simulate import simulate
 
 SIMULATED = "own motion"
-"""Name used instead of that of a reference if a problem has none: the states are those of its default motion."""
+"""Stands for the name of a reference if a problem has none: the states are those of its default motion."""
 
 ROWS = 101
 """Number of states of the default motion."""
@@ -91,14 +91,14 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
 
 
 def typical_step(entry: Problem) -> StepData:
-    """Return the step at the start; all its contacts are taken as closed if none is, or if `decided` returns None."""
+    """Return the step at the start; if it has no closed contact, or `decided` rejects it, all contacts are closed."""
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
     closed = decided(step)
     return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
 
 
 def decided(step: StepData) -> StepData | None:
-    """Return the step with its closed contacts; None if a contact with friction sticks, or any is about to impact."""
+    """Return the step with its closed contacts; None if a contact with friction sticks, or if an impact is imminent."""
     try:
         closed = step.select(closed_contacts(step))
     except BadInput:
@@ -127,14 +127,14 @@ def end_within(entry: Problem, seconds: float) -> float:
 
 
 class _Late(BaseException):
-    """Raised to end and discard a motion; for an Exception, `simulate` would return the motion computed so far."""
+    """Raised to discard a motion; after an Exception, `simulate` would return the motion so far."""
 
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
     """Return the default motion of a problem as reference data; `build` lets the cache notice a changed file."""
     entry = registered_problem(name, **dict(settings))
-    # A shorter motion has fewer states, since a state may cost more than a step, but it has at least FEWEST.
+    # A shorter motion has fewer states, at least FEWEST, since solving at a state may cost more than a step.
     motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)
     if len(motion.t) < 2:
         raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")

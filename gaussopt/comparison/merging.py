@@ -181,7 +181,7 @@ def _where(a: Answers) -> tuple[str, ...]:
 
 
 def _difference(a: Answers, b: Answers, tolerance: float, names: tuple[str, str]) -> str:
-    """Say how the answers of two machines contradict each other; "" if they do not."""
+    """Return a clause on how the answers of two machines contradict each other; "" if they do not."""
     for said, x, y in (("refused", a.refused, b.refused), ("ended early", a.failure, b.failure)):
         if bool(x) != bool(y):
             return f"{said} on {names[0] if x else names[1]} only ({(x or y).rstrip('.')})"

@@ -35,7 +35,7 @@ def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
 
 
 def motion_jobs(plan: Plan, answers: Sequence[Answers], times: Sequence[Times], seconds: float) -> list[Job]:
-    """Plan trajectories of the pairs whose answers to a problem are all confirmed, or of the fastest of these pairs.
+    """Return jobs for trajectories of the pairs whose answers are all confirmed, or of the fastest of them only.
 
     Each trajectory is expected to take `seconds`.
     """
@@ -82,14 +82,14 @@ def _passed(
 
 
 def _fastest(passed: Mapping[Pair, float], carriers: Sequence[str]) -> list[Pair]:
-    """Return the fastest pair of each formulation and all pairs of the solvers `carriers`, the fastest first."""
+    """Return, fastest first, the fastest pair of each formulation and all pairs whose solver is one of `carriers`."""
     ranked = sorted(passed, key=lambda pair: passed[pair])
     best = {f: (f, s) for f, s in reversed(ranked)}
     return [pair for pair in ranked if pair == best[pair[0]] or pair[1] in carriers]
 
 
 def sentence(plan: Plan, asked: Sequence[Job], outcomes: Mapping[str, JobOutcome]) -> str:
-    """Say which pairs simulate the motion for all others, and which ran out of time; "" if every pair simulates it."""
+    """Return a sentence on the pairs that simulate for the others, and on those out of time; "" if all simulate."""
     if plan.carriers is None or not plan.entries:
         return ""
     late = [job.arguments for job in asked if outcomes[job.key].kind in CUT_SHORT]

@@ -26,7 +26,7 @@ def installed_solvers(stochastic: bool = True) -> list[str]:
 
 
 def is_exact(formulation: str) -> bool:
-    """Tell whether a formulation claims to be exact; the name "" of a program without formulation counts as exact."""
+    """Return whether a formulation claims to be exact; the name "" of a program without formulation counts as exact."""
     if is_contact_formulation(formulation):
         return relaxations.find(formulation).exact
     return not formulation or bool(registry.load("formulation", formulation).exact)
@@ -38,7 +38,7 @@ def depends_on(formulation: str) -> tuple[tuple[str, str], ...]:
 
 
 def is_step_formulation(name: str) -> bool:
-    """Tell whether a formulation of steps has this name; a formulation of contacts in space may have the same name."""
+    """Return whether a formulation of steps has this name; one of contacts in space may have the same name."""
     return name in registry.names("formulation")
 
 

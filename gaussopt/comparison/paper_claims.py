@@ -47,7 +47,7 @@ class MeasuredClaim:
     ----------
     id : number in the list of claims
     paper, claim : source and wording of the claim
-    sentence : what was measured, with numbers, or what the measurement needs
+    sentence : what was measured, with numbers; if nothing was, which runs are needed
     columns, rows : table of the measurements; no rows if nothing was measured
     """
 
@@ -155,9 +155,9 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 
 
 def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswers]], dict[str, TimedAnswers]]:
-    """Return the answers of genetic algorithms, by label, and those of direct linear algebra, by source.
+    """Return the cases solved by genetic algorithms, by label, and those solved by direct linear algebra, by source.
 
-    Genetic algorithms have default effort; direct answers are those to Lagrange's equations, else to Gauss's program.
+    Genetic algorithms have default effort; direct methods solve Lagrange's equations, or else Gauss's program.
     """
     of = [c for c in cases if _name(c.source.name) == "four-bar" and c.answers.exact]
     genetic: dict[str, list[TimedAnswers]] = {}
@@ -194,7 +194,7 @@ def genetic_accuracy(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 
 
 def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
-    """Compare the times of a step by a genetic algorithm and by the linear solve with multipliers, as a ratio (C12)."""
+    """Compare the times of a step: those of genetic algorithms relative to linear solves with multipliers (C12)."""
     genetic, direct = _four_bar(cases)
     ratios: dict[str, list[float]] = {}
     rows: list[Row] = []
@@ -226,7 +226,7 @@ def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionReco
         if "quasi-velocity" in by and "routh" in by:
             quasi, routh = by["quasi-velocity"], by["routh"]
             if quasi.dt and quasi.evaluations == routh.evaluations:
-                continue  # fixed steps need the same number of evaluations by construction
+                continue  # With fixed steps the numbers of evaluations are equal by construction.
             evaluations.append(routh.evaluations / quasi.evaluations if quasi.evaluations else NAN)
             what = f"evaluations, {problem}, {stepper}, {solver}"
             rows.append((what, quasi.evaluations, routh.evaluations, evaluations[-1], quasi.error, routh.error))

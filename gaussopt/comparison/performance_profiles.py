@@ -26,7 +26,7 @@ from gaussopt.comparison.step_table import TimedAnswers, base_of, competing
 from gaussopt.core.arrays import Matrix, Vector
 
 SHIFT = 10e-6
-"""Shift, s, well below which differences count little: ten microseconds are about one call through Python."""
+"""Shift of the geometric mean, s: differences far below 10 µs, about one call through Python, hardly count."""
 
 PENALTY = 10.0
 """A failure is charged the time of the slowest confirmed answer to the same step times this factor."""
@@ -45,7 +45,7 @@ class Costs:
     names : solvers of one formulation, or "formulation by solver"
     values : (steps, names), infinite where an answer is missing or wrong, NaN where the step does not count
     estimated : by name, number of right steps that were not timed; their cost is the median of the timed steps
-    rescaled : by name, number of failures whose answers were confirmed in the original units, but not while timed
+    rescaled : by name, number of failures whose answers were confirmed, but not in the timed runs
     apart : number of steps left out of the rows because they count for no competitor
     refused : (steps, names), mask of the steps that a competitor refuses; their values are infinite
     """
@@ -68,9 +68,9 @@ def costs(
 ) -> Costs:
     """Charge every step that ranks solvers to every competitor.
 
-    A competitor uses its last kind of start in STARTS up to `most`; if `most` is "setup", all steps count. Solvers of
-    a given formulation compete by their work. If no formulation is given, all pairs compete by the sum of formulation,
-    work and recovery. A competitor that refuses every source does not compete.
+    A competitor uses the last kind of start that it has, in the order of STARTS and not after `most`; if `most` is
+    "setup", all steps count. Solvers of a given formulation compete by their work. If no formulation is given, all
+    pairs compete by the sum of formulation, work and recovery. A competitor that refuses every source does not compete.
     """
     pairs = formulation is None
     cases = competing(answers, times, formulation, most)
@@ -118,7 +118,7 @@ class Profile:
     problems: int
 
     def order(self) -> list[int]:
-        """Sort the indices of the names by the area under rho over log tau, largest first; this does not rank them."""
+        """Return the indices of names, sorted for display by falling area under rho over log tau: no ranking."""
         weights = np.diff(np.log(self.taus), prepend=0.0) if len(self.taus) > 1 else np.ones(len(self.taus))
         area = weights @ self.rho
         return [int(i) for i in np.lexsort((-self.solved, -area))]
@@ -297,7 +297,7 @@ def pareto_front(points: Sequence[PrecisionPoint]) -> list[PrecisionPoint]:
 def fastest_at(
     points: Sequence[PrecisionPoint], targets: Sequence[float] = TARGETS
 ) -> dict[float, list[PrecisionPoint]]:
-    """Return, for each target accuracy, the fastest point of each base solver that achieves it, the fastest first."""
+    """Return, for each target accuracy, the fastest point of each solver that reaches it, the fastest first."""
     found = {}
     for target in targets:
         best: dict[str, PrecisionPoint] = {}

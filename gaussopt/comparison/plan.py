@@ -58,7 +58,7 @@ MOTION_TIME = 30.0
 """Seconds for all trajectories of a problem together, and at most for each, if the user did not request them."""
 
 OF_SET = 0.1
-"""Share of a solver's time for a set of problems (`Spec.together`) that a single problem may take."""
+"""Fraction that a single problem may take of a solver's time for a whole set of problems (`Spec.together`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Plan:
     precision : formulations whose programs every solver also solves at each of its precision settings; "" for programs
     total : seconds for the answers of all pairs together, beyond which no further case begins
     clock : seconds after which the timing of a source is stopped
-    carriers : solvers all of whose pairs simulate, not only the fastest pair of each formulation; None: all solvers
+    carriers : solvers of which all pairs simulate; of others only each formulation's fastest pair. None: all solvers
     """
 
     specs: tuple[Spec, ...]
@@ -206,7 +206,7 @@ def plan_of(
 
 
 def _all_formulations(specs: Sequence[Spec]) -> list[str]:
-    """Name the formulations of steps, of contacts in space, or both, as the sources require."""
+    """Return the formulations of steps, of contacts in space, or both, as the sources require."""
     contacts = [spec for spec in specs if spec.has_cones]
     of_steps = registry.names("formulation") if len(contacts) < len(specs) else []
     return [*of_steps, *(RELAXATIONS if contacts else ())]
@@ -230,7 +230,7 @@ def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> N
 
 
 def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
-    """Return formulations whose programs are solved at every setting; "" stands for programs without formulation."""
+    """Return formulations whose programs are solved at every precision setting; "" stands for single programs."""
     if isinstance(precision, bool):
         return ("", *formulations) if precision else ()
     for f in precision:
@@ -264,7 +264,7 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
         if not spec.follows:
             alike.setdefault(type(step), {}).update(dict.fromkeys(asked))
     for spec, kind, asked in asked_of:
-        # A pair that fits an unrelated problem tries all unrelated problems of its type, so that refusals are recorded.
+        # A pair that fits one of several unrelated problems tries all of their type, so that refusals are recorded.
         for formulation, solver in dict.fromkeys(asked) if spec.follows else alike[kind]:
             depends = (
                 *spec.depends, ("solver", registered_name(solver)), *depends_on(formulation),
@@ -291,7 +291,7 @@ def _words(spec: Spec) -> str:
 
 
 def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
-    """Announce what a comparison will compute, and how to make it smaller."""
+    """Return a text on what a comparison will compute, and on how to make it smaller."""
     sources = list(dict.fromkeys(r.source.label for r in asked))
     pairs = len({(r.formulation, r.solver) for r in asked})
     where = sources[0] if len(sources) == 1 else f"{len(sources)} sequences of steps"
@@ -317,7 +317,7 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
 
 
 def seconds_on_the_clock(plan: Plan, asked: Sequence[Answers]) -> float:
-    """Return the estimated seconds for timing the pairs in `asked`, with every kind of start of their solvers."""
+    """Return the estimated duration, s, of timing the pairs in `asked` with every kind of start of their solvers."""
     follow = {spec.source.key: spec.follows for spec in plan.specs}
     return plan.time_budget * sum(len(starts_of(r.solver, follow[r.source.key])) for r in asked)
 
@@ -343,7 +343,7 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
         found.append(Job(
             f"times | {_words(spec)}", time_case, arguments,
             plan.time_budget * sum(len(starts_of(solver, spec.follows)) for _, solver in there),
-            # Each pair answered all steps within the limit, so that a pass over the steps takes no longer.
+            # Every pair answered all steps within this limit, so each pass over the steps takes at most as long.
             limit=min(plan.clock, (plan.limits(spec, "")[0] + 30 * plan.time_budget) * len(there)),
             depends=tuple(dict.fromkeys((*spec.depends, *entries))),
         ))  # fmt: skip

@@ -37,7 +37,7 @@ LIMIT = 60.0
 """Seconds after which a motion is stopped."""
 
 MOST_RECORDED = 50_000
-"""Longest motion, in steps, that is recorded in full; of longer ones only the published instants are recorded."""
+"""Largest number of steps of a motion that is recorded in full; longer motions record the published instants only."""
 
 EXPLICIT = {"dop853": (1e-5, 1e-7, 1e-9, 1e-11), "rk45": (1e-4, 1e-6, 1e-8)}
 TOLERANCES = {**EXPLICIT, "radau-projected": (1e-4, 1e-6, 1e-8)}
@@ -55,15 +55,14 @@ EARLY = 0.2
 """Share of the motion, from its start, over which formulations are compared and which a quick report simulates."""
 
 EARLIER = ", early"
-"""Suffix of the keys of jobs whose motions cover only the share EARLY of the time."""
+"""Suffix of the keys of jobs whose motions end early, after the fraction EARLY of the full time."""
 
 BROKEN = ("error", "crashed", "lost")
 """Outcomes that no motion should have."""
 
 
 Found = Callable[[Values, Values, Vector], Values]
-"""Function that returns the published columns, (r, columns), of a motion: from q and v at the instants, (r, n), and
-the drift of the energy since the start, (r,)."""
+"""Function of q and v, (r, n), and the energy drift, (r,), that returns values to compare, (r, columns)."""
 
 
 def _columns(*places: int, rates: Sequence[int] = ()) -> Found:
@@ -150,7 +149,7 @@ class PublishedCase:
             yield told["code"], told["setting"], told["of"], float(np.abs(values - exact).max())
 
     def asked(self, early: bool) -> tuple[Vector, Values]:
-        """Return `values()`; if `early`, only for the instants in the fraction EARLY of the motion, at least one."""
+        """Return `values()`; if `early`, only at instants up to the fraction EARLY of the motion, but at least one."""
         times, values = self.values()
         count = max(1, int((times <= EARLY * times[-1]).sum())) if early else len(times)
         return times[:count], values[:count]
@@ -237,7 +236,7 @@ def measure(
     case: str, stepper: str, setting: float, formulation: str, instants: Sequence[float],
     values: Sequence[Sequence[float]], engines: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """Simulate one motion through the instants and compare it with the published values at them, (r, columns).
+    """Simulate one motion, and compare it with published values, (r, columns), at the given instants.
 
     Returns the fields of `PublishedRun` that are not arguments. The engines are tried in order until a motion reaches
     its end; if none does, the motion is that of the last engine.
@@ -250,7 +249,7 @@ def measure(
     else:
         many = times[-1] / setting > MOST_RECORDED
         how = {"dt": setting, "record_every": max(1, round(interval / setting)) if many else 1}
-    named = None if formulation == "gauss" else formulation  # the engine "auto" never compiles a named formulation
+    named = None if formulation == "gauss" else formulation  # "auto" compiles no named formulation
     for engine in engines:
         try:
             motion = simulate(
@@ -313,7 +312,7 @@ def derive(case: str) -> None:
 
 @dataclass(frozen=True)
 class Measured:
-    """Motions by every stepper, and by every formulation over the early instants."""
+    """Measured motions: full ones by every stepper, and early parts by every formulation."""
 
     steppers: tuple[PublishedRun, ...]
     formulations: tuple[PublishedRun, ...]

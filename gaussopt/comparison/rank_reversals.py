@@ -83,7 +83,7 @@ def places(
         around = c.around(formulation is None)
         right, ranked, cost = c["right"] & ~c["differs"], c["ranked"], c.costs(whole=formulation is None)
         counted = ~np.isnan(cost)
-        known = ranked & ~np.isnan(np.where(np.isinf(cost), cost, c["work"] + cost))  # leaves out estimated times
+        known = ranked & ~np.isnan(np.where(np.isinf(cost), cost, c["work"] + cost))  # estimated times are excluded
         others = tuple(sorted((k, v) for k, v in source.dials.items() if k != dial))
         low, high = (c.times.parts["work"][i] + around for i in (1, 3))
         found.append(Place(
@@ -136,7 +136,7 @@ def _ratio(slow: float, fast: float) -> float:
 
 
 def decided(a: Place, b: Place) -> int:
-    """Return -1 if a is faster beyond the noise, 1 if b is, 0 if the order is uncertain."""
+    """Return -1 if a is faster than b beyond the noise, 1 if b is faster than a, 0 if the order is uncertain."""
     if np.isinf(a.work) and np.isinf(b.work):
         return 0
     sign = -1 if a.work < b.work else 1

@@ -37,7 +37,7 @@ from gaussopt.processes.environment import versions
 from gaussopt.processes.workers import Workers
 
 STATES = 9
-"""Least number of states that are measured, if the motion has as many; at most about twice this number."""
+"""Number of measured states: at least this many, if the motion has them, and at most about twice as many."""
 
 MOTION, ANSWERS, CASE, CLOCK, EACH = 3.0, 36.0, 5.0, 18.0, 0.1
 """Seconds for the motion; for the answers of all pairs, summed over cores; for the answers of one pair; for all timing;
@@ -159,7 +159,7 @@ def recommend(
     )  # fmt: skip
     spec = _states(entry)
     with Workers(2) as place:
-        place.prepare(spec.items)  # so that the cases need not compute the motion
+        place.prepare(spec.items)  # compute the motion once, before the cases
         results = carry_out(replace(plan, specs=(spec,)), place, None, CasesDone(progress), rivals=_rivals)
     contacts = np.array([getattr(item.data, "k", 0) for item in spec.items()])
     cases = [c for c in competing(results.answers, results.times) if _right(c.answers)]
@@ -200,7 +200,7 @@ def _rivals(answers: Sequence[Answers], seconds: Mapping[Pair, float]) -> list[A
 
 
 def _right(a: Answers) -> bool:
-    """Tell whether a pair is right at all states that have a unique solution."""
+    """Return whether a pair is right at all states that have a unique solution."""
     return not a.failure and {status for status in a.status if status not in SEVERAL} == {"solved"}
 
 
@@ -266,7 +266,7 @@ def _time(seconds: float) -> str:
 
 
 def _reason(c: Choice, contacts: Mapping[int, int]) -> str:
-    """Describe a choice with its reason."""
+    """Return a sentence that names the chosen pair and the reason for the choice."""
     error = "" if math.isnan(c.error) else f", and {max(c.error, LEAST):.1g} from the reference"
     accurate = f"relative errors are at most {max(c.certified, LEAST):.1g}, certified{error}"
     resolve = f"{_time(c.seconds)} a re-solve, of which the solver takes {_time(c.work)}"

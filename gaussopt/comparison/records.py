@@ -20,16 +20,16 @@ solve minus the time of an empty solver (`Times.harness`); `total` is the time o
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 ILL_POSED = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution", "multiple_solutions")
-"""Statuses that can be true of a step itself, and that a solver may recognise."""
+"""Statuses of ill-posed steps, which are correct answers if a step is ill-posed in this way."""
 
 REMEMBERED = 1 / 3
-"""Ratio of the time on repeated numbers to the time on new numbers, up to which a solver must remember its answers."""
+"""If repeated numbers take at most this fraction of the time on new numbers, the solver must remember answers."""
 
 MOST_REASONS = 5
-"""Maximum number of different sentences in a record."""
+"""Maximum number of different reasons in a record of answers."""
 
 LARGEST = 2**63
-"""Largest integer in a file."""
+"""Largest absolute value of an integer in a file."""
 
 _JSON: dict[Any, set[type]] = {str: {str}, bool: {bool}, int: {int}, float: {float, int}}
 """Types that a value may have after a round trip through JSON: a float may lose its decimal point."""
@@ -206,8 +206,8 @@ class Times(CaseRecord):
         not proved is not refuted
     harness : median seconds of an empty solver in the same turns, which are subtracted from `work`
     replayed : median over the steps of the processor time on numbers that the solver has solved before, divided by the
-        time on new numbers; NaN where steps are too short to tell
-    early : number of steps with a right answer only if the solver's `refuses` is called first, which is not timed
+        time on new numbers; NaN where steps are too short for a decision
+    early : number of steps that are right only if the solver's `refuses` is called first; that call is not timed
     """
 
     parts: dict[str, list[float]]
@@ -290,7 +290,7 @@ _hints = cache(get_type_hints)
 
 
 def _all_fit(values: list[Any], kind: Any) -> bool:
-    """Tell whether all values have a type; for a StepSource, raise TypeError if an entry has the wrong type."""
+    """Return whether all values have a type; for a StepSource, raise TypeError if an entry has the wrong type."""
     if kind in _JSON:
         types = set(map(type, values))
         small = int not in types or max(map(abs, (x for x in values if type(x) is int))) <= LARGEST

@@ -29,7 +29,7 @@ FILE = "results.json.gz"
 FORMAT = 2
 
 LISTS, NUMBERS = ("sources", "formulations", "solvers", "steppers"), ("tolerance", "dt", "t_end", "time_budget")
-"""Entries of `Results.meta` that distinguish comparisons."""
+"""Entries of `Results.meta` that are lists and numbers; their values distinguish comparisons."""
 
 MAPPINGS = ("files", "machines", "problems", "versions", "code")
 """Entries of `Results.meta` that are mappings."""
@@ -159,7 +159,7 @@ def write_results(results: Results, folder: Path) -> None:
 
 
 def read_results(folder: Path) -> Results:
-    """Read what `write_results` wrote.
+    """Read results that `write_results` wrote.
 
     Raises BadInput if there are no results, or they are damaged or of another format.
     """
@@ -178,7 +178,7 @@ def read_results(folder: Path) -> Results:
     try:
         text = gunzip(packed)
         data = unsealed(text, FORMAT)
-        if b"\\ud" in text.lower():  # unpaired surrogates, which no report can hold
+        if b"\\ud" in text.lower():  # unpaired surrogates, not encodable in UTF-8
             json.dumps(data, ensure_ascii=False).encode()
         return Results.from_mapping(data, folder)
     except (Damage, KeyError, TypeError, AttributeError, ValueError) as error:
@@ -221,7 +221,7 @@ def _check_meta(meta: Any) -> None:
 
 
 def unanswered(sources: Sequence[str], answers: Sequence[Answers]) -> dict[str, str]:
-    """Return, by the label of each source that no pair answers, the reason for which most pairs were refused.
+    """Return, by label of each source without an answer, the reason for which most of its pairs were refused.
 
     If no pair was formed, the refusals of formulations are counted.
     """

@@ -36,7 +36,7 @@ def registered_name(word: str) -> str:
 
 
 def solver_word(name: str, options: Mapping[str, Any]) -> str:
-    """Return the word that `parse_word` splits into this name and these options."""
+    """Return the name and options as one word, from which `parse_word` reads them."""
     inside = ",".join(f"{k}={v}" for k, v in options.items())
     return f"{name}({inside})" if inside else name
 

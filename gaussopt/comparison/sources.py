@@ -41,8 +41,8 @@ CONTACT = re.compile(r"\bcontact (\d+)\b")
 class ProblemStates(Spec):
     """The steps at every `stride`-th state of a reference of a problem.
 
-    `settings` are those of the problem. For a problem without references, `reference` is SIMULATED, and its own motion
-    ends at `t_end` if that is given.
+    `settings` are parameters, case or variant of the problem. For a problem without references, `reference` is
+    SIMULATED, and the motion is simulated until `t_end`, by default the end of the problem.
     """
 
     problem: str
@@ -67,7 +67,7 @@ class ProblemStates(Spec):
         return tuple(states_of(self.entry, self.reference, self.stride, self.t_end))
 
     def typical(self) -> StepData:
-        """Return the step at the start of the motion if it would be an item, otherwise the first item."""
+        """Return the step at the start of the motion if it is usable as an item, otherwise the first item."""
         entry = self.entry
         whole = entry.system.evaluate(0.0, entry.q0, entry.v0)
         start = decided(whole)
@@ -155,7 +155,7 @@ class CollectedLCP(Spec):
 
 @dataclass(frozen=True, slots=True)
 class ExportedSequence(Spec):
-    """The programs of a folder that `gaussopt export` wrote; `digest` pins its contents."""
+    """The programs of a folder that `gaussopt export` wrote; `digest` is that of its manifest."""
 
     folder: str
     digest: str
@@ -240,7 +240,7 @@ def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[F
         for dial, values in swept.items()
         for value in values
     ]
-    if set(swept) - set(given):  # a part of a whole range may be impossible with the other dials
+    if set(swept) - set(given):  # the other dials may rule out part of a dial's range
         points = [p for p in points if _possible(p)]
     return points or [FamilyPoint(name, fixed, "", count)]
 

@@ -69,7 +69,7 @@ class Spec(ABC):
         Returns
         -------
         StepData, or a program
-            With equality rows, contacts and friction if any of the items has them.
+            It has equality rows, contacts and friction if any of the items does.
         """
 
     @property
@@ -89,7 +89,7 @@ class Spec(ABC):
 
     @property
     def parts(self) -> tuple[Spec, ...]:
-        """The problems as separate sources, each with its own limits, if they are unrelated."""
+        """The problems as separate sources with their own time limits, if they are unrelated; else this source."""
         return (self,)
 
     def worded(self, reason: str, step: StepData) -> str:
@@ -118,7 +118,7 @@ class Spec(ABC):
         Returns
         -------
         dict
-            The class by its name, and its fields, for JSON and `spec_of`.
+            The name of the class, and its fields, for JSON and `spec_of`.
         """
         return {"spec": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
 

@@ -60,7 +60,7 @@ PROGRAM_TOLERANCE = 1e-6
 """Relative residuals up to which an answer solves its program, whether or not the program is right."""
 
 BEYOND = 1e3
-"""Ratio of error to residuals beyond which a tighter tolerance would not repair the error."""
+"""If the error exceeds the residuals by this factor, the program is wrong: a tighter tolerance would not help."""
 
 SEVERAL = ("multiple_solutions", "acceleration_not_unique")
 """Verdicts on a step, not on a solver: no answer can be confirmed as the true one, since there are several."""
@@ -128,7 +128,7 @@ class TimedAnswers:
         return self.median("build", "recover") if whole and self.times is not None else 0.0
 
     def costs(self, whole: bool = False) -> Vector:
-        """Return the seconds charged to each step, (steps,): the column `cost` plus `around`."""
+        """Return the seconds charged to each step, (steps,), with formulation and recovery if `whole`."""
         return self["cost"] + self.around(whole)
 
 
@@ -202,7 +202,7 @@ def _joined(
 
 
 def _judge(table: pd.DataFrame) -> None:
-    """Add the verdicts on each answer."""
+    """Add the columns of verdicts on each answer to the table."""
     status, claim, exact = table["status"], table["claim"], table["exact"]
     ill = claim.isin(ILL_POSED)
     table["confirmed"] = confirmed = status == "solved"
@@ -226,7 +226,7 @@ def _judge(table: pd.DataFrame) -> None:
 
 
 def _charge(table: pd.DataFrame) -> None:
-    """Add the cost of each step."""
+    """Add the column `cost`, seconds charged to each step, to the table."""
     resolves = table["work"].where(~table["first"])
     estimate = resolves.groupby(table["case"]).transform("median").where(~table["first"])
     seconds = table["work"].fillna(estimate).fillna(np.inf)
@@ -235,7 +235,7 @@ def _charge(table: pd.DataFrame) -> None:
 
 
 def as_used(cases: Iterable[TimedAnswers], most: str = STARTS[-1]) -> list[TimedAnswers]:
-    """Choose one case for each source, formulation and solver: its last kind of start in STARTS not after `most`.
+    """Choose for each source, formulation and solver the case with its last kind of start, up to `most` in STARTS.
 
     A solver that cannot be updated has no cold start, and a solver that cannot start from an answer has no warm start;
     a simulation uses the last kind of start that the solver has.

@@ -15,7 +15,7 @@ NOISE = 1.1
 """Ratios of times below this factor count as no difference."""
 
 FEWER = 0.99
-"""Ratio of the iterations from a warm start to those from a cold start, below which they count as fewer."""
+"""A warm start needs fewer iterations if the ratio of its iterations to those of a cold start is below this."""
 
 QUARTERS = (0.25, 0.5, 0.75)
 
@@ -70,7 +70,7 @@ def verdict_of(ratios: Sequence[float]) -> str:
 
 
 def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGain]:
-    """Return the gains by formulation and solver, over the sources answered both from a warm and from another start."""
+    """Return the gains by formulation and solver, over the sources solved both from a warm and from a cold start."""
     groups: dict[tuple[str, str], dict[SourceKey, dict[str, TimedAnswers]]] = {}
     for c in join(answers, times):
         if not c.answers.refused:

@@ -25,7 +25,7 @@ from gaussopt.solving.solve import solve_step
 from gaussopt.solving.solver_sequence import SolverSequence
 
 FloatAnswer = Callable[[Numbers], Vector | None]
-"""Solves the arrays of an example; None if the formulation refuses them or its solver has no answer."""
+"""Function that solves an example, given by its arrays; None if the formulation or its solver has no answer."""
 
 Given = str | Callable[..., Any]
 """A formulation by its name, or a function of the arrays of an example."""
@@ -45,7 +45,7 @@ class Solvers:
         if key not in self._known:
             page = page_of(program)
             name = page.default_solver(program)
-            if (page.name, name) == ("qp", "kkt"):  # kkt would turn Gauss's program into Lagrange's equations
+            if (page.name, name) == ("qp", "kkt"):  # kkt is no optimiser: it solves Lagrange's equations
                 name = "daqp"
             self._known[key] = name, SolverSequence(name, warm_start=False)
         raw, _ = self._known[key][1].solve(program)
@@ -58,7 +58,7 @@ def name_of(given: Given) -> str:
 
 
 def takes_lcp(given: Given) -> bool:
-    """Tell whether a formulation needs no other data than an LCP."""
+    """Return whether a formulation needs no other data than an LCP."""
     return isinstance(given, str) and given not in LAWS and not is_contact_formulation(given) and isinstance(
         find(given), SlidingFormulation
     )  # fmt: skip
@@ -87,7 +87,7 @@ _latest: tuple[Numbers, StepData] | None = None
 
 
 def _step(of: Numbers) -> StepData:
-    """Return the step of an example; the latest step is kept, because the second formulation needs it again."""
+    """Return the step of an example, and keep it, because the second formulation needs the same step."""
     global _latest
     if _latest is None or _latest[0] is not of:
         plain = of.keys() == {"M", "Q", "J", "gamma"}
@@ -96,7 +96,7 @@ def _step(of: Numbers) -> StepData:
 
 
 def _unchecked(of: Numbers) -> StepData:
-    """Return a step without contacts, without the usual checks, as the search makes only valid steps."""
+    """Return a step without contacts; the usual checks are left out, since the search makes only valid steps."""
     nothing = np.zeros(len(of["Q"]))
     return StepData.smooth(of["M"], nothing, of["Q"], of["J"], of["gamma"], 0.0, nothing, nothing)
 

@@ -36,12 +36,12 @@ def times(A: list[Row], x: Row) -> Row:
 
 
 def plus(x: Row, y: Row, by: Any = 1) -> Row:
-    """Return x + by y."""
+    """Return the vector x + by * y."""
     return [a + by * b for a, b in zip(x, y, strict=True)]
 
 
 def turned(A: list[Row], columns: int) -> list[Row]:
-    """Return the transpose of A, (rows, columns)."""
+    """Return the transpose of A, which has `columns` columns, also if it has no rows."""
     return [[row[j] for row in A] for j in range(columns)]
 
 
@@ -65,7 +65,7 @@ def reduced(A: list[Row]) -> tuple[list[Row], int, Fraction]:
 
 
 def solved(A: list[Row], columns: list[Row]) -> list[Row] | None:
-    """Return the columns of A^-1 B for a square A and the columns of B; None where A is singular."""
+    """Return the columns of A^-1 B from those of B; None if the square matrix A is singular."""
     n = len(A)
     table = reduced([[*a, *b] for a, b in zip(A, turned(columns, n), strict=True)])[0]
     return turned([row[n:] for row in table], len(columns)) if reduced(A)[1] == n else None
@@ -78,7 +78,7 @@ def minors(A: list[Row], sets: Iterable[Sequence[int]]) -> Row:
 
 
 def definite(A: list[Row], told: Any = None) -> bool:
-    """Tell whether A is symmetric with positive leading minors, which must equal the list `told` if it is given."""
+    """Return whether A is symmetric with positive leading minors, which must equal the list `told` if it is given."""
     leading = minors(A, [range(i + 1) for i in range(len(A))])
     return turned(A, len(A)) == A and min(leading, default=1) > 0 and told in (None, leading)
 
@@ -91,7 +91,7 @@ def complementary(A: list[Row], b: Row, z: Row) -> Row:
 
 
 def sliding(name: str, p: Any, n: Any) -> None:
-    """Check an answer of a formulation of sliding contacts: their normal forces z, with w = A z + b."""
+    """Check the normal forces z that a formulation of sliding contacts returns; w = A z + b."""
     A, b, k = p["A"], p["b"], range(len(p["b"]))
     if name in ("lcp", "stick-slip"):
         need(n["w"] == complementary(A, b, n["z"]), "w is not A z + b")
@@ -127,7 +127,7 @@ def sliding(name: str, p: Any, n: Any) -> None:
 
 
 def bilateral(name: str, p: Any, n: Any) -> None:
-    """Check an answer of a formulation of steps without contacts: the acceleration a, with J a = gamma."""
+    """Check the acceleration a that a formulation of steps without contacts returns; J a = gamma must hold."""
     M, F, J, a = p["M"], p["Q"], p["J"], n["a"]
     need(times(J, a) == p["gamma"] and reduced(J)[1] == len(J), "J a is not gamma, or rows depend on each other")
     singular = name in ("gauss", "null-space", "lagrange", "pinv-mass-as-printed")
@@ -150,7 +150,7 @@ def bilateral(name: str, p: Any, n: Any) -> None:
 
 
 def in_space(name: str, p: Any, n: Any) -> None:
-    """Check an answer of a formulation of contacts in space: their impulses r, with u = W r + q."""
+    """Check the impulses r that a formulation of contacts in space returns; u = W r + q."""
     W, q, mu, r = p["W"], p["q"], p["mu"], n["r"]
     u = plus(times(W, r), q)
     if name == "coulomb-pyramid:4":
@@ -195,7 +195,7 @@ def only_answer(W: list[Row], q: Row, mu: Row, least: Row) -> Row | None:
 
 
 def impact(name: str, p: Any, n: Any) -> None:
-    """Check an answer of an impact law in the plane: impulses r, (r_N, r_T) by contact, and velocities after it."""
+    """Check the impulses r, (r_N, r_T) by contact, and velocities u of an impact law in the plane."""
     e, mu, G = p["e_N"], p["mu"], [row for pair in zip(p["J_N"], p["J_T"], strict=True) for row in pair]
     need(definite(p["M"]), "M is not positive definite")
     W, before, zero = [times(G, x) for x in solved(p["M"], G) or []], times(G, p["v"]), [NONE for _ in e]
@@ -247,7 +247,7 @@ def check(found: Any) -> None:
         n = numbers[name]
         points.append(next((n[key] for key in "zar" if key in n), None))
         need(name in RULES, f"there is no rule for {name}")
-        if name != "coulomb-soccp" or n:  # without numbers, the other answer must break Coulomb's law, see below
+        if name != "coulomb-soccp" or n:  # without an exact answer, only the other answer is checked, below
             RULES[name](name, p, n)
         need(
             points[-1] is None or f"({', '.join(map(str, points[-1]))})" in line,

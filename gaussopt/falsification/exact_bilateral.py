@@ -65,7 +65,7 @@ def gauss(of: Bilateral) -> Proved | None:
 
 
 def pseudo_inverse(of: Bilateral) -> Proved | None:
-    """Minimise Gauss's function with M^+ in place of M^-1, as the source prints it."""
+    """Minimise Gauss's function with M^+ in place of M^-1, as in the paper."""
     chosen = independent(of.M)
     if not chosen:
         return None

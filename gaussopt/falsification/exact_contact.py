@@ -25,7 +25,7 @@ SMALL = 1e-7
 """Size, relative to the largest entry, below which an entry of the floating-point answer counts as zero."""
 
 FINEST = 100
-"""Largest denominator of the tangent of half the angle of a direction of slip."""
+"""Largest denominator of tan(angle / 2) for a direction of slip, which makes its sine and cosine rational."""
 
 
 def _direction(x: float, y: float) -> Exact:
@@ -69,7 +69,7 @@ def _parts(r: Exact, u: Exact, mu: Exact) -> list[tuple[Any, ...]]:
 
 
 def breaks_coulomb(example: Example, point: Sequence[Fraction]) -> str | None:
-    """Return in which way impulses violate Coulomb's law, or None if they obey it."""
+    """Return a clause on how impulses violate Coulomb's law; None if they obey it."""
     r = exact(point)
     u = example.arrays["W"] @ r + example.arrays["q"]
     for i, (mu, n, tt, w, ss, ts) in enumerate(_parts(r, u, example.arrays["mu"]), 1):

@@ -18,7 +18,7 @@ from gaussopt.linalg.rational import Exact, exact, kernel, leading_minors, princ
 from gaussopt.papers.evidence.active_sets import lcp_exactly, solve_exactly
 
 ROUNDS = 12
-"""Number of iterations of frozen friction within which a cycle is searched for."""
+"""Number of iterations with frozen friction, held at its last value, within which a cycle is searched for."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def contact_laws(of: Sliding) -> Proved | None:
 
 
 def _program(P: Exact, p: Exact, rows: Exact, b: Exact, name: str) -> Proved | None:
-    """Minimise 1/2 z^T P z - p^T z subject to rows z + b >= 0; None if P is not positive definite."""
+    """Minimise 1/2 z^T P z - p^T z subject to `rows` z + b >= 0; None if P is not positive definite."""
     minors = leading_minors(P)
     if min(minors) <= 0:
         return None
@@ -121,7 +121,7 @@ def complementarity_gap(of: Sliding) -> Proved | None:
 
 
 def weighted(of: Sliding) -> Proved | None:
-    """Solve the printed program with weights, or prove that there are no weights."""
+    """Solve the printed program with symmetrising weights, or prove that there are none."""
     A, k = of.A, len(of.b)
     pairs = [(i, j) for i in range(k) for j in range(i)]
     rows = exact(np.zeros((len(pairs), k), dtype=int))

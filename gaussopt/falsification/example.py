@@ -28,10 +28,10 @@ AXES = {
 
 SYMMETRIC = {"lcp": "", "contact": "W", "step": "M"}
 FIXED = ("v_T",)
-"""Arrays whose entries are signs."""
+"""Arrays whose entries are signs; the search neither rounds nor varies them."""
 
 ROUNDINGS = (1, 2, 4, 8, 32, 1024)
-"""Denominators to which all entries are rounded together."""
+"""Denominators that are tried in turn: all entries of an example are rounded to multiples of 1/d."""
 
 Numbers = Mapping[str, NDArray[np.float64]]
 """The arrays of an example as floats."""
@@ -86,7 +86,7 @@ class Example:
         return (self.size("k"), self.size("n"), self.size("m"), len(entries), size)
 
     def simpler(self) -> Iterator[Example]:
-        """Yield examples of lower complexity: fewer contacts, rows and coordinates, zeros, small integers."""
+        """Yield simpler examples: one contact, row or coordinate less, rounded entries, or one smaller entry."""
         for axis in "kmn":
             for i in range(self.size(axis) if self.size(axis) > (axis != "m") else 0):
                 yield self._without(axis, i)

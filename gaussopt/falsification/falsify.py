@@ -36,7 +36,7 @@ class Falsification:
     a, b : names of the formulations
     found : whether an example was found on which they differ
     example : Example or None
-    proof : its three lines and the numbers in them, None without an example
+    proof : the proof that they differ on it, in three lines with their numbers; None without an example
     searched : for each method and size, the numbers of examples tried and compared, and the largest difference
     assumed : the assumptions that all examples satisfy, in words
     equivalence : a known proof that both are equivalent; "" if none is known
@@ -110,7 +110,7 @@ class Falsification:
         return latex_of(self.example, self.proof, self.a, self.b)
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write `falsify.json` and, for an example, its file for `gaussopt solve`, proofs and pictures.
+        """Write `falsify.json` and, if an example was found, its file for `gaussopt solve`, proofs and pictures.
 
         `check_proof.py` beside them checks the proof with fractions, without gaussopt. Returns the paths; raises
         BadInput if the folder cannot be written.

@@ -1,4 +1,4 @@
-"""An example and its proof as LaTeX."""
+"""Write an example and its proof as LaTeX."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ MOST_CONTACTS = 6
 
 
 class MechanismSteps(Space):
-    """The start of a problem for all signs of slip and parameters within its atlas, or the first step of a family."""
+    """A problem's start with any signs of slip and any parameters in its atlas, or the first step of a family."""
 
     size_words = ()
 
     def __init__(self, source: Problem | Family, given: Sequence[str], axes: Sequence[Axis] | None = None) -> None:
-        """Take the dials of a family, or a problem's `axes`; raise BadInput without dials or with too many contacts."""
+        """Use the dials of a family, or a problem's `axes`; raise BadInput without dials or with too many contacts."""
         super().__init__(given)
         self.source, self.sizes = source, ((),)
         if isinstance(source, Family):

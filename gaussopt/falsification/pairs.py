@@ -43,7 +43,7 @@ EQUIVALENT = {
 """Proofs of equivalence, by the pair of names."""
 
 MOST_UNKNOWNS = 40
-"""Largest sum of contacts, rows and coordinates of an example that is proved."""
+"""Largest number of contacts, rows and coordinates together with which an example is proved."""
 
 CLASSES = ("positive-definite", "symmetric", "p-matrix")
 """Assumptions about the contact operator A of sliding contacts."""
@@ -74,7 +74,7 @@ def space_of(a: Given, b: Given, given: Sequence[Any]) -> Space:
 
 
 def _of(space: Space) -> tuple[str, ...]:
-    """Return the names of the assumptions that a space can satisfy."""
+    """Return the names of the assumptions that can be made on the examples of a space."""
     if isinstance(space, ConeProblems):
         return ("one-contact", "sticking")
     if isinstance(space, Impacts):
@@ -137,9 +137,9 @@ class ComparedPair:
         if first.point == second.point:
             return None
         if None in (first.point, second.point) and not any(first.point or second.point or ()):
-            return None  # refusing a step without forces is no meaningful difference
+            return None  # without forces, "no answer" instead of zero is no meaningful difference
         if example.kind == "contact" and "coulomb-soccp" in self.names:
-            return self._by_violation(example, found)  # Coulomb's law may have several answers
+            return self._by_violation(example, found)  # two answers may both obey Coulomb's law
         if not (first.unique or second.unique):
             return None
         last = parting_line(*self.names, (first, second), self.space.symbol)
@@ -174,7 +174,7 @@ class ComparedPair:
         return Proved(point, f"{name} returns {symbol} = {near}.", {symbol: point})
 
     def _by_violation(self, example: Example, found: Sequence[Proved | None]) -> Proof | None:
-        """Prove that one answer violates Coulomb's law, if the other formulation is Coulomb's law."""
+        """Prove that one answer violates Coulomb's law, which the other formulation states."""
         for law, other in ((0, 1), (1, 0)):
             answer = found[other]
             if self.names[law] != "coulomb-soccp" or answer is None or answer.point is None:
@@ -192,7 +192,7 @@ class ComparedPair:
         return None
 
     def _proof(self, example: Example, first: Proved, second: Proved, last: str) -> Proof | None:
-        if any(callable(g) for g in self.given):  # floats of a function have rounding errors
+        if any(callable(g) for g in self.given):  # rounding errors must not count as a difference
             x, y = (answer(example.numbers) for answer in self.answers)
             if x is not None and y is not None:
                 size = max(float(np.abs(x).max()), float(np.abs(y).max()))
@@ -206,7 +206,7 @@ class ComparedPair:
 
 
 def derived(example: Example) -> dict[str, Exact]:
-    """Return the arrays of the operator of sliding contacts, to which the lines of a proof refer."""
+    """Return the arrays A, A_0, C, b and ell, which proofs on sliding contacts quote; empty for other examples."""
     if example.kind != "step" or ("zeta_N" not in example.arrays and "J_N" not in example.arrays):
         return {}
     if "e_N" in example.arrays:

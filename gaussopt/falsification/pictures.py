@@ -1,4 +1,4 @@
-"""Pictures of the state on which two formulations differ, with the contact forces of either, on the same scale."""
+"""Pictures of the state on which two formulations differ, with the contact forces of each, on the same scale."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gaussopt.modelling.problem import Problem, sketch_of
 
 
 class _States(RecordedMotion):
-    """One pose of a mechanism, repeated for each formulation with the contact forces of this formulation."""
+    """Motion for a picture: its states, one for each formulation, differ only in the contact forces."""
 
     def __init__(self, at: Problem, lam_N: Any, lam_T: Any) -> None:
         count = len(lam_N)
@@ -27,7 +27,7 @@ class _States(RecordedMotion):
 
 
 def pictures_of(example: Example, at: Problem, answers: Mapping[str, Any]) -> dict[str, str]:
-    """Return a picture as SVG for each formulation that has normal forces, (k,); raises BadInput without a sketch."""
+    """Return by formulation a picture (SVG) with its contact forces, (k,); raises BadInput without a sketch."""
     known = {name: floats(z) for name, z in answers.items() if z is not None}
     if not known:
         return {}

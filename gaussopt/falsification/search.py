@@ -19,7 +19,7 @@ from gaussopt.linalg.rational import exact
 from gaussopt.papers.evidence.adversarial_search import maximise
 
 DIFFERENT = 1e-6
-"""Relative difference of two answers above which an example is shrunk; it is infinite if only one answer exists."""
+"""Relative difference of two answers above which an example is shrunk; if only one answer exists, it is infinite."""
 
 NOTHING = 1e-6
 """Size of an answer, relative to the largest number of the example, below which it counts as zero."""
@@ -34,13 +34,13 @@ TOLD = 100
 """Number of examples of one method and size that are tried between two reports of progress."""
 
 STARTS = 3
-"""Number of examples of a size that are shrunk; the least complex result is kept."""
+"""Number of examples of one size that are shrunk; the least complex result is kept."""
 
 GENERATIONS = 20
 
 INTEGERS = (0, 1, -1)
 MOST_ENUMERATED = 20_000
-"""Entries of enumerated examples, and the most examples that are enumerated."""
+"""Entries of enumerated examples, which are all integers, and the largest number of these examples."""
 
 Lines = tuple[str, str, str]
 
@@ -113,7 +113,7 @@ class Search:
 
     @property
     def limit(self) -> str:
-        """The limit that ends the search, in words; empty while there is none."""
+        """The limit that ended the search, in words; "" if none has done so yet."""
         if self.over:
             return f"the time limit of {self.seconds:g} s"
         return f"the limit of {self.most} tries" if self.tries >= self.most else ""
@@ -158,7 +158,7 @@ class Search:
         return self.account.setdefault((way, words), empty)
 
     def _counted(self, row: dict[str, Any], numbers: Numbers | None) -> float:
-        """Return the difference on an example, which is counted in a row of the record; NaN if it is not compared."""
+        """Return the difference on an example and count the example in `row`; NaN if the answers are not compared."""
         if numbers is None:
             return np.nan
         row["tried"] += 1
@@ -244,7 +244,7 @@ class Search:
         return min(found, key=lambda of: of[0].complexity, default=None)
 
     def _shrunk(self, example: Example) -> tuple[Example, Proof] | None:
-        """Simplify an example as long as the answers differ; None if no difference is proved at the end."""
+        """Simplify an example while the answers differ; None if no difference is proved for the last example."""
         proof = self.prove(example) if example.setting else None
         moved = True
         while moved and not self.over:

@@ -42,7 +42,7 @@ class Space(ABC):
     kind : kind of its examples
     symbol : symbol of the vector that is compared
     sizes : the sizes that are searched, in increasing order
-    size_words : what the numbers of a size count, in words, such as "contacts"
+    size_words : by entry of a size, the word for what it counts, such as "contacts"
     given : names of the assumptions
     always : properties of all its examples, in words
     """
@@ -65,7 +65,7 @@ class Space(ABC):
         """Return the arrays that numbers in [-1, 1] describe, or None if they violate an assumption."""
 
     def decoded(self, size: Size, points: Matrix) -> Iterator[Numbers | None]:
-        """Decode rows of numbers, together where that is faster."""
+        """Decode each row of `points` into an example; a subclass may decode all rows at once, which is faster."""
         return (self.decode(size, x) for x in points)
 
     def example(self, size: Size, x: Vector) -> Example | None:
@@ -74,7 +74,7 @@ class Space(ABC):
         return None if numbers is None else Example.of(self.kind, numbers)
 
     def allows(self, example: Example) -> bool:
-        """Tell whether an example satisfies the assumptions, in exact arithmetic."""
+        """Return whether an example satisfies the assumptions, in exact arithmetic."""
         return True
 
     def simpler(self, example: Example) -> Iterator[Example]:
@@ -82,16 +82,16 @@ class Space(ABC):
         return example.simpler()
 
     def pictures(self, example: Example, answers: Mapping[str, Any]) -> dict[str, str]:
-        """Return a picture as SVG of the example with each answer, where it is a mechanism that can be drawn."""
+        """Return a picture of the example with each answer, as SVG, if it is a mechanism that can be drawn."""
         return {}
 
     def words(self, size: Size) -> str:
-        """Describe a size."""
+        """Return a size in words."""
         return ", ".join(f"{n} {word}" for n, word in zip(size, self.size_words, strict=True))
 
 
 def _classes_hold(given: Sequence[str], A: Any) -> bool:
-    """Tell whether A, a matrix of fractions, belongs to the classes in `given`."""
+    """Return whether A, a matrix of fractions, belongs to the classes in `given`."""
     if "symmetric" in given and (A != A.T).any():
         return False
     if "positive-definite" in given and min(leading_minors((A + A.T) / 2)) <= 0:
@@ -206,7 +206,7 @@ class BilateralSteps(Space):
             yield self._singular(size, x) or {"M": M, "Q": Q - h, "J": J, "gamma": gamma}
 
     def _singular(self, size: Size, x: Vector) -> Numbers | None:
-        """Return a step with a singular mass matrix if the last number is positive, else None."""
+        """Return a step with a singular mass matrix if the last entry of x is positive, else None."""
         if not self.singular or x[-1] <= 0:
             return None
         shape = random_steps.Size(size[0], size[0] - 1, size[1])
@@ -245,7 +245,7 @@ class ConeProblems(Space):
         X = x[: n * n].reshape(1, n, n)
         W = contact_problems.definite_from(X, 0 * X, 0.0)[0]
         q = x[n * n : n * n + n]
-        if "sticking" in self.given:  # choose velocities that impulses inside the cones bring to rest
+        if "sticking" in self.given:  # impulses r drawn inside the cones bring the bodies to rest if q = -W r
             mu = 0.55 + 0.45 * x[n * n + n :]
             q = q.reshape(-1, 3).copy()
             q[:, 0] = 1.0 + 0.5 * q[:, 0]

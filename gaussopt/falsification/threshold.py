@@ -1,4 +1,4 @@
-"""`threshold`: the values of a parameter at which two formulations begin to differ, by bisection, in fractions."""
+"""Find the values of a parameter at which two formulations begin to differ, by bisection in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem
 
 PARTED = 1e-9
-"""Relative difference of two exact answers from which they differ: far above the rounding of a step's numbers."""
+"""Relative difference above which two exact answers count as different: far above the rounding of a step's numbers."""
 
 CLOSE = 1e-9
-"""Length of the last interval of a bisection relative to its ends."""
+"""Length of the interval at which a bisection ends, relative to the magnitude of its ends."""
 
 
 class Stretch(NamedTuple):
@@ -168,7 +168,7 @@ def threshold(
 
 
 End = tuple[float, str]
-"""A value of the axis and the outcome there."""
+"""A value of the axis, and the outcome of the comparison at this value."""
 
 
 def _outcome(pair: ComparedPair, example: Example | None) -> str:

@@ -22,12 +22,12 @@ GRAVITY = 9.81
 """Gravity, m/s^2."""
 
 GROUND = -1
-"""Number of the body that does not move."""
+"""Index that stands for the ground, the body that does not move."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points, given by the numbers of their bodies, (p,), -1 for the ground, and positions in the bodies' frames, m."""
+    """Points of bodies: body indices, (p,), -1 for the ground, and positions in the bodies' frames, (p, 2), m."""
 
     body: NDArray[np.intp]
     place: Matrix
@@ -36,11 +36,11 @@ class Points:
         return len(self.body)
 
     def take(self, index: NDArray[np.intp] | slice) -> Points:
-        """Select points by their numbers."""
+        """Select points by their indices."""
         return Points(self.body[index], self.place[index])
 
     def _arms(self, q: Vector) -> Matrix:
-        """Compute R s, (p, 2)."""
+        """Return the vectors from the bodies' origins to the points, in the frame of the ground, (p, 2), m."""
         moving = self.body != GROUND
         phi = np.where(moving, q[3 * self.body + 2], 0.0)
         c, s = np.cos(phi), np.sin(phi)
@@ -70,7 +70,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Pins:
-    """Revolute joints: two points coincide, two rows each."""
+    """Revolute joints, each of which makes two points coincide and has two constraint rows."""
 
     first: Points
     second: Points
@@ -84,13 +84,13 @@ class Pins:
         return np.asarray(self.second.rows(q) - self.first.rows(q)).reshape(-1, len(q))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
-        """Return the right-hand side of rows a = gamma, (2 p,), m/s^2."""
+        """Return the right-hand side gamma, (2 p,), m/s^2, of the constraints on the accelerations."""
         return np.asarray(self.first.bias(q, v) - self.second.bias(q, v)).ravel()
 
 
 @dataclass(frozen=True)
 class Links(Pins):
-    """Massless rods between two points at distance `length`, (p,), one row each."""
+    """Massless rods of constant `length`, (p,), between pairs of points; each has one constraint row."""
 
     length: Vector
 
@@ -114,7 +114,7 @@ class Links(Pins):
         return np.asarray(np.einsum("pi,pin->pn", self._along(q)[1], super().rows(q).reshape(-1, 2, len(q))))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
-        """Return gamma of rows a = gamma, (p,), m/s^2: the bias of the ends, and the term of the rod's rotation."""
+        """Return the right-hand side gamma, (p,), m/s^2, of the constraints: centripetal terms of ends and rods."""
         r, u = self._along(q)
         rate = super().rows(q).reshape(-1, 2, len(q)) @ v
         across = rate - np.einsum("pi,pi->p", u, rate)[:, None] * u
@@ -123,7 +123,7 @@ class Links(Pins):
 
 
 def on_ground(place: Matrix) -> Points:
-    """Make points of the ground."""
+    """Return points that are fixed to the ground."""
     return Points(np.full(len(place), GROUND, dtype=np.intp), np.asarray(place, dtype=np.float64))
 
 
@@ -133,7 +133,7 @@ def mass_matrix(mass: Vector, gyration: Vector) -> Matrix:
 
 
 def weights(mass: Vector) -> Matrix:
-    """Return gravity on every body as (force, force, moment), (b, 3)."""
+    """Return gravity on every body as (F_x, F_y, moment), (b, 3)."""
     return np.column_stack((np.zeros_like(mass), -GRAVITY * mass, np.zeros_like(mass)))
 
 
@@ -162,7 +162,7 @@ def shared_out(count: int, each: int) -> tuple[NDArray[np.intp], NDArray[np.intp
 
 
 def in_units(step: StepData, unit: float) -> StepData:
-    """Write a step in a unit of length of `unit` metres and a unit of mass of `unit` kilograms.
+    """Write a step with `unit` metres as the unit of length and `unit` kilograms as the unit of mass.
 
     Seconds and radians are kept. Accelerations and gaps (but not angles) are divided by u = `unit`, masses by u,
     forces by u^2, moments and moments of inertia by u^3.

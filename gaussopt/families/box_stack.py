@@ -50,7 +50,7 @@ class BoxStack(Family):
 
 
 class _Stack:
-    """The boxes, box i on box i - 1, box 0 on the floor."""
+    """A stack of boxes: box 0 stands on the floor, box i on box i - 1."""
 
     def __init__(self, at: Mapping[str, float]) -> None:
         k, each = int(at["contacts"]), 2 + int(at["redundancy"])
@@ -75,7 +75,7 @@ class _Stack:
         return np.asarray(loads.ravel())
 
     def step(self, t: float) -> StepData:
-        """Return the step of one instant; at rest it has no bias."""
+        """Return the step at time t; all velocities are zero, so that gap accelerations have no velocity terms."""
         k, n = len(self.above), len(self.q)
         rows = self.above.rows(self.q) - self.below.rows(self.q)
         gyration = np.full(self.boxes, np.hypot(WIDTH, THICKNESS) / np.sqrt(12.0))

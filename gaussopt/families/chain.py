@@ -30,7 +30,7 @@ LENGTH = 0.1
 """Length of a link, m."""
 
 CLOSED = 1e-15
-"""Largest error of the end, relative to the length of the chain, that Newton's method leaves."""
+"""Largest distance from the end of a closed chain to its target, relative to the chain's length."""
 
 MOST_ITERATIONS = 30
 
@@ -58,7 +58,7 @@ class Chains(Family):
 
 
 class _Waves:
-    """The motion of the links; `shape` is (tilt, opening)."""
+    """Wave motion of a chain's links; `shape`, (tilt, opening), adds constant angles to the waves, rad."""
 
     def __init__(self, links: int, opening: float) -> None:
         self.shape = np.array([0.0, opening])
@@ -71,11 +71,11 @@ class _Waves:
         return np.asarray(self._along @ shape + 0.3 * np.sin(2 * np.pi * t + self._phase))
 
     def rates(self, t: float) -> Vector:
-        """Return the rates of the angles for a constant shape, (N,)."""
+        """Return the time derivatives of the angles, (N,), rad/s, while the two numbers of the shape are constant."""
         return np.asarray(0.6 * np.pi * np.cos(2 * np.pi * t + self._phase))
 
     def closed(self, end: tuple[float, float], t: float) -> tuple[Vector, Vector]:
-        """Return angles and rates, (N,) each, for which the end of the chain is at the point `end`, with velocity zero.
+        """Return the angles and rates, (N,) each, for which the chain ends at the point `end`, which is at rest.
 
         Raises BadInput if Newton's method does not converge.
         """
@@ -83,7 +83,7 @@ class _Waves:
         for _ in range(MOST_ITERATIONS):
             phi = self.angles(shape, t)
             miss = _head(phi) - end
-            turned = LENGTH * np.array((-np.sin(phi), np.cos(phi)))  # derivative with respect to each angle
+            turned = LENGTH * np.array((-np.sin(phi), np.cos(phi)))  # d(end position) / d(angle), a column per angle
             if np.abs(miss).max() <= CLOSED * LENGTH * len(phi):
                 rate = self.rates(t)
                 follow = np.linalg.solve(turned @ self._along, turned @ rate)

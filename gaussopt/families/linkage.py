@@ -28,7 +28,7 @@ LENGTH = 0.5
 """Length of a bar, m."""
 
 CLOSED = 1e-13
-"""Largest violation of the constraints, m, that Newton's method leaves."""
+"""Largest violation of the constraints, m, at which Newton's method stops."""
 
 
 class RandomLinkage(Family):
@@ -71,7 +71,7 @@ class _Mechanism:
         first, second = _joined(anchor, heads.take(i[:-1])) if joints else heads.take(i), tails.take(i)
         from_, to = middle.take(i[:0]), middle.take(i[:0])
         left = m - 2 * joints
-        if joints < b and left:  # one row: from the middle of the first free bar to the bar before it
+        if joints < b and left:  # one row: a rod between the middles of the first free bar and the bar before it
             from_, to = middle.take(np.array([joints - 1])) if joints else anchor, middle.take(np.array([joints]))
         elif left > 1:
             end = on_ground(heads.take(np.array([b - 1])).positions(q))
@@ -88,7 +88,7 @@ class _Mechanism:
         return Points(np.arange(self.bodies), place)
 
     def chain(self, t: float) -> tuple[Vector, Vector]:
-        """Return the positions and velocities of the open chain, every pin closed, (n,) each."""
+        """Return the positions and velocities, (n,) each, of the open chain, which satisfy its pins only."""
         i = np.arange(self.bodies)
         swing = 2 * np.pi * t + 0.7 * i
         phi = np.where(i % 2 == 0, -0.9, 0.5) + 0.3 * np.sin(1.3 * i) + 0.1 * np.sin(swing)
@@ -99,7 +99,7 @@ class _Mechanism:
         return np.column_stack((centre, phi)).ravel(), np.column_stack((rate, spin)).ravel()
 
     def values(self, q: Vector) -> Vector:
-        """Return the constraint functions of the joints, (m,), without repetitions."""
+        """Return the constraint functions of the joints, (m,), without those of the repeated rows."""
         return np.concatenate((self.pins.values(q), self.links.values(q)))
 
     def rows(self, q: Vector) -> Matrix:
@@ -118,7 +118,7 @@ class _Mechanism:
         return q, v - np.linalg.lstsq(J, J @ v, rcond=None)[0]
 
     def turned(self, m: int) -> Matrix:
-        """Return T such that T J are the repeated rows, (repeated, m): those of pins along rotated axes, or of rods."""
+        """Return T, (repeated, m); T J repeats rows: those of pins in a rotated direction, those of rods unchanged."""
         T = np.zeros((self.repeated, m))
         pins = len(self.pins.first)
         for i in range(self.repeated):

@@ -1,7 +1,7 @@
 """Contact problems with friction cones and random rows, whose matrix W has any rank.
 
-Each contact acts on twelve velocities. With as many velocities as rows, W is regular; with fewer, `deficiency` is
-the missing share of its rank, and velocities that open all contacts become rare.
+Each contact acts on twelve velocities. With as many velocities as rows, W is regular; with fewer, `deficiency` is the
+missing share of its rank, and there is often no velocity that opens all contacts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gaussopt.modelling.family import CONE_DIALS, Dial, Family, draws
 
 
 class RandomContacts(Family):
-    """Random contacts of a given rank."""
+    """Random contact problems whose matrix W has a given rank."""
 
     name = "random-contacts"
     title = "Contact problems with random rows"

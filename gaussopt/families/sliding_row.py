@@ -72,7 +72,7 @@ class _Row:
         self.unit, self.friction = at["units"], at["friction"]
         i = np.arange(self.bodies)
         self.mass = graded(at["mass-ratio"], self.bodies, zigzag=True)
-        self.half = 0.4 + 0.05 * np.cos(2.4 * i)  # half the distance of the outer feet
+        self.half = 0.4 + 0.05 * np.cos(2.4 * i)  # half the distance between the outer feet
         self.height = at["height"] * (1.0 + 0.1 * np.sin(1.7 * i))
         body, size, side = shared_out(k, each)
         side = np.where(size > 1, side, 0.25)
@@ -95,7 +95,7 @@ class _Row:
         self.links = Links.between(left, right, self.state(0.0)[0])
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return the positions and velocities at time t, (n,) each; every foot touches and stays in contact."""
+        """Return the positions and velocities at time t, (n,) each; every foot keeps touching the ground."""
         way = np.where(self.group % 2 == 0, 1.0, -1.0) * SPEED
         phase = 1.3 * self.group
         omega = 2 * np.pi

@@ -6,7 +6,7 @@ The headings of a template determine the use of their text:
 - `verdict C1` is the verdict on a claim;
 - `figure NAME` is a figure of the supplement with the text as caption; `figure NAME, beside` adds it to the gallery
   that directly precedes it, or begins a gallery;
-- `found FIGURE in PART` is a sentence for the first screen, with a figure and a link to the part that holds the
+- `found FIGURE in PART` is a sentence for the summary, with a figure and a link to the part that holds the
   details; `found in PART` has no figure;
 - `words` ends the chapter; the entries after it hold phrases from which the chapter's module makes values of texts;
 - any other heading is a label for paragraphs and is not printed.
@@ -40,7 +40,7 @@ _FIGURE = re.compile(r"figure ([\w-]+)(, beside)?")
 
 
 class Important(Tex):
-    """A finding for the first screen of the report, with one of the report's figures."""
+    """A finding for the summary of the report, with one of the report's figures."""
 
     figure: str
     anchor: str
@@ -63,7 +63,7 @@ class Chapter:
     Attributes
     ----------
     section : the chapter; it shows figures of the supplement with different captions
-    found : the one or two most important findings, with numbers, for the first screen
+    found : the one or two most important findings, with numbers, for the summary
     """
 
     section: Section
@@ -127,7 +127,7 @@ class ChapterTexts(Texts):
 
 
 def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]) -> None:
-    """Add a figure; with `beside`, add it to the gallery that ends `blocks`, or begin a new gallery."""
+    """Append a figure to `blocks`; with `beside` put it into the gallery at their end, or into a new gallery."""
     assert figure is not None
     drawn = replace(figure, caption=Tex(caption))
     last = blocks[-1] if beside and blocks else None
@@ -138,7 +138,7 @@ def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]
 
 
 def _fits(judged: Judgement | str, wanted: str) -> bool:
-    """Return whether the readings of a claim hold or fail as in `wanted`, e.g. "yes no"; True if not computed."""
+    """Return whether readings hold as the text `wanted`, e.g. "yes no", says; True if they are not computed."""
     holds = [{"yes": True, "no": False}[word] for word in wanted.split()]
     return isinstance(judged, str) or [r.holds for r in judged.readings[: len(holds)]] == holds
 

@@ -67,7 +67,7 @@ class Attempt(_Evidence):
 
 @dataclass(frozen=True, slots=True)
 class Circumstance:
-    """A part of the circumstances that a source states or implies, and whether a reading holds throughout this part."""
+    """A part of the circumstances that a paper states or implies, and whether a reading holds throughout this part."""
 
     text: str
     holds: bool
@@ -80,9 +80,9 @@ class Reading:
     Attributes
     ----------
     meaning : the claim in this reading; a sentence without its full stop
-    holds : whether it holds in all circumstances that the source states or implies
+    holds : whether it holds in all circumstances that the paper states or implies
     parts : the same for named parts of these circumstances, which differ in properties of the data
-    ours : whether the source leaves the meaning open, so that the reading is ours
+    ours : whether the paper leaves the meaning open, so that the reading is ours
     statement : the statement that is interpreted, if the claim makes several; a clause that can follow "that"
     """
 
@@ -111,11 +111,11 @@ class Reading:
 def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], missing: str = "") -> ClaimVerdict:
     """Judge a claim by the rule that is common to all claims.
 
-    A claim is undecided if this run fails to confirm a derivation. Without readings the source claims nothing, and
-    the evidence is our own result. A claim cannot be reproduced if the source does not print the data that decide it
+    A claim is undecided if this run fails to confirm a derivation. Without readings the paper claims nothing, and the
+    evidence is our own result. A claim cannot be reproduced if the paper does not print the data that decide it
     (`missing` names them). Otherwise each statement of the claim is true if all its readings hold in all circumstances
-    of the source, false if none holds even in a named part of them, and true under conditions in the remaining cases.
-    A claim whose statements get different verdicts is true in part.
+    of the paper, false if none holds even in a named part of them, and true under conditions in the remaining cases. A
+    claim whose statements get different verdicts is true in part.
     """
     if not all(d.holds for d in derivations):
         return ClaimVerdict.UNDECIDED
@@ -221,7 +221,7 @@ def _stated(statement: str, readings: Sequence[Reading], numbered: Sequence[Read
 
 
 def _told(readings: Sequence[Reading], numbered: Sequence[Reading]) -> str:
-    """Describe `readings` and where they hold, one line each, with the number that each has in the list `numbered`."""
+    """Return a line for each of `readings`: its number in the list `numbered`, its meaning, and where it holds."""
     lines = ((f" {i}" * (len(numbered) > 1), r) for i, r in enumerate(numbered, 1) if r in readings)
     return "\n".join(f"Reading{i}: {r.meaning}. {r.where}" for i, r in lines)
 

@@ -1,4 +1,4 @@
-"""Draw curves, and forces, drift and energy along motions, and write remarks for captions, for all papers."""
+"""Draw curves, and the forces, drift and energy of motions, and write remarks for captions; used by all papers."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
 
 
 def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) -> Iterator[Block]:
-    """Yield tables of derivations, searches and numbers; texts that quote numbers get the type `text`: Tex or Timed."""
+    """Yield tables of derivations, searches and numbers; texts with numbers have the type `text`, Tex or Timed."""
     derived = ((Tex(d.statement), text(d.computed), d.holds) for d in of.derivations)
     sought = ((Tex(s.sought), Tex(s.covered), text(s.found), _truth(s.refutes, text)) for s in of.searches)
     if of.derivations:
@@ -120,7 +120,7 @@ def _evidence(name: str, what: str, of: Judgement | OwnResult, text: type[Tex]) 
 
 
 def _truth(holds: bool, text: type[Tex]) -> bool | Timed:
-    """Return `holds`; if measured times decide it (`text` is `Timed`), mark it as valid for this machine only."""
+    """Return `holds`; if it depends on measured times (`text` is `Timed`), mark it as valid for this machine only."""
     return Timed(text_of(holds)) if text is Timed else holds
 
 

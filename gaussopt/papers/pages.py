@@ -25,7 +25,7 @@ from gaussopt.reporting.references import anchors_of
 from gaussopt.reporting.texts import Texts
 
 PAPERS = {"000": paper_000, "001": paper_001, "002": paper_002, "004": paper_004}
-"""The module of each paper's cases and section, by number."""
+"""Module of each paper, which provides its cases and its section, by number."""
 
 texts = Texts(__file__)
 
@@ -131,7 +131,7 @@ def section_and_chapter(
 
 
 def _own(outcomes: Mapping[str, JobOutcome], number: str) -> dict[str, JobOutcome]:
-    """Return the outcomes of a paper's cases by key, without the paper's number in the key; 001 includes the atlas."""
+    """Return the outcomes of a paper's cases; keys lose the paper's number, and 001 includes the case of the atlas."""
     own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
     mapped = atlas_section.KEY in outcomes and number == atlas_section.PAPER
     return own | ({atlas_section.KEY: outcomes[atlas_section.KEY]} if mapped else {})

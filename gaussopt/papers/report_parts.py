@@ -28,10 +28,10 @@ from gaussopt.simulation.simulate import simulate
 texts = Texts(__file__)
 
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
-"""Slow solvers, and the factor by which their stride over the states of a reference is longer."""
+"""Slow solvers, and the factor by which their stride over the states of a reference is multiplied."""
 
 WIDEST = 200
-"""Largest stride over the states of a reference for slow solvers."""
+"""Largest stride with which slow solvers skip states of a reference."""
 
 FIRST_ALONE = 1000
 """A stride longer than any reference: in a quick run slow solvers get only its first state."""
@@ -47,11 +47,11 @@ TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 
 
 EXACT, ENGINE = ("gauss", "kkt"), "compiled" if COMPILED else "auto"
-"""Formulation, solver and engine of motions that show the mechanism rather than a method; compiled where possible."""
+"""Formulation and solver, and the engine, of motions whose subject is the mechanism; compiled where possible."""
 
 
 def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
-    """Simulate a problem without an error estimate; a step that is not accepted is not written to a file."""
+    """Simulate a problem; estimate no error, and write no file for a step that is not accepted."""
     entry = problem(name, **settings)
     return simulate(entry, formulation, solver, step_folder=None, error_estimate=False, **options)
 
@@ -59,7 +59,7 @@ def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any]
 def motion_case(
     key: str, weight: float, name: str, pair: tuple[str, str], settings: Mapping[str, Any] | None = None, **options: Any
 ) -> Job:
-    """Return a case that simulates a problem with settings by a formulation and a solver."""
+    """Return the job that simulates a problem, under the given settings, by a pair (formulation, solver)."""
     arguments = {"name": name, "formulation": pair[0], "solver": pair[1], "settings": dict(settings or {}), **options}
     return Job(key, motion, arguments, weight)
 
@@ -77,7 +77,7 @@ class ByFormulation:
 
 
 def by_formulation(name: str, references: Sequence[str], formulation: str, stride: int, quick: bool) -> ByFormulation:
-    """Compare all installed solvers with a formulation on every `stride`-th reference state, slow solvers on fewer."""
+    """Compare all installed solvers with a formulation on every `stride`-th reference state, slow ones on fewer."""
     entry = problem(name)
     start = entry.system.evaluate(0.0, entry.q0, entry.v0)
     reason = registry.load("formulation", formulation).refuses(start)
@@ -131,16 +131,16 @@ class PaperResults:
         return found if found is not None and len(found.t) else None
 
     def group(self, prefix: str) -> dict[str, Any]:
-        """Return the values of all cases whose key has this prefix, by the rest of the key."""
+        """Return the values of all cases whose key has this prefix; the keys of the result are without the prefix."""
         return {k.removeprefix(prefix): o.value for k, o in self.outcomes.items() if k.startswith(prefix) and o.value}
 
     def trajectories(self, prefix: str) -> dict[str, Trajectory]:
-        """Return all motions whose key has this prefix, by the rest of the key."""
+        """Return all motions whose key has this prefix; the keys of the result are without the prefix."""
         return {k: v for k, v in self.group(prefix).items() if len(v.t)}
 
 
 def part(anchor: str, title: str, *blocks: Block | Iterable[Block] | None) -> Section:
-    """Return a section of blocks and lists of blocks; None and empty tables, which were not computed, are omitted."""
+    """Return a section of blocks and lists of blocks, without the None and empty tables that failed cases leave."""
     flat = [b for given in blocks for b in (given if isinstance(given, list | tuple) else (given,))]
     return Section(anchor, title, tuple(b for b in flat if b is not None and not (isinstance(b, Table) and not b.rows)))
 
@@ -152,7 +152,7 @@ def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
 
 
 def times_table(name: str, pairs: Mapping[str, PairResult]) -> Table:
-    """Return a table of the parts of the time of one step."""
+    """Return a table of the durations of the parts of one step."""
     of_parts = zip(*time_parts(pairs).values(), strict=True)
     rows = ((k, *values, 1e6 * r.times["backend"]) for (k, r), values in zip(pairs.items(), of_parts, strict=True))
     return texts.table("times", rows, anchor=name, timed=(*TIME_PARTS, "solver itself"))
@@ -210,7 +210,7 @@ def states_section(number: str, results: PaperResults, lead: str) -> Section:
 
 
 SHOWN_WRONG = {"least-squares-as-printed": "000", "pinv-mass-as-printed": "002"}
-"""The paper whose section shows that a printed formulation is wrong in general."""
+"""By printed formulation that is wrong in general, the paper whose section shows this."""
 
 
 def pairs_matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Table:
@@ -236,7 +236,7 @@ def _cell(result: PairResult | None) -> float | str:
 
 
 def per_solve(traj: Trajectory) -> float:
-    """Return the seconds of one call of the solver."""
+    """Return the duration of one call of the solver, s."""
     return float(traj.timing["solve"] / traj.meta["evaluations"])
 
 
@@ -247,7 +247,7 @@ def certified(traj: Trajectory) -> tuple[Any, ...]:
 
 
 def errata_section(entry: Problem, number: str, results: PaperResults, findings: list[str]) -> Section:
-    """Show the errata of the source: the printed and the corrected formula, and the numbers of this run.
+    """Show the errata of the paper: the printed and the corrected formula, and the numbers of this run.
 
     Formulas of errata, sentences and notes may be LaTeX between dollar signs.
     """
@@ -268,7 +268,7 @@ def errata_section(entry: Problem, number: str, results: PaperResults, findings:
         # The sentences say what is wrong, so they are left out where the numbers do not confirm it.
         found.append((item.id, *formulas, verdict, UNCONFIRMED if evidence.holds else Tex(evidence.sentence)))
         numbers += [(item.id, name, float(value)) for name, value in evidence.numbers.items()]
-    if confirmed < len(entry.errata):  # if all are confirmed, the table on the first screen says so
+    if confirmed < len(entry.errata):  # if all are confirmed, the summary table says so already
         findings.append(f"{confirmed} of {len(entry.errata)} checkable errata are confirmed by computation.")
     return part(
         f"errata-{number}", "Errata", texts.table("errata-list", found, anchor=f"errata-{number}-list", number=number),

@@ -18,7 +18,7 @@ class ClaimTexts(Texts):
         return Derivation(statement, computed, holds, values=values, name=name)
 
     def confirmed(self, name: str, within: float, errors: Iterable[float], /, **values: Any) -> Derivation:
-        """Return a derivation that holds if no error exceeds a bound; its text quotes `worst` and perhaps `count`."""
+        """Return a derivation that holds if no error exceeds a bound; its text may quote `worst` and `count`."""
         found = list(errors)
         return self.derivation(name, bool(max(found) <= within), worst=max(found), count=len(found), **values)
 
@@ -31,7 +31,7 @@ class ClaimTexts(Texts):
         self, name: str, holds: bool, /, parts: Mapping[str, bool] | None = None, ours: bool = True,
         statement: str = "", **values: Any,
     ) -> Reading:  # fmt: skip
-        """Make a reading from an entry; `statement` and the keys of `parts` are names of further entries."""
+        """Return a reading (an interpretation) of the claim; `statement` and the keys of `parts` are entries, too."""
         told = tuple(Circumstance(self(part, **values), truth) for part, truth in (parts or {}).items())
         return Reading(self(name, **values), holds, told, ours, statement and self(statement))
 
@@ -48,10 +48,10 @@ class ClaimTexts(Texts):
         rows: Sequence[tuple[Any, ...]] = (), numbers: Mapping[str, Any] | None = None, own: OwnResult | None = None,
         **fields: Any,
     ) -> Judgement:  # fmt: skip
-        """Judge the readings; the entry "sentence" quotes `numbers`, and the evidence by name.
+        """Judge the readings, that is, the interpretations of the claim; "sentence" quotes numbers and evidence.
 
-        The entry "numbers" names the columns of `rows`, unless `fields`, further fields of the judgement, hold
-        "columns".
+        The names of the columns of `rows` are in the entry "numbers", unless `fields`, further fields of the judgement,
+        contain "columns".
         """
         evidence: list[Derivation | Attempt] = [*own.derivations, *own.searches] if own else []
         evidence += [*derivations, *searches]
@@ -64,6 +64,6 @@ class ClaimTexts(Texts):
         )  # fmt: skip
 
     def claim(self, identifier: str, paper: str, check: Callable[[bool], Judgement], weight: float) -> Claim:
-        """Make the claim from the entry named `identifier`: its paragraphs are place, wording and reading."""
+        """Return the claim in the entry `identifier`, whose paragraphs are its place, wording and reading."""
         where, says, *reading = self.paragraphs(identifier)
         return Claim(identifier, paper, where, says, check, " ".join(reading), weight)

@@ -128,7 +128,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A table too long for the page: it is written as CSV, and the page links to it; `timed` is as in a table."""
+    """A table too long for the page, which links to it as a CSV file; for `timed` see `Table`."""
 
     name: str
     caption: str
@@ -199,7 +199,7 @@ class Document:
 
 
 def is_truth(cell: Any) -> bool:
-    """Tell whether a cell is a truth value, of Python or of NumPy."""
+    """Return whether a cell is a truth value, of Python or of NumPy."""
     return isinstance(cell, bool) or getattr(getattr(cell, "dtype", None), "kind", "") == "b"
 
 
@@ -212,7 +212,7 @@ def typeset(text: str) -> str:
 
 
 def text_of(cell: Any, *, digits: int = 6) -> str:
-    """Format a cell: numbers to `digits` significant digits with a true minus sign, NaN as a dash, truth as yes/no."""
+    """Format a cell: numbers to `digits` digits with a true minus sign, NaN as a dash, booleans as yes or no."""
     if is_truth(cell):
         return "yes" if cell else "no"
     if isinstance(cell, int):

@@ -18,7 +18,7 @@ RESERVED = {
 """Anchors that every page has."""
 
 MISSING = {"figure": "a figure that this run did not draw", "table": "a table that this run did not fill"}
-"""Wording of a reference to a part that a failed case left out, by the prefix of its anchor."""
+"""By prefix of an anchor, the wording of a reference to a part that is missing because a case failed."""
 
 
 def anchors_of(page: Document) -> Iterator[tuple[str, str]]:
@@ -39,7 +39,7 @@ def anchors_of(page: Document) -> Iterator[tuple[str, str]]:
 class References:
     """References from one page of a report; `ending` is the file ending of the pages.
 
-    If several pages have an anchor, a reference leads to this page if possible, or else to the first of these pages.
+    If several pages hold an anchor, a reference leads to this page if it holds it, or else to the first page that does.
     """
 
     report: Document
@@ -65,7 +65,7 @@ class References:
         return self.pages[name][anchor] if name else MISSING.get(anchor.partition("-")[0], anchor)
 
     def has(self, anchor: str) -> bool:
-        """Tell whether a page has the anchor."""
+        """Return whether a page has the anchor."""
         return bool(self._page(anchor))
 
     def _page(self, anchor: str) -> str:

@@ -28,7 +28,7 @@ class _Filling(Formatter):
     """Formatter with the additional format `~`."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """For a format such as "~3" call `number` with 3 digits ("~": 2 digits); else format as the base class does."""
+        """Format a value; specs such as "~" and "~3" call `number` with 2 or 3 digits, others go to the base class."""
         about = format_spec.startswith("~")
         return number(value, int(format_spec[1:] or 2)) if about else str(super().format_field(value, format_spec))
 
@@ -100,9 +100,9 @@ class Texts:
         self, name: str, rows: Iterable[tuple[Any, ...]] | None = None, /, *, anchor: str = "",
         timed: tuple[str, ...] | Literal[True] = (), rounded: tuple[str, ...] = (), **values: Any,
     ) -> Table:  # fmt: skip
-        """Return a table; by default its `rows` are those in the file, and it has the name of the entry.
+        """Return a table named as its entry; `rows` are by default those in the file.
 
-        The `timed` columns hold measured times, and True means all columns; for `rounded` see `Table`.
+        `timed` lists the columns of measured times; True means all columns. For `rounded` see `Table`.
         """
         *caption, grid = self.entries[name]
         columns, _, *texts = (self._cells(line, values) for line in grid.split("\n"))

@@ -32,7 +32,7 @@ class ActiveSetPoints:
 
 
 def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> ActiveSetPoints:
-    """Solve B problems; P is (B, m, m) and regular, p (B, m), R (B, m, k), A (B, k, m) and b (B, k)."""
+    """Solve B problems; P, (B, m, m), is regular; the shapes are p (B, m), R (B, m, k), A (B, k, m), b (B, k)."""
     k = b.shape[1]
     columns: Matrix = np.asarray(np.linalg.solve(P, np.concatenate((R, p[..., None]), axis=2)), dtype=np.float64)
     X, x0 = columns[..., :k], columns[..., k]
@@ -64,17 +64,17 @@ def lcp(A: Matrix, b: Matrix) -> Matrix:
 
 
 def quadratic(P: Matrix, p: Matrix, A: Matrix, b: Matrix) -> Matrix:
-    """Find the minimisers of 1/2 z^T P z - p^T z subject to A z + b >= 0, P symmetric positive definite, (B, k)."""
+    """Return the minimisers z, (B, k), of 1/2 z^T P z - p^T z subject to A z + b >= 0, for positive definite P."""
     return solve(P, p, A.swapaxes(1, 2), A, b).x
 
 
 def printed(A: Matrix, b: Matrix) -> Matrix:
-    """Find the minimisers of program (29) as printed, 1/2 z^T A z subject to A z + b >= 0, (B, k)."""
+    """Return the minimisers z, (B, k), of program (29) as the paper prints it: 1/2 z^T A z subject to A z + b >= 0."""
     return quadratic(symmetric(A), np.zeros_like(b), A, b)
 
 
 def primal(A: Matrix, b: Matrix) -> Matrix:
-    """Find the minimisers of program (36) as printed, 1/2 z^T A z + b^T z subject to z >= 0, (B, k)."""
+    """Return the minimisers z, (B, k), of program (36) as printed: 1/2 z^T A z + b^T z subject to z >= 0."""
     return lcp(symmetric(A), b)
 
 

@@ -63,7 +63,7 @@ def maximise(gain: Callable[[Vector], float], bounds: Sequence[tuple[float, floa
 def largest_error(
     error: Callable[[Vector], float], size: int, generations: int, seed: int, population: int
 ) -> tuple[float, Least]:
-    """Maximise a relative error over `size` numbers in [-1, 1]; return it, and the result, whose value is its log10."""
+    """Maximise a relative error over `size` numbers in [-1, 1]; return it, and the result for its logarithm."""
     found = maximise(
         lambda z: float(np.log10(error(z) + 1e-18)), [(-1.0, 1.0)] * size, generations, np.random.default_rng(seed),
         population,

@@ -21,7 +21,7 @@ DEFINITE = 1e-3
 
 
 def definite(A: Matrix, least: float = DEFINITE) -> Mask:
-    """Return the mask of samples where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
+    """Return the mask, (B,), of samples whose sym A, scaled to unit diagonal, has no eigenvalue below `least`."""
     diagonal = A.diagonal(axis1=1, axis2=2)
     positive = (diagonal > 0).all(axis=1)
     unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -57,14 +57,14 @@ def random_stacks(
 
 
 def random_symmetrisable(count: int, n: int, rng: np.random.Generator) -> tuple[Matrix, Matrix, Matrix]:
-    """Draw P-matrices A = D^-1 S, S positive definite, D = diag d, 1/10 <= d <= 10, and normal b; return A, b and d."""
+    """Draw P-matrices A = D^-1 S with S positive definite, D = diag d, 1/10 <= d <= 10; draw b; return A, b, d."""
     S, b = random_definite(count, n, 0.0, rng)
     d = 10.0 ** rng.uniform(-1.0, 1.0, (count, n))
     return S / d[:, :, None], b, d
 
 
 def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
-    """Make symmetric S of unit diagonal and unit vectors b; `points` are rows of three entries of S and two angles."""
+    """Return symmetric S with unit diagonal, and unit vectors b, from rows of three entries and two angles."""
     S = np.tile(np.eye(3), (len(points), 1, 1))
     for c, (i, j) in enumerate(combinations(range(3), 2)):
         S[:, i, j] = S[:, j, i] = points[:, c]
@@ -73,11 +73,11 @@ def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
 
 
 ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi / 2)]
-"""Bounds of the entries of three contacts and of the angles of b."""
+"""Bounds of the three off-diagonal entries of S for three contacts, and of the two angles of b."""
 
 
 def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:
-    """Make A = [[1, s + k], [s - k, 1]] and b at the angle `load`; up to units every definite problem has this form."""
+    """Make A = [[1, s + k], [s - k, 1]] and b at angle `load`; every definite problem has this form up to units."""
     one = np.ones_like(shared)
     A = np.stack((one, shared + skew, shared - skew, one), axis=-1).reshape(-1, 2, 2)
     return A, np.stack((np.cos(load), np.sin(load)), axis=-1).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Random planar mechanisms of bodies joined by pins: trees, and trees whose branches further pins close to loops.
+"""Random planar mechanisms of bodies joined by pins: trees, and mechanisms in which further pins close loops.
 
 Each mechanism is described twice. The step data use absolute coordinates, three per body, with two rows of J per joint,
 and ignore the tree. The minimal equations use only the angles of the bodies: positions follow from the angles along the
@@ -21,7 +21,7 @@ from gaussopt.families._planar import Pins, Points
 
 @dataclass(frozen=True, slots=True)
 class PinJoint:
-    """Point `on_a` of body a stays on point `on_b` of body b; both in the frame of their body, (2,) each."""
+    """A pin that holds point `on_a` of body a at point `on_b` of body b; both, (2,), are in the frame of their body."""
 
     a: int
     on_a: Vector
@@ -35,11 +35,11 @@ class Mechanism:
 
     Attributes
     ----------
-    tree : for each body a, the pin that joins it to an earlier body or to the ground, b
+    tree : for each body, the pin that joins it to an earlier body or to the ground
     loops : pins in addition to the tree
     phi, omega : (bodies,), angles and rates, which satisfy the loop conditions
     mass, inertia : (bodies,)
-    force : (3 bodies,), generalised, in absolute coordinates
+    force : (3 * bodies,), generalised forces in absolute coordinates
     """
 
     tree: tuple[PinJoint, ...]
@@ -60,14 +60,14 @@ class Mechanism:
         pins = (*self.tree, *self.loops)
         pins += pins[:repeated]
         joints = Pins(_points([(pin.b, pin.on_b) for pin in pins]), _points([(pin.a, pin.on_a) for pin in pins]))
-        # The rows of pins depend on the angles alone.
+        # Rows of pins depend on the angles alone, so the positions may be zero.
         turned_to = np.column_stack((np.zeros((len(self.phi), 2)), self.phi)).ravel()
         zero, v = np.zeros(len(turned_to)), self.motion()[0] @ self.omega
         M = np.diag(np.column_stack((self.mass, self.mass, self.inertia)).ravel())
         return StepData.smooth(M, zero, self.force, joints.rows(turned_to), joints.gamma(turned_to, v), 0.0, zero, v)
 
     def point(self, body: int, on: Vector) -> tuple[Vector, Matrix, Vector]:
-        """Return a point's position, and K, (2, bodies), and bias, where K phi'' + bias is its acceleration."""
+        """Return a point's position, K, (2, bodies), and bias; its acceleration is K phi'' + bias."""
         place, K, bias = np.zeros(2), np.zeros((2, len(self.phi))), np.zeros(2)
         while body != GROUND:
             pin = self.tree[body]
@@ -79,7 +79,7 @@ class Mechanism:
         return place + on, K, bias
 
     def motion(self) -> tuple[Matrix, Vector]:
-        """Return K, (3 bodies, bodies), and bias, where K phi'' + bias are the accelerations of all coordinates."""
+        """Return K, (3 * bodies, bodies), and bias; the accelerations of all coordinates are K phi'' + bias."""
         bodies = len(self.phi)
         K, bias = np.zeros((3 * bodies, bodies)), np.zeros(3 * bodies)
         for i in range(bodies):
@@ -88,7 +88,7 @@ class Mechanism:
         return K, bias
 
     def closures(self) -> tuple[Matrix, Vector]:
-        """Return the conditions of the loops on the angles: L and r of L phi'' = r."""
+        """Return L and r of the loop conditions L phi'' = r on the angular accelerations."""
         L, r = np.zeros((2 * len(self.loops), len(self.phi))), np.zeros(2 * len(self.loops))
         for i, pin in enumerate(self.loops):
             (_, Ka, ba), (_, Kb, bb) = self.point(pin.a, pin.on_a), self.point(pin.b, pin.on_b)
@@ -121,7 +121,7 @@ def turned(angle: float, point: Vector) -> Vector:
 
 
 def across(arm: Vector) -> Vector:
-    """Return the velocity of the arm's end at unit angular velocity."""
+    """Return the vector `arm` rotated by 90 degrees: the velocity of its end at unit angular velocity."""
     return np.array([-arm[1], arm[0]])
 
 
@@ -130,7 +130,7 @@ def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int],
 
     Parameters
     ----------
-    x : (12 bodies + 2 loops,)
+    x : (12 * bodies + 2 * loops,)
     parents : the earlier body to which each body is pinned, or GROUND
     pairs : for each loop, the two bodies (or a body and the ground) that its pin joins
     spread : largest ratio of masses
@@ -168,7 +168,7 @@ def _points(of: Sequence[tuple[int, Vector]]) -> Points:
 
 
 def _reach(of: Mechanism, body: int, target: Vector) -> Vector:
-    """Return the position `target` in the frame of a body."""
+    """Return the coordinates of the point `target` in the frame of a body."""
     return target if body == GROUND else turned(-of.phi[body], target - of.point(body, np.zeros(2))[0])
 
 

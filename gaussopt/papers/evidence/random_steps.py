@@ -29,7 +29,7 @@ def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: flo
     Parameters
     ----------
     x : (entries(n, m),), logarithms of eigenvalues, matrices for orthonormal factors, Q, h, gamma
-    mass_condition, row_condition : largest condition numbers of M and J, reached at the numbers -1 and 1
+    mass_condition, row_condition : largest condition numbers of M and J, reached if x holds both -1 and 1
     """
     M, Q, h, J, gamma = (array[0] for array in arrays_of(x[None], n, m, mass_condition, row_condition))
     return StepData.smooth(M, h, Q, J, gamma, 0.0, np.zeros(n), np.zeros(n))
@@ -38,7 +38,7 @@ def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: flo
 def arrays_of(
     points: Matrix, n: int, m: int, mass_condition: float, row_condition: float
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
-    """Return M, Q, h, J and gamma of many steps, stacked, from a row of numbers each; see `step_of`."""
+    """Return M, Q, h, J and gamma of many steps, stacked; each row of `points` defines one step, see `step_of`."""
     parts = np.split(points, np.cumsum([n, n * n, m, m * m, n * m, n, n]), axis=1)
     masses, lengths = mass_condition ** (0.5 * parts[0]), row_condition ** (0.5 * parts[2])
     V, U, W = (
@@ -132,7 +132,7 @@ def by_formulation(name: str) -> Callable[[StepData], Vector]:
 
 
 def _orthonormal(X: Matrix) -> Matrix:
-    """Make the columns of X, or of each matrix of a stack, orthonormal; a small shift makes even X = 0 full rank."""
+    """Make the columns of X, or of each matrix of a stack, orthonormal; a small shift gives X = 0 full rank, too."""
     rows, columns = X.shape[-2:]
     return np.asarray(np.linalg.qr(X + 1e-3 * np.eye(rows, columns))[0])
 
@@ -156,7 +156,7 @@ class Size:
 
 
 def drawn(random: np.random.Generator, most: int = 8, well_posed: bool = True) -> Size:
-    """Draw a size; `well_posed` states whether rank M plus the number of rows is to be at least n."""
+    """Draw the size of a step; if `well_posed`, rank M + number of rows is at least n, otherwise it is less."""
     n = int(random.integers(2 if well_posed else 3, most + 1))
     rank = int(random.integers(1, n if well_posed else n - 1))
     return Size(n, rank, int(random.integers(n - rank, n) if well_posed else random.integers(1, n - rank)))
@@ -206,7 +206,7 @@ def residual(step: StepData, a: Vector) -> float:
 
 
 def minimiser_with_pinv(step: StepData) -> Vector:
-    """Minimise (M a - F)^T M^+ (M a - F) subject to J a = gamma, by a basis of ker J and numpy alone; (n,)."""
+    """Return the minimiser, (n,), of (M a - F)^T M^+ (M a - F) under J a = gamma, by numpy and a basis of ker J."""
     Z, projector = kernel(step.J), step.M @ np.linalg.pinv(step.M, rcond=1e-10)
     a, *_ = np.linalg.lstsq(step.J, step.gamma, rcond=None)
     along = Z.T @ projector

@@ -17,7 +17,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
 
 def recorded(specs: Sequence[Spec], pairs: Sequence[tuple[str, str]], budget: float | None) -> list[TimedAnswers]:
-    """Return the answers of the pairs that accept the steps and, if a `budget` in s is given, the pairs' times."""
+    """Return the answers of the pairs that accept the steps, with times if a `budget` in s is given."""
     answers: list[Answers] = []
     times: list[Times] = []
     for spec in specs:

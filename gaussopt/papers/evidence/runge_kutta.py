@@ -12,7 +12,7 @@ from scipy.integrate import DOP853, RK23, RK45
 from gaussopt.core.arrays import Vector
 
 Rates = Callable[[Any, Vector], Vector]
-"""Function of (t, state) that returns the rates of the state; the first axis of the state counts its entries."""
+"""Function of (t, state) that returns the rates of the state; each row of the state holds one variable."""
 
 
 def march(rates: Rates, state: Vector, dt: Any) -> Iterator[Vector]:

@@ -1,1 +1,1 @@
-"""Yuan and Ge 2016: least squares, crank-slider."""
+"""Claims of the paper by Yuan and Ge, 2016: the crank-slider by least squares."""

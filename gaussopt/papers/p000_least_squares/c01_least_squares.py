@@ -1,6 +1,6 @@
 """C1: the least-squares form gives the true acceleration without multipliers.
 
-Equation (14) is exact with the Moore-Penrose inverse of M^(1/2) N. Equation (16), used by the source, is exact with
+Equation (14) is exact with the Moore-Penrose inverse of M^(1/2) N. Equation (16), used by the paper, is exact with
 generalised inverses that are weighted by the masses; with Moore-Penrose inverses it minimises an unweighted distance
 and is exact for all forces only if M leaves ker J invariant.
 """
@@ -40,7 +40,7 @@ equation_16 = rs.by_formulation("least-squares-as-printed")
 
 
 def check(quick: bool) -> Judgement:
-    """Judge (14) and (16), the two forms of the claim, the latter with two kinds of inverses."""
+    """Judge the two forms of the claim, (14) and (16); for (16) the generalised inverses are of two kinds."""
     samples = _samples(40 if quick else 300)
     some = samples[:: 4 if quick else 2]
     drawn, steered = _random_14(samples), _adversary_14(quick)
@@ -61,13 +61,13 @@ def check(quick: bool) -> Judgement:
 
 
 def _reading_16(samples: Samples, along: bool) -> Reading:
-    """Judge eq. (16) in general, for steps with M-invariant ker J, and for free accelerations that satisfy the rows."""
+    """Judge eq. (16) along two motions, for M that maps ker J to itself, and for a0 that satisfies the rows."""
     same, free = (max(rs.misses(map(make, samples), equation_16)) <= EXACT for make in (_invariant, _kept))
     return text.reading("by-16", along and same and free, {"invariant": same, "kept": free})
 
 
 def _invariant(s: StepData) -> StepData:
-    """Return the step with a mass matrix that leaves ker J invariant."""
+    """Return the step with a new mass matrix that maps ker J to itself."""
     N = rs.projector(s.J)
     across = np.eye(s.n) - N
     return replace(s, M=N @ s.M @ N + across @ s.M @ across)
@@ -190,7 +190,7 @@ def _repairs(samples: Samples) -> Derivation:
 
 
 def _inverse_15(s: StepData) -> float:
-    """Measure how far eq. (15), with J_M^- and P, is from a least-squares inverse of M^(1/2) P, as a relative error."""
+    """Return the relative residual of (15) in the two equations of a least-squares inverse of M^(1/2) P."""
     root, inverse = _roots(s.M)
     P = np.eye(s.n) - _weighted_inverse(s) @ s.J
     A, B = root @ P, P @ inverse
@@ -272,7 +272,7 @@ def _adversary_14(quick: bool) -> Attempt:
 
 
 def _along() -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
-    """Try (16) at the states of two motions, and tabulate its errors; the text quotes those of the printed torque."""
+    """Tabulate errors of (16) at the states of two motions; the text quotes those with the printed torque."""
     rows: list[tuple[object, ...]] = []
     missed: list[Vector] = []
     for tau, name in ((-0.5, "crank-A-2s"), (0.0, "crank-B-20s")):
@@ -308,7 +308,7 @@ def _constraint(s: StepData, a: Vector) -> float:
 
 
 def _adversary_condition(quick: bool) -> Attempt:
-    """Minimise the largest error of (16) divided by |N M (I - N)| / |M|; the ratio cannot be below 1."""
+    """Search for the least ratio of the error of (16) to |N M (I - N)| / |M|; by the theory it is at least 1."""
     n, m = 3, 1
     size = rs.entries(n, m)
 
@@ -331,7 +331,7 @@ def _lucky_states(quick: bool) -> Attempt:
     angles, rates = np.linspace(-np.pi, np.pi, 7 if quick else 37)[1:], np.linspace(-60.0, 60.0, 11 if quick else 25)
 
     def difference(omega: float, theta: float) -> float:
-        # (16) solves the mechanism with unit masses under the forces M^-1 Q, here in its minimal coordinate.
+        # (16) gives the motion with unit masses under the forces M^-1 Q, computed here in the minimal coordinate.
         K, Kp = crank.directions(theta)
         a0 = crank.force(theta, omega) / crank.mass().diagonal()
         return float(K @ (a0 - Kp * omega**2) / (K @ K) - crank.acceleration(theta, omega)[2])

@@ -26,18 +26,18 @@ GRID = {False: ((20, 60, 150), (0.1, 0.3, 0.5, 2 / 3, 0.8, 0.9, 0.97)), True: ((
 """Numbers n of coordinates and ratios m / n of the timed steps; the key is whether the run is quick."""
 CRANK_SLIDER = 7, 6
 MANY = 0.66
-"""Ratio m / n from which the constraints leave few degrees of freedom."""
+"""Ratio m / n above which the constraints leave few degrees of freedom."""
 
 text = ClaimTexts(__file__, seed=SEED, shares=(SHARES[0], SHARES[-1]))
 
 WEIGHTED = ("multipliers by Cholesky",)
-"""Methods that compute eq. (16) with weighted inverses, which is the same as elimination with multipliers."""
+"""Methods that compute eq. (16) with inverses weighted by the masses, which amounts to elimination with multipliers."""
 
 RIVALS = {"system": (plain.LU, plain.LDL), "fastest": tuple(plain.WITH)}
-"""Rivals of eq. (14) in each reading, of which the cheapest counts; LU does not exploit the symmetry of the system."""
+"""By interpretation of the claim, the rivals of eq. (14), of which the cheapest counts; LU ignores the symmetry."""
 
 SLOWER = {"system": "slower than system", "fastest": "slower than fastest"}
-"""Name of the search that tries to refute each reading."""
+"""Name of the search that tries to refute each reading of the claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Race:
     times: dict[str, Vector]
 
     def fastest(self, ways: tuple[str, ...]) -> Vector:
-        """Return the times of the method with the smallest median among `ways`."""
+        """Return the times of the method that has the smallest median time among `ways`."""
         return min((self.times[w] for w in ways), key=np.median)
 
     def ratio(self, rivals: tuple[str, ...], ways: tuple[str, ...] = tuple(plain.WITHOUT)) -> float:
@@ -65,7 +65,7 @@ class Race:
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by counted operations and by measured times of the fastest code, with diagonal M as in the source."""
+    """Judge by operation counts and the times of the fastest implementations; M is diagonal, as in the paper."""
     races = [_race(n, m, True, quick) for n, m in _sizes(quick)]
     ratios = {name: np.array([r.ratio(rivals) for r in races]) for name, rivals in RIVALS.items()}
     operations = {name: operation_ratio(rivals, True) for name, rivals in RIVALS.items()}
@@ -114,23 +114,23 @@ def cheaper_from(rivals: tuple[str, ...]) -> float:
 
 
 def _against_lu() -> tuple[Span, float]:
-    """Divide the operations of eq. (14) by those of LU; also return the m / n from which eq. (14) takes fewer."""
+    """Return the operations of eq. (14) relative to those of LU, and the ratio m / n from which they are fewer."""
     return Span.of(operation_ratio((plain.LU,), True)), cheaper_from((plain.LU,))
 
 
 def _grid(races: list[Race]) -> str:
-    """Describe the timed sizes."""
+    """Return a sentence on the range of sizes n, and of ratios m / n, that were timed."""
     sizes, many = [r.n for r in races], [r.m / r.n for r in races]
     return text("grid", sizes=(min(sizes), max(sizes)), many=(min(many), max(many)))
 
 
 def _printed(races: list[Race]) -> Span:
-    """Divide times of eq. (16) by those of the fastest solution with multipliers."""
+    """Return times of eq. (16) relative to those of the fastest solution with multipliers."""
     return Span.of(np.array([r.ratio(RIVALS["fastest"], (plain.PRINTED,)) for r in races]))
 
 
 def _by_size(ratios: Vector, races: list[Race]) -> str:
-    """Describe the span of ratios for each number of coordinates."""
+    """Return a clause with the range of ratios for each number n of coordinates."""
     n = np.array([r.n for r in races])
     return ", ".join(f"{Span.of(ratios[n == size]):range} (n = {size})" for size in np.unique(n))
 
@@ -159,7 +159,7 @@ class Span:
 
 
 def _counts(quick: bool) -> Derivation:
-    """Compare the formulas for operation counts with counts in textbook loops, and apply them to eq. (14)."""
+    """Check the formulas for operation counts by counting in textbook loops, and use them for eq. (14)."""
     rng = np.random.default_rng(SEED)
     worst, off = 0.0, []
     sizes = (10, 20) if quick else (20, 40, 80)
@@ -195,7 +195,7 @@ def _equation_16() -> Derivation:
 def operation_ratio(
     rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES, ways: tuple[str, ...] = tuple(plain.WITHOUT)
 ) -> Vector:
-    """For each m / n, divide the operations of the cheapest of `ways` by the operations of the cheapest rival."""
+    """Return for each m / n the least operation count of `ways`, relative to the least operation count of `rivals`."""
     of = plain.operations(shares, diagonal)
     least = [np.min([of[way] for way in among], axis=0) for among in (ways, rivals)]
     return np.asarray(least[0] / least[1])
@@ -241,7 +241,7 @@ def _rows(races: list[Race]) -> tuple[tuple[object, ...], ...]:
 
 
 def _beside(quick: bool, races: list[Race]) -> OwnResult:
-    """Measure times with dense M, and those of eq. (16), which does not give the true acceleration."""
+    """Measure how eq. (14) competes if M is dense, and how fast eq. (16) is, whose acceleration is not the true one."""
     dense = [_race(n, m, False, quick) for n, m in _sizes(quick)]
     spans = {name: Span.of(np.array([r.ratio(rivals) for r in dense])) for name, rivals in RIVALS.items()}
     return OwnResult(text("beside", **spans, printed=_printed(races), printed_dense=_printed(dense)))

@@ -29,7 +29,7 @@ SEED = 3
 PRINTED = "crank-A-2s"
 """The reference with the printed torque."""
 PARAMETERS = problem("crank-slider").parameter_values
-"""Printed values of the source, and our choice of gravity and inertias."""
+"""Printed values of the paper, and our choice of gravity and inertias."""
 
 
 def check(quick: bool) -> Judgement:
@@ -62,10 +62,10 @@ def check(quick: bool) -> Judgement:
         "such": f", such as {', or '.join(resting)}" if resting else "",
         "resting": "Some" if choices.refutes else "None", "tried": choices["count"] + choices["tried"],
         "work": 2 * np.pi * abs(PARAMETERS["tau"]),
-        # The angle at which the crank rests without torque, if it comes to rest.
+        # This is the angle at which the crank rests without torque, if it comes to rest.
         "static": crank.at(tau=0.0).static(-np.pi, 0.0) if limits[0] < 0 < limits[1] else None,
     }  # fmt: skip
-    # If the crank rests with some of our parameters only, values that the source does not print decide the claim.
+    # If the crank rests with some of our parameters only, values that the paper does not print decide the claim.
     missing = text("missing") if choices.refutes and not rests else ""
     return text.judgement(
         readings, (minimal, *_turns(crank, per_turn), _unit_masses(crank, unit, states)),
@@ -112,7 +112,7 @@ def _spinning(crank: Crank, per_turn: int) -> tuple[bool, Vector, Attempt]:
 
 
 def _turns(crank: Crank, per_turn: int) -> tuple[Derivation, Derivation]:
-    """Check that a turn with a faster start has a faster end, and that the energy changes by the work of the forces."""
+    """Check that a faster start of a turn gives a faster end, and that the kinetic energy changes by the work done."""
     run = backwards(crank, 0.0, 1, per_turn, ENERGIES)
     whole = ~run.stops
     begin, end = ENERGIES[whole], run.kinetic[-1, whole]
@@ -145,7 +145,7 @@ def _unit_masses(crank: Crank, unit: Crank, states: list[StepData]) -> Derivatio
 
 
 def _first(crank: Crank, name: str, low: float, high: float, quick: bool) -> float:
-    """Find the value of a parameter at which the crank begins, or ceases, to stop in its first turn; NaN if none."""
+    """Find the first value of a parameter where stopping in the first turn begins or ceases; NaN if there is none."""
     per_turn, count = (200, 33) if quick else (500, 65)
     for _ in range(3):
         values = np.linspace(low, high, count)

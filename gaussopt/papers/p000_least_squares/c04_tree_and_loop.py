@@ -30,7 +30,7 @@ treatment = equation_14
 
 
 def check(quick: bool) -> Judgement:
-    """Judge Gauss's principle on trees and on loops by (14), which computes its minimum; measure the errors of (16)."""
+    """Judge Gauss's principle on trees and loops by (14), which gives its minimiser; measure the errors of (16)."""
     opened, closed, rows, worst = _crank_slider(20 if quick else 4)
     tree, loop = (_random(quick, loops) for loops in (False, True))
     singular = _adversary(quick)
@@ -53,13 +53,13 @@ def _drawn(seed: int, count: int) -> list[rm.Mechanism]:
 
 
 def _medians_16(quick: bool) -> dict[str, float]:
-    """Return medians of the relative error of eq. (16) on random trees and loops."""
+    """Return the median relative errors of eq. (16) on random trees and on random loops."""
     errors = rs.misses((of.step() for of in _drawn(SEED + 4, 20 if quick else 100)), equation_16)
     return {"trees_16": float(np.median(errors[::2])), "loops_16": float(np.median(errors[1::2]))}
 
 
 def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[object, ...], ...], tuple[float, float]]:
-    """Check closed forms of the mechanism, cut open and closed; also return the errors of (14), as table rows."""
+    """Check closed forms for the crank-slider, cut open and closed; also return table rows with errors of (14)."""
     crank = Crank.of(problem("crank-slider").parameter_values)
     states = reference_steps("crank-A-2s")[::stride]
     trees = [replace(s, J=s.J[:4], gamma=s.gamma[:4]) for s in states]
@@ -76,7 +76,7 @@ def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[obje
 
 
 def _double_pendulum(c: Crank, s: StepData) -> Vector:
-    """Return the accelerations of crank and rod as a double pendulum, with the slider free, (7,)."""
+    """Return the accelerations, (7,), of crank and rod as a double pendulum, that is, with the slider free."""
     assert s.q is not None
     assert s.v is not None
     ahead, half = np.array([float(c.l1) / 2, 0.0]), np.array([float(c.l2) / 2, 0.0])

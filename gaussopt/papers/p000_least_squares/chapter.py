@@ -19,7 +19,7 @@ EXACT_16, PRINTED_16 = (f"eq. (16): {name}, tau = -0.5" for name in ("exact", "l
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:
-    """Describe the proposal of the paper, which results hold, which do not and why, and misprints."""
+    """Describe the paper's proposal, the results that hold, those that do not and why, and the misprints."""
     results, entry = PaperResults(outcomes), problem(PROBLEM)
     figures = {
         "paper-000-drawing": drawing_figure(entry, "paper-000-drawing"),
@@ -31,7 +31,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _of_motions(results: PaperResults) -> dict[str, Any]:
-    """Return numbers of the motions; None where a motion failed."""
+    """Return the numbers on motions that the chapter quotes; None where a motion failed."""
     found: dict[str, Any] = dict.fromkeys(("end", "miss", "exact", "printed", "residual"))
     motion = results.trajectory("motion: exact")
     if motion is not None:
@@ -45,7 +45,7 @@ def _of_motions(results: PaperResults) -> dict[str, Any]:
 
 
 def _parameters() -> str:
-    """Describe all parameters but the torque, and whether the source prints them."""
+    """Describe all parameters but the torque, and whether the paper prints them."""
     whose: dict[bool, list[str]] = {True: [], False: []}
     for p in problem(PROBLEM).parameters:
         if p.name != "tau":

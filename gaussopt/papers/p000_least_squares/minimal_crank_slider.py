@@ -79,7 +79,7 @@ class Crank:
         return np.diag(np.array([self.m1, self.m1, self.I1, self.m2, self.m2, self.I2, self.m3], dtype=float))
 
     def force(self, theta: float, omega: float) -> Vector:
-        """Return the force Q as the source prints it, (7,)."""
+        """Return the force Q as the paper prints it, (7,)."""
         K, _ = self.directions(theta)
         pull = self.k * (self.l1 + self.l2 - self.slider(np.asarray(theta))) - self.c * K[6] * omega
         return np.array([0, -self.m1 * self.g, self.tau, 0, -self.m2 * self.g, 0, pull], dtype=float)

@@ -1,7 +1,7 @@
 """Dense methods for one step, each with as little work as LAPACK allows, and their counts of operations.
 
-Three methods keep the multipliers: two solve for all n + m unknowns, one for the m multipliers alone. Two avoid them
-by the source's eq. (14); another computes its eq. (16). M is dense, or a vector of masses where it is diagonal.
+Three methods keep the multipliers: two solve for all n + m unknowns, one for the m multipliers alone. Two avoid them by
+the paper's eq. (14); another computes its eq. (16). M is dense, or a vector of masses where it is diagonal.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def multipliers(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vect
 
 
 def normal_equations(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Solve eq. (14) with Z in place of N: the QR factorisation of J^T gives Z, (n, n - m); factorise Z^T M Z."""
+    """Solve eq. (14) with Z, (n, n - m), in place of N: QR of J^T gives Z, and Z^T M Z is factorised by Cholesky."""
     p, Z = _particular_and_kernel(J, gamma, len(f))
     MZ = M @ Z if M.ndim == 2 else M[:, None] * Z
     C, _ = lapack.dpotrf(Z.T @ MZ, lower=1)
@@ -93,7 +93,7 @@ WITHOUT = {"eq. (14) by QR and Cholesky": normal_equations, "eq. (14) by QR twic
 
 
 def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:
-    """Return the leading terms of each method's number of operations, divided by n^3, for m = x n."""
+    """Return by method the leading terms of its number of operations, relative to n^3; x is the ratio m / n."""
     dense = 0.0 if diagonal else 1.0
     kernel = householder(1.0, x) + (1 - x) * (4 * x - 2 * x**2)
     reduced, product = 1 - x, (1 - x) ** 2
@@ -131,7 +131,7 @@ def counted_cholesky(A: Matrix) -> tuple[Matrix, int]:
 
 
 def counted_householder(A: Matrix) -> tuple[Matrix, int]:
-    """Return the triangular factor by successive reflections, and the number of their operations."""
+    """Return the triangular factor by a loop of Householder reflections, and the loop's number of operations."""
     R, count = A.copy(), 0
     for j in range(R.shape[1]):
         v = R[j:, j].copy()

@@ -39,7 +39,7 @@ FIGURES = (
     (8, "x3", 6, "q", "Slider position x₃", "m"),
     (9, "vx3", 6, "v", "Slider velocity ẋ₃", "m/s"),
 )
-"""Figures of the source: number, name, index of the coordinate, quantity, label, unit."""
+"""Figures of the paper: number, name, index of the coordinate, quantity ("q" or "v"), label, unit."""
 
 
 def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
@@ -109,7 +109,7 @@ def end_miss(exact: Trajectory, reference: ReferenceData) -> float:
 
 
 def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, reference: ReferenceData) -> Figure:
-    """Draw a figure of the source, one of FIGURES."""
+    """Draw a figure of the paper, one of FIGURES."""
     number, name, i, what, label, unit = entry
     values: Vector = getattr(exact, what)[:, i]
     here, there = common_instants(exact, reference)
@@ -127,7 +127,7 @@ def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refer
 
 
 TORQUES, TURNS = (-0.5, -0.30, -0.28), 50
-"""The printed torque, and one on each side of the least torque with which the crank comes to rest, N m; turns."""
+"""Torques, N m: the printed one, and one on each side of the least torque that lets the crank stop; number of turns."""
 
 
 @cache
@@ -144,7 +144,7 @@ def turning_figure() -> Figure:
             stops[f"{label} stops"] = (np.array([made]), np.zeros(1))
             said.append(f"with {label} it stops after {made:.2f} turns")
             continue
-        speed = crank.speed(-run.covered[per_turn:], run.kinetic[per_turn:, i])  # the first turn begins at rest
+        speed = crank.speed(-run.covered[per_turn:], run.kinetic[per_turn:, i])  # skip turn 1, which begins at rest
         slow = 1 / speed
         spent = np.append(0.0, np.cumsum((slow[1:] + slow[:-1]) / 2 * (run.covered[1] - run.covered[0])))[::per_turn]
         curves[label] = -2 * np.pi / np.diff(spent)
@@ -196,7 +196,7 @@ def _label(run: str) -> str:
 
 
 def _falling(settles: Trajectory) -> str:
-    """Return a clause if the range of the angle falls from each quarter of the motion to the next, else ""."""
+    """Return a clause on falling amplitude if the angle's range falls from quarter to quarter, else ""."""
     quarters = [float(np.ptp(part)) for part in np.array_split(settles.q[:, 2], 4)]
     return " with falling amplitude" if all(np.diff(quarters) < 0) else ""
 
@@ -241,7 +241,7 @@ def _accuracy(results: PaperResults, reference: ReferenceData, findings: list[st
 def _largest(
     name: str, what: str, t: Vector, curves: dict[str, Vector], ylabel: str, largest: str, how: str = ""
 ) -> Figure:
-    """Draw curves on a logarithmic scale, and state their largest values in words."""
+    """Draw curves on a logarithmic scale; the text `largest` states their largest values in caption and description."""
     caption = f"{what} ({how}logarithmic); largest: {largest}.{remarks(curves, log=True)}"
     alt = f"{what}; largest: {largest}."
     return line_figure(name, caption, alt, t, curves, ("t / s", ylabel), log=True, above=True)
@@ -300,7 +300,7 @@ def _drift(results: PaperResults, reference: ReferenceData) -> Section:
 
 
 def _drift_figures(runs: dict[str, Trajectory], reference: ReferenceData) -> list[Block]:
-    """Draw drift and energy of the runs that did not stop early; the others are only in the table."""
+    """Draw drift and energy of the complete runs; runs that stopped early are only in the table."""
     longest = max((len(v.t) for v in runs.values()), default=0)
     whole = {k: v for k, v in runs.items() if len(v.t) == longest}
     if not whole:

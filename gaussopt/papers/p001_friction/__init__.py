@@ -1,1 +1,1 @@
-"""Yao, Liu and Yang 2020: Coulomb friction, sliding rod and two bars."""
+"""Claims of the paper by Yao, Liu and Yang, 2020: Coulomb friction of a sliding rod and of two hinged bars."""

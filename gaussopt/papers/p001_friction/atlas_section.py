@@ -36,7 +36,7 @@ texts = Texts(__file__)
 
 
 def cases(quick: bool) -> list[Job]:
-    """Return the case of the maps and boundaries of the two bars and of the rod."""
+    """Return the case that computes maps and boundaries for the two bars and the rod."""
     return [Job(KEY, paper_section, {"quick": quick}, 12.0)]
 
 
@@ -78,7 +78,7 @@ ANSWERS = {
 """The behaviour of the printed program in words, by class."""
 
 LEGEND = {"equal": "(29) is right", "tensile": "(29) lets a contact pull", "unbounded": "(29) has no minimum"}
-"""The same behaviour in the legend of the small map."""
+"""Short descriptions of the same behaviour, for the legend of the small map."""
 
 
 def indefinite_from(theta: Vector) -> Vector:
@@ -91,7 +91,7 @@ BOUNDARIES: dict[str, Callable[[Vector], Vector]] = {
     "μ tan θ = 2 for the angle θ, above which C lifts off by the contact laws.": lambda t: 2.0 / np.tan(t),
     "75 μ² sin² θ = 16 (1 + 3 sin² θ) (1 + 3 cos² θ), above which A is not positive definite.": indefinite_from,
 }  # fmt: skip
-"""Friction coefficients as functions of the angle, rad, by caption; for the map of both ends sliding to the left."""
+"""By caption, boundaries mu(angle in rad) that are drawn into the map in which both ends slide to the left."""
 
 
 def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
@@ -117,7 +117,7 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
     # The second curve is white, since it lies between the darkest classes.
     for curve, style, colour in zip(BOUNDARIES.values(), ("-", "--"), ("black", "white"), strict=True):
         axes[0].plot(np.degrees(fine), curve(fine), style, color=colour, linewidth=1.2)
-    # The curves extend beyond the friction coefficients of the map.
+    # Limit the axis to the friction coefficients of the map, beyond which the curves extend.
     axes[0].set_ylim(mu.values[0], mu.values[-1])
     angles, frictions = np.meshgrid(np.degrees(theta.values).round(6), mu.values, indexing="ij")
     data = {"angle of AB / degrees": angles.ravel(), "mu": frictions.ravel(),
@@ -143,7 +143,7 @@ ANGLES = np.linspace(60.0, 88.0, 57)
 
 
 def lift_off() -> float:
-    """Return the angle above which C lifts off by the contact laws, both ends sliding to the left, degrees."""
+    """Return the angle, degrees, above which C lifts off by the contact laws while both ends slide to the left."""
     return float(np.degrees(np.arctan(2.0 / problem("two-bar").parameter_values["mu"])))
 
 

@@ -34,13 +34,13 @@ texts = Texts(__file__)
 def two_bar_stack(
     theta: float, slips: tuple[int, int] = CO_SLIDING, mu: float = 0.2, omega: float = 0.0, **settings: Any
 ) -> ContactStack:
-    """Return the contact operator of the two bars, both ends on the floor, at an angle, rad, and a rate, rad/s."""
+    """Return the contact operators of the two bars at an angle, rad, and a rate, rad/s, with both ends on the floor."""
     angles = {"theta1_0": theta, "theta2_0": np.pi / 2 - theta, "omega1_0": omega, "omega2_0": -omega}
     return _stack(problem("two-bar", mu=mu, **settings).at(**angles), slips)
 
 
 def rod_stack(theta: float, **settings: float) -> ContactStack:
-    """Return the contact operator of the rod that slides to the left at an angle, rad."""
+    """Return the contact operators of the rod at the angle theta, rad, while its contact point slides to the left."""
     return _stack(problem("sliding-rod", **settings).at(theta0=theta), (-1,))
 
 
@@ -49,7 +49,7 @@ def _stack(at: Problem, slips: Sequence[int]) -> ContactStack:
 
 
 def _root(function: Callable[..., float], low: float, high: float, *others: Any) -> float:
-    """Find the root of a function of an angle, rad, and of `others`; the bounds and the root are in degrees."""
+    """Return a root, degrees, between two bounds, degrees; `function` takes an angle in rad, and `others`."""
     found = brentq(function, np.radians(low), np.radians(high), args=others, xtol=1e-14, rtol=1e-14)
     return float(np.degrees(found))
 
@@ -59,7 +59,7 @@ def _row(name: str, mu: float, computed: float, closed: float, stated: float | s
 
 
 def _lifted(theta: float, mu: float, eta: bool) -> float:
-    """Return the force (or eta of the printed QP) at C while both contacts are active."""
+    """Return the force at C (or, if `eta`, eta of the criterion for the printed QP) while both contacts are active."""
     stack = two_bar_stack(theta, mu=mu)
     return _active(stack.delassus[0], stack.bias[0], eta)
 
@@ -70,13 +70,13 @@ def _active(A: Matrix, b: Vector, eta: bool) -> float:
 
 
 def _closed_eta(theta: float, mu: float) -> float:
-    """Return eta at C from the closed form of the operator, up to a factor: the bias is taken as (-1, -1)."""
+    """Return eta at C from the closed form of the operator; only its sign counts: the bias is set to (-1, -1)."""
     p = {**problem("two-bar").parameter_values, "mu": mu}
     return _active(delassus(theta, (1, 1), p), np.full(2, -1.0), True)
 
 
 def _entries(theta: float, mu: float) -> float:
-    """Return A_12 A_21 with both ends sliding to the left; its sign decides whether symmetrising weights exist."""
+    """Return A_12 A_21 while both ends slide to the left; symmetrising weights exist if it is positive."""
     A = two_bar_stack(theta, mu=mu).delassus[0]
     return float(A[0, 1] * A[1, 0])
 
@@ -116,7 +116,7 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
     ):
         name, shown = f"spreading: positive definite below ({bound})", bound.replace("=", "<")
         rows.append(_row(name, mu, _root(_lowest, *between, mu, SPREADING), np.degrees(angle), shown))
-    # If both ends slide to the same side, the bound on mu is lowest near 90 degrees.
+    # If both ends slide to the same side, sym A ceases to be positive definite at the smallest mu near 90 degrees.
     limit = float(brentq(lambda mu: _lowest(np.pi / 2 - 1e-4, mu, CO_SLIDING), 0.8, 1.0, xtol=1e-12))
     name = "co-sliding: positive definite at all angles for μ below 8/√75"
     rows.append(_row(name, limit, limit, 8 / 75**0.5, 0.9237, "1"))
@@ -152,7 +152,7 @@ SIGNS = (
     ("A = 0, B > 0", 5 / 3, 45.0, 1.0, "λ = 0", "any λ"), ("A = 0, B = 0", 5 / 3, 45.0, 0.0, "any λ ≥ 0", "any λ"),
     ("A = 0, B < 0", 5 / 3, 45.0, -1.0, "none", "infeasible"),
 )  # fmt: skip
-"""Signs, friction coefficient, angle in degrees and sign of B of a state; stated results of LCP and printed QP."""
+"""By state: signs, mu, angle in degrees, sign of B, and the results that are stated for LCP and printed QP."""
 
 
 def painleve_table() -> Table:
@@ -160,7 +160,7 @@ def painleve_table() -> Table:
     rows = []
     for name, mu, degrees, sign, *stated in SIGNS:
         theta, omega = np.radians(degrees), 4.0
-        # B = l omega^2 sin theta - g, so gravity sets its sign.
+        # B = l omega^2 sin theta - g: this gravity gives B the wanted sign.
         g = 0.5 * omega**2 * np.sin(theta) - sign
         stack = rod_stack(theta, mu=mu, omega0=omega, g=g, l=0.5)
         found = study(stack)
@@ -201,11 +201,11 @@ STATES = (
     ("88°", 88.0, 0.0, 0.0, (40.735, 0.0), (62.218, -21.667), "75 %"),
     ("89.5°, forces over m |B|", 89.5, 0.0, 0.0, (2.0245, 0.0), (6.469, -4.429), "310 %"),
 )
-"""State, angle, theta', pull at C in newton, stated forces of LCP and printed QP, stated relative difference."""
+"""State, angle, theta', pull at C in N, forces that the paper states for LCP and printed QP, and their difference."""
 
 
 def table_25() -> Table:
-    """Compare LCP, printed QP and weighted QP with stated forces; both ends of the bars slide to the left, mu = 0.2."""
+    """Compare forces by LCP, printed QP and weighted QP with those that the paper states for sliding to the left."""
     rows = []
     for name, degrees, omega, pull, lcp, qp, stated in STATES:
         stack = two_bar_stack(np.radians(degrees), omega=omega, F_C=pull)
@@ -219,7 +219,7 @@ def table_25() -> Table:
 
 
 def joint_table() -> Table:
-    """Solve the states of `table_25` with two hinge rows by the printed program over all ideal forces (eq. 24)."""
+    """Tabulate forces by program (24) over all ideal forces, with two rows per hinge, at the states of `table_25`."""
     stated = {"60°, 20 N up at C": "19.4323, -0.8988"}
     rows = []
     for name, degrees, omega, pull, *_ in STATES[:5]:
@@ -238,7 +238,7 @@ STATED_FRACTIONS: dict[tuple[float, float], str] = {
 
 
 def load_fractions(quick: bool = False) -> Table:
-    """Return the fraction of all load directions for which the printed QP differs from the LCP, and by how much."""
+    """Tabulate, over all load directions, the share where the printed QP differs from the LCP, and the differences."""
     directions = load_directions(360 if quick else 1440, 2)
     states = [
         ("co-sliding", CO_SLIDING, degrees, mu) for mu in (0.2, 0.5) for degrees in (45.0, 60.0, 30.0, 70.0, 80.0)
@@ -261,18 +261,18 @@ FROZEN = (
     ("85°", 85.0, 0.0, (0.3403, 0.1170, 0.1170, 14)), ("88°", 88.0, 0.0, (0.3454, 0.0514, 0.0514, 10)),
     ("89.5°", 89.5, 0.0, (0.3464, 0.0131, 0.0131, 8)),
 )  # fmt: skip
-"""State, angle, pull, stated bound, last ratio, spectral radius and iterations."""
+"""By state: angle, degrees; pull, N; stated bound on the rate, last ratio, spectral radius, number of iterations."""
 
 
 def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
-    """Iterate from zero, friction held at its last value; return all errors in A_0's norm, and the first iterate."""
+    """Iterate from zero with frozen friction; return all errors in A_0's norm, and the first iterate."""
     path = Iteration.run(stack.smooth, stack.delassus - stack.smooth, stack.bias, 60).path
     errors = norm(stack.smooth, path - sets.lcp(stack.delassus, stack.bias))[:, 0]
     return errors[: int(np.argmax(errors <= 1e-12 * errors[0])) + 1], path[1, 0]
 
 
 def frozen_table() -> Table:
-    """Tabulate how the iteration with friction held at its last value converges on the two bars, and the bounds."""
+    """Tabulate how fast the iteration with frozen friction converges on the two bars, and its theoretical rates."""
     rows = []
     for name, degrees, pull, stated in FROZEN:
         stack = two_bar_stack(np.radians(degrees), F_C=pull)

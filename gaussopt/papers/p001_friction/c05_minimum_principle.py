@@ -18,13 +18,13 @@ from gaussopt.papers.texts import ClaimTexts
 
 SEED = 50
 SMALLEST = [[2, 1], [0, 2]], [-2, 1]
-"""A and b of the smallest example."""
+"""A and b of the smallest example, a counterexample to the claim."""
 
 texts = ClaimTexts(__file__, seed=SEED, skews=problems.SKEWS, definite=problems.DEFINITE, poses="; ".join(POSES))
 
 
 def check(quick: bool) -> Judgement:
-    """Compute the evidence."""
+    """Compute the evidence for and against the claim, and judge it."""
     smallest = _smallest()
     sampled, criterion = _sampled(quick)
     bars, rows = _two_bars()
@@ -86,7 +86,7 @@ def _smallest() -> Attempt:
 
 
 def _one_sided() -> Attempt:
-    """Compare the change of the quadratic form (20) for one contact with the change by (23), in rational arithmetic."""
+    """For one contact, compare the change of the quadratic form (20) with what (23) states, in rational arithmetic."""
     A, B, change = Fraction(1), Fraction(-10), Fraction(1)
     force = -B / A
     rise, stated = A * ((force + change) ** 2 - force**2) / 2, A * change**2 / 2
@@ -107,9 +107,9 @@ def _two_contacts(quick: bool) -> Derivation:
 
 
 def _every_two(quick: bool) -> tuple[Matrix, Matrix]:
-    """Make a grid over all definite problems of two contacts, up to units and up to exchanging the contacts."""
+    """Make a grid over all definite problems of two contacts; those that differ in units or in order count as one."""
     s, k, load = (8, 8, 36) if quick else (20, 20, 72)
-    # The grid avoids symmetric problems, for which rounding errors would decide.
+    # The grid avoids symmetric problems: rounding errors would decide their results.
     shared, skew = np.linspace(-0.97, 0.96, s), np.tan(np.linspace(0.013, 1.53, k))
     grid = np.meshgrid(shared, skew, 0.017 + np.linspace(0, 2 * np.pi, load, endpoint=False))
     return problems.two_contacts(*(x.ravel() for x in grid))
@@ -165,7 +165,7 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt]:
         found = samples.compare(A, drawn.b, ell)
         found = Comparison(found.laws, forces, samples.relative(A, drawn.b, forces, found.laws), found.violation)
         tally += _counted(found)
-        # The source requires that the matrix of (24) is positive definite, which is stricter than a definite A.
+        # The paper requires a positive definite matrix of (24), which is more than a positive definite A.
         inside = drawn.all_definite
         admitted[contacts > 1] += int(inside.sum())
         wrong[contacts > 1] += int((inside & ~found.equal & ~found.borderline).sum())
@@ -248,7 +248,7 @@ def _scalar(quick: bool) -> Attempt:
 
 
 def _one_contact(points: Matrix) -> Contacts:
-    """Make samples of two hinged unit bars with one contact; a row of `points` has eight numbers."""
+    """Return samples of two hinged unit bars with one contact, each decoded from eight numbers, a row of `points`."""
     one = np.ones((len(points), 2))
     load = np.zeros((len(points), 2, 3))
     load[:, 1, 0], load[:, 1, 1] = points[:, 6], points[:, 7]

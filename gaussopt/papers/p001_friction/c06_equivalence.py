@@ -22,7 +22,7 @@ GAP = 1e-6
 """Relative distance above which two answers differ; its square is the threshold for an excess of the objective."""
 
 EXAMPLE = [[2, 1], [0, 2]]
-"""A of the example in rational numbers."""
+"""The matrix A of the example that is solved in rational arithmetic."""
 
 DIRECTIONS = ("sufficient", "necessary", "primal", "dual")
 
@@ -33,7 +33,7 @@ texts = ClaimTexts(__file__, seed=SEED)
 
 
 def check(quick: bool) -> Judgement:
-    """Compute the evidence."""
+    """Compute the evidence for and against the claim, and judge it."""
     bars, rows, lifted = _two_bars()
     one, even, random, physical, bearing = _one(quick), _even(quick), *_random(quick)
     exact, refuted = _exact(), {name: bars[name] + random[name] + physical[name] for name in DIRECTIONS}
@@ -121,7 +121,7 @@ def _scalar() -> Derivation:
 def _symmetric(quick: bool) -> Derivation:
     count, number, worst = (60 if quick else 400), 0, 0.0
     for A, b in problems.random_stacks(count, (SEED, 1)):
-        # This avoids the functions under test: (36) is solved as contact laws, (37) with its multipliers.
+        # To be independent of the functions under test, solve (36) as contact laws, and (37) with its multipliers.
         z = sets.lcp(A, b)
         x = sets.solve(A, np.zeros_like(b), A, A, b).x
         values = (
@@ -142,7 +142,7 @@ def _one(quick: bool) -> Counter[str]:
 
 
 def _even(quick: bool) -> Counter[str]:
-    """Count the failures of each direction of the equivalence on symmetric matrices and bars whose ends slide apart."""
+    """Count failures of the equivalence in each direction: symmetric matrices, and bars that open or close."""
     found = Counter[str]()
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
     for A, b in (opposite.problem, *problems.random_stacks(60 if quick else 400, (SEED, 6))):
@@ -151,7 +151,7 @@ def _even(quick: bool) -> Counter[str]:
 
 
 def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
-    """On random problems, count failures of each direction of the equivalence, and samples with all contacts loaded."""
+    """Count failures of the equivalence in each direction on random problems, and samples that load all contacts."""
     count = 60 if quick else 400
     matrices = problems.random_stacks(count // 4 + 1, (SEED, 3), problems.SKEWS)
     hinged = [

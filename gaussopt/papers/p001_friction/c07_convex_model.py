@@ -21,11 +21,11 @@ from gaussopt.solving.solve import solve_lcp
 SEED = 70
 MU = 0.2
 ONE_SIDED = np.array([[2.0, 1.0], [0.0, 2.0]])
-"""Positive definite; only one of A_12 and A_21 vanishes."""
+"""A positive definite A in which only one of A_12 and A_21 vanishes."""
 OPPOSED = np.array([[2.0, 1.0], [-1.0, 2.0]])
-"""Positive definite; A_12 and A_21 differ in sign."""
+"""A positive definite A in which A_12 and A_21 differ in sign."""
 ROUND = np.array([[3.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 2.0, 3.0]])
-"""Positive definite; the products A_12 A_23 A_31 and A_13 A_32 A_21 around the only cycle differ."""
+"""A positive definite A, for which the products A_12 A_23 A_31 and A_13 A_32 A_21 around the only cycle differ."""
 
 DIRECTIONS = 12
 """Number of load directions for which an objective is tried."""
@@ -34,7 +34,7 @@ texts = ClaimTexts(__file__, seed=SEED, mu=MU, poses="; ".join(POSES))
 
 
 def check(quick: bool) -> Judgement:
-    """Compute the evidence."""
+    """Compute the evidence for and against the claim, and judge it."""
     printed, share = _printed(quick)
     weighted, cycles, necessary = _weighted(quick), _cycles(quick), _necessary()
     (product, solved), bars, other = _product(quick), _two_bars(quick), _any_objective(quick)
@@ -153,7 +153,7 @@ def _necessary() -> Derivation:
 
 
 def _product(quick: bool) -> tuple[Derivation, Attempt]:
-    """Check min z^T (A z + b), whose minimum is zero, by enumeration of active sets and by a solver without it."""
+    """Check, by enumeration of active sets and by a solver, that the minimum of z^T (A z + b) is zero."""
     count, number, without = (60 if quick else 400), 0, 0
     apart, value, lowest, solver = 0.0, 0.0, np.inf, 0.0
     tried = 0
@@ -204,13 +204,13 @@ def _printed(quick: bool) -> tuple[Attempt, str]:
 
 
 def _margin(theta: Vector, mu: float) -> Vector:
-    """Compute 2 |1 - 9 s^2 c^2| - 9 mu s c |cos 2 theta|, which is positive where the two bars have weights."""
+    """Compute 2 |1 - 9 s^2 c^2| - 9 mu s c |cos 2 theta|, which is positive if symmetrising weights exist."""
     product = np.sin(theta) * np.cos(theta)
     return np.asarray(2 * np.abs(1 - 9 * product**2) - 9 * mu * product * np.abs(np.cos(2 * theta)))
 
 
 def without_weights(mu: float) -> list[tuple[float, float]]:
-    """Find the intervals of angles, degrees, without weights for the two bars, both ends sliding to the same side."""
+    """Find intervals of the angle, degrees, without symmetrising weights; both bars' ends slide to one side."""
     grid = np.radians(np.linspace(0.5, 89.5, 3561))
     values = _margin(grid, mu)
     places = np.flatnonzero(values[1:] * values[:-1] < 0)
@@ -227,7 +227,7 @@ def _two_bars(quick: bool) -> Derivation:
         gaps = without_weights(mu)
         angles = np.linspace(1.0, 89.0, 12 if quick else 60)
         for theta, A in zip(angles, samples.on_floor(np.radians(angles), mu=mu).A, strict=True):
-            # At 45°, which is not on the grid, A_12 and A_21 differ only by rounding errors.
+            # 45° is left out of the grid, since A_12 and A_21 differ there only by rounding errors.
             inside = any(low < theta < high for low, high in gaps)
             tried, wrong = tried + 1, wrong + (cycle_condition(A) == inside)
         told.append(f"μ = {mu:g}: none in " + ", ".join(f"({low:.3f}°, {high:.3f}°)" for low, high in gaps))
@@ -235,9 +235,9 @@ def _two_bars(quick: bool) -> Derivation:
 
 
 def best_objective(A: Matrix, generations: int) -> tuple[float, Matrix]:
-    """Find P for which min 1/2 z^T P z subject to A z + B >= 0, two contacts, errs least; return error and P.
+    """Find the P with which min 1/2 z^T P z subject to A z + B >= 0 comes closest to the LCP of two contacts.
 
-    The error is the largest over DIRECTIONS of B; the first entry of P is 1 without loss of generality.
+    Return its error, the largest over DIRECTIONS of B, and P; its first entry is 1 without loss of generality.
     """
     angle = 0.1 + 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     b = np.stack((np.cos(angle), np.sin(angle)), axis=1)

@@ -23,10 +23,10 @@ CONVERGED = 1e-12
 """Relative change of the forces at which an iteration ends."""
 
 ROUNDING = 1e-6
-"""Relative excess over the bound of one iteration that rounding may cause, for errors above 1e-6 of the forces."""
+"""Relative excess over the bound of one iteration that rounding may cause, while errors exceed 1e-6 of the forces."""
 
 FALLING = [degrees for degrees, loads in POSES.values() if not loads]
-"""Angles of the special states of the two bars with gravity alone, degrees."""
+"""Angles, degrees, of those special states of the two bars whose only load is gravity."""
 
 STEPS = 250
 """Number of iterations in cases without a bound on the number that is needed."""
@@ -35,7 +35,7 @@ texts = ClaimTexts(__file__, seed=SEED, poses="; ".join(POSES))
 
 
 def check(quick: bool) -> Judgement:
-    """Compute the evidence."""
+    """Compute the evidence for and against the claim, and judge it."""
     gauss, known = _known(quick)
     varied, once = _varied(quick), _once(quick)
     readings = (
@@ -47,7 +47,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _iterated(quick: bool) -> OwnResult:
-    """Study an iteration that the source does not propose: Gauss's principle with the friction of the last iterate."""
+    """Study an iteration that the paper does not propose: Gauss's principle with the friction of the last iterate."""
     rows, program = _two_bars()
     contraction, adversary, beyond = _contraction(quick), _adversary(quick), _beyond(quick)
     sentence = texts("iterated", contraction=contraction, beyond=beyond)
@@ -57,7 +57,7 @@ def _iterated(quick: bool) -> OwnResult:
 
 @dataclass(frozen=True)
 class Iteration:
-    """Normal forces N of the iteration N' = LCP(A_0, b + C N), friction held at its last value, (steps + 1, B, k)."""
+    """Iterates N' = LCP(A_0, b + C N) of the normal forces with friction held at its last value, (steps + 1, B, k)."""
 
     path: Matrix
 
@@ -71,7 +71,7 @@ class Iteration:
 
     @classmethod
     def run(cls, A0: Matrix, C: Matrix, b: Matrix, steps: int, start: Matrix | None = None) -> Iteration:
-        """Iterate `steps` times."""
+        """Return the path of `steps` iterations from `start`, by default zero."""
         N = np.zeros_like(b) if start is None else start
         path = [N]
         for _ in range(steps):
@@ -102,7 +102,7 @@ def _bars(count: int, mu: float, rng: np.random.Generator) -> list[Contacts]:
 
 
 def _known(quick: bool) -> tuple[Derivation, Attempt]:
-    """With friction fixed at its true value, check the identity by which the motion minimises (25), and the minimum."""
+    """Check that the motion minimises (25) if friction has its true value, and check the identity that implies this."""
     rng, number, worst, identity = np.random.default_rng([SEED, 1]), 0, 0.0, 0.0
     for steps in _bars(60 if quick else 400, 1.0, rng):
         steps = steps[problems.definite(steps.A)]
@@ -114,7 +114,7 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
         size = norm(steps.M, a) + norm(steps.M, free)
         worst = max(worst, float((norm(steps.M, minimum - a) / size).max()))
         number += len(steps)
-        # Other accelerations that the joints allow.
+        # Compare with other accelerations that the joints allow: delta is drawn from ker J.
         drawn = rng.standard_normal(a.shape)
         inverse = np.asarray(np.linalg.pinv(steps.J), dtype=np.float64)
         delta = drawn - sets.times(inverse, sets.times(steps.J, drawn))
@@ -128,12 +128,12 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
 
 
 def _gauss(M: Matrix, a: Matrix, push: Matrix) -> Vector:
-    """Compute the function of (25) up to a constant, (B,)."""
+    """Return the objective of (25), (B,), without a term that does not depend on a."""
     return np.asarray(0.5 * np.einsum("bi,bij,bj->b", a, M, a) - (a * push).sum(axis=1))
 
 
 def _varied(quick: bool) -> Attempt:
-    """Try (25) with friction that varies with the contact forces, min 1/2 N^T A_0 N, on steps without joints."""
+    """Minimise (25) on steps without joints while friction varies with the contact forces: min 1/2 N^T A_0 N."""
     rng, count = np.random.default_rng([SEED, 6]), 150 if quick else 1000
 
     def wrong(steps: Contacts) -> tuple[int, int]:

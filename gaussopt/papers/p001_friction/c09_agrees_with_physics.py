@@ -36,7 +36,7 @@ texts = ClaimTexts(__file__, fed=FED, consistent=CONSISTENT, seed=SEED)
 
 
 def check(quick: bool) -> Judgement:
-    """Compute the evidence."""
+    """Compute the evidence for and against the claim, and judge it."""
     starts = _starts()
     start = _start()
     formulas, kept, literally = _formulas(quick)
@@ -56,12 +56,12 @@ def check(quick: bool) -> Judgement:
 
 
 def _not_printed() -> list[str]:
-    """Return the loads for which the source gives no value."""
+    """Return the names of the loads, F and g, whose values the paper does not give."""
     return [p.name for p in problem("two-bar").parameters if p.name in ("F", "g") and not p.printed]
 
 
 def _reconstructed(quick: bool) -> OwnResult:
-    """Study the bars from a start on the floor with derived formulas, and the answers of (29) along that motion."""
+    """Study the bars from our start on the floor, with derived formulas; compare (29) with the LCP on that motion."""
     motion, along = _motion(quick)
     other = _other_states(quick)
     agree = "have the same forces" if not along.refutes else "do not have the same forces"
@@ -75,12 +75,12 @@ def _printed() -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Start:
-    """An interpretation of the printed initial state; gaps, m, and gap rates, m/s, of A and C, (2,)."""
+    """An interpretation of the printed initial state, with gaps, m, and gap rates, m/s, of A and C, (2,)."""
 
     point: str
     """The point whose coordinates are x and y."""
     doubled: bool
-    """Whether the bars have the length 2 l, as the source's rod has."""
+    """Whether the bars have the length 2 l, as the paper's rod has."""
     gaps: Vector
     rates: Vector
 
@@ -114,7 +114,7 @@ def _starts() -> Attempt:
         + (f"; {len(grounded)} have both ends on the floor ({'; '.join(names)})" if grounded else "")
         + f"; in every reading an end leaves or enters it at {least:.4g} m/s or more"
     )
-    # F, g, the sign of friction and the contact rows do not enter gaps and gap rates.
+    # Gaps and gap rates do not depend on F, g, the sign of friction and the contact rows; nor does the result.
     return texts.attempt(
         "starts", bool(good), readings=len(every), good=len(good), grounded=len(grounded), staying=len(good) or "none",
         least=least, points=", ".join(POINTS), found=found,
@@ -149,11 +149,11 @@ def _without_load() -> Attempt:
 
 
 def _least_bias() -> float:
-    """Find the least entry of the printed B with F = g = 0 along the straight motion from the printed start, m/s²."""
+    """Return the least entry of the printed B for F = g = 0 along the straight motion from the printed start, m/s²."""
     entry = problem("two-bar", variant="as-printed", case="airborne", F=0.0, g=0.0)
     times = np.linspace(0.0, 5.0, 60)
     steps = Contacts.of([entry.system.evaluate(t, entry.q0 + t * entry.v0, entry.v0) for t in times])
-    # If b >= 0, the LCP has the solution 0 for any A; without forces and h the coordinates are linear in time.
+    # With b >= 0 the LCP has the solution 0 for any A; without loads (force and h zero) the motion is then straight.
     return float(np.where(np.abs(steps.b) < 1e-12, 0.0, steps.b).min())
 
 
@@ -165,11 +165,11 @@ def _sign() -> tuple[Derivation, Attempt, float]:
 
 
 PRINTED_SIGN = -1
-"""Printed sign of friction; with 1 it acts against the slip."""
+"""Sign of friction as printed; with the sign 1 friction acts against the slip."""
 
 
 def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:
-    """Compare rows and bias with differences of the gaps; also return the errors of the printed rows and bias."""
+    """Check contact rows and bias by differences of the gaps; also return the errors of the printed rows and bias."""
     printed, regular = _evaluate("printed-normal"), _evaluate()
     bias = _evaluate("printed-bias").zeta_N
     assert printed.v is not None
@@ -185,7 +185,7 @@ def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:
 
 
 def _missed_power() -> float:
-    """Return the error of the power balance, W, at the reconstructed start if the contact laws are solved without h."""
+    """Return the error of the power balance, W, at the reconstructed start if the contact laws omit the force h."""
     step = _evaluate()
     (N,), (a,) = _forces(Contacts.of([replace(step, h=np.zeros(4))]))
     friction = float(-np.sign(step.v_T[:, 0]) * step.mu * N @ step.v_T[:, 0])
@@ -193,7 +193,7 @@ def _missed_power() -> float:
 
 
 def _differences(q: Vector, v: Vector) -> tuple[Vector, Vector]:
-    """Return first and second derivatives of the gaps along constant velocities, by central differences."""
+    """Return the gaps' first and second derivatives, by central differences, along a motion at constant velocity."""
     system = problem("two-bar").system
     eps = 1e-4
     there, here, back = (system.gaps(0.0, q + s * eps * v) for s in (1, 0, -1))
@@ -227,7 +227,7 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]], bool]:
         named = list(_variants(step, dict(entry.parameter_values)))
         stack = Contacts.of([s for _, s in named])
         N, a = _forces(stack)
-        # Effects of these accelerations in the correct model: gap accelerations, friction power, energy balance.
+        # What the correct model says of these accelerations: gap accelerations, friction power, energy balance.
         w = a @ step.J_N.T + step.zeta_N
         speed = step.v_T[:, 0]
         friction = np.array([-np.sign(s.v_T[:, 0]) * s.mu for _, s in named]) * N
@@ -252,10 +252,10 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]], bool]:
 
 
 RIGHT = {"sign": "against the slip", "W_N": "derived", "bias": "derived", "h": "with h"}
-"""The choices that are mechanically correct."""
+"""Choices of signs and formulas that are mechanically correct."""
 
 PRINTED = {"sign": "along the slip", "W_N": "printed", "bias": "printed", "h": "without h"}
-"""The printed choices."""
+"""Choices of signs and formulas with which the paper prints the problem."""
 
 
 def _forces(stack: Contacts) -> tuple[Matrix, Matrix]:
@@ -306,7 +306,7 @@ def _other_states(quick: bool) -> Attempt:
 
 
 def _data(least: float, kept: dict[str, list[str]], bias: float, gained: float, off: tuple[float, float]) -> Table:
-    """Tabulate the printed data and consistent data; the arguments are results of the searches, see `check`."""
+    """Tabulate the printed and the consistent data; the arguments are results of the searches in `check`."""
     p = _printed()
     rise = p["l"] / 2 * np.cos(p["theta1_0"]) * p["omega1_0"]
     return texts.table(

@@ -23,9 +23,9 @@ MAP = "atlas-two-bar-qp-sliding"
 
 
 def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> Chapter:
-    """Describe the proposal of the paper, which results hold, which do not and why, and misprints.
+    """Describe the paper's proposal, the results that hold, those that do not and why, and the misprints.
 
-    `outcomes` must also contain the case that computes the maps.
+    `outcomes` must also contain the case that computes the map of mu and the angle (the atlas).
     """
     results, bars, rod = PaperResults(outcomes), problem(PROBLEM), problem(ROD)
     runs = motions.pair_of(results, "two-bar-contact")
@@ -44,7 +44,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _parameters() -> str:
-    """Describe the parameters of the two bars, and whether the source prints them."""
+    """Describe the parameters of the two bars, and whether the paper prints them."""
     p = {parameter.name: parameter for parameter in problem(PROBLEM).parameters}
     said = {name: f"{name.replace('mu', 'μ')} = {p[name].value:g} {p[name].unit.replace('^2', '²')}".removesuffix(" 1")
             for name in p}  # fmt: skip
@@ -53,7 +53,7 @@ def _parameters() -> str:
 
 
 def _start() -> str:
-    """Describe our start on the floor."""
+    """Return the initial state on the floor that this package assumes, as part of a sentence."""
     entry = problem(PROBLEM)
     _, y, theta, _ = entry.q0
     values = (y, theta, *entry.v0)

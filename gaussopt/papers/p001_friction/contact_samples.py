@@ -79,12 +79,12 @@ class Contacts:
         ), axis=1)  # fmt: skip
 
     def _forces(self, rows: Matrix) -> Matrix:
-        """Return forces of contact rows as right-hand sides of the bordered system, (B, n + m, k)."""
+        """Return the transpose of `rows`, padded with zeros: right-hand sides of bordered systems, (B, n + m, k)."""
         return np.concatenate((rows.swapaxes(1, 2), np.zeros((len(self), self.J.shape[1], rows.shape[1]))), axis=1)
 
     @cached_property
     def _moved(self) -> tuple[Matrix, Matrix, Matrix]:
-        """Accelerations (B, n) without contact forces, and (B, n, k) by unit normal forces and by their friction."""
+        """Accelerations without contact forces, (B, n), by unit normal forces, and by their friction, (B, n, k)."""
         n, k = self.M.shape[1], self.J_N.shape[1]
         right = np.concatenate((self.force, self.gamma), axis=1)[..., None]
         columns = (right, self._forces(self.J_N), self._forces(self.friction))
@@ -140,7 +140,7 @@ class Contacts:
 
     @cached_property
     def _all_ideal(self) -> tuple[Matrix, Matrix]:
-        """M^-1 (G + H f_F) and the matrix G^T M^-1 (G + H f_F) of (24); rows of joints precede those of contacts."""
+        """The matrices M^-1 (G + H f_F) and G^T M^-1 (G + H f_F) of (24); joints precede contacts in G and H."""
         G = np.concatenate((self.J, self.J_N), axis=1).swapaxes(1, 2)
         H = np.concatenate((self.J, self.J_N + self.friction), axis=1).swapaxes(1, 2)
         moved: Matrix = np.asarray(np.linalg.solve(self.M, H), dtype=np.float64)
@@ -152,7 +152,7 @@ class Contacts:
         return problems.definite(self._all_ideal[1])
 
     def over_all_forces(self) -> tuple[Matrix, Callable[[Matrix], Vector]]:
-        """Return the normal forces by the program (24) over all ideal forces, and its objective as a function of them.
+        """Solve (24) for all ideal forces; return the normal forces, and the objective as a function of these.
 
         The joint rows determine the joint forces, so that the objective is a function of the normal forces alone.
         """
@@ -222,7 +222,7 @@ def hinged_bars(
 def random_bars(
     count: int, bars: int, contacts: int, rng: np.random.Generator, mu: tuple[float, float] = (0.0, 1.0)
 ) -> Contacts:
-    """Draw hinged bars of 0.5 to 2 m and 0.5 to 2 kg; standard deviations: spins 1 rad/s, loads 10 N and 10 N m."""
+    """Draw bars of 0.5 to 2 m and 0.5 to 2 kg; spins have standard deviation 1 rad/s, loads 10 N and 10 N m."""
     shape = (count, bars)
     return hinged_bars(
         rng.uniform(0.5, 2.0, shape), rng.uniform(0.5, 2.0, shape), rng.uniform(-np.pi, np.pi, shape),
@@ -246,7 +246,7 @@ def two_bars(labels: Sequence[str] = tuple(POSES)) -> Contacts:
 
 
 def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = None, **settings: float) -> Contacts:
-    """Return steps with both ends on the floor at angles, rad, rates, rad/s, and speeds of the centroid, m/s."""
+    """Return steps with both ends on the floor at the angles theta, rad, rates, rad/s, and centroid speeds, m/s."""
     entry = problem("two-bar", **settings)
     p = entry.parameter_values
     states = np.broadcast_arrays(theta, omega, p["vx0"] if vx is None else vx)
@@ -255,7 +255,7 @@ def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = Non
 
 
 def opposite_slides(angles: Vector, rate: float) -> tuple[Contacts, Vector]:
-    """Return steps in which the bars rotate at +-`rate`, rad/s, with ends sliding oppositely, and their angles, rad."""
+    """Return steps in which both bars rotate, at rate or -rate, so that their ends slide oppositely; and the angles."""
     theta, omega = np.repeat(angles, 2), np.tile([-rate, rate], len(angles))
     l = problem("two-bar").parameter_values["l"]
     return on_floor(theta, omega, l / 2 * np.sin(theta) * omega), theta
@@ -279,7 +279,7 @@ class Comparison:
 
     @property
     def equal(self) -> Mask:
-        """Whether the program returns the forces of the laws, (B,)."""
+        """Whether the program returns the forces of the contact laws, up to rounding, (B,)."""
         return np.asarray(self.difference <= EQUAL)
 
     @property
@@ -289,12 +289,12 @@ class Comparison:
 
     @property
     def borderline(self) -> Mask:
-        """Whether rounding errors decide if the answers are equal, (B,)."""
+        """Whether the difference of the answers is so small that rounding errors may decide if they are equal, (B,)."""
         return np.asarray((self.violation > BORDER[0]) & (self.violation < BORDER[1]))
 
     @property
     def mismatch(self) -> Mask:
-        """Whether the criterion predicts wrongly, borderline cases excluded, (B,)."""
+        """Whether the criterion predicts the wrong result, (B,); False in borderline cases."""
         return np.asarray((self.equal != self.predicted) & ~self.borderline)
 
     @property
@@ -311,19 +311,19 @@ def compare(A: Matrix, b: Matrix, ell: Matrix | None = None) -> Comparison:
 
 
 def largest_difference(stacks: Iterable[tuple[Matrix, Matrix]]) -> tuple[float, int]:
-    """Return the largest relative difference of (29) from the contact laws, and the number of problems."""
+    """Return the largest relative difference of forces by (29) and by the contact laws, and the sample size."""
     found = [compare(A, b).difference for A, b in stacks]
     return max(float(of.max()) for of in found), sum(map(len, found))
 
 
 def eta(A: Matrix, z: Matrix, ell: Matrix | None = None) -> Matrix:
-    """Return eta = 1/2 (I + A^-T A) z, less 1/2 A^-T ell, (B, k)."""
+    """Return eta = 1/2 (I + A^-T A) z - 1/2 A^-T ell, (B, k); without `ell` the last term is zero."""
     right = sets.times(A, z) - (0.0 if ell is None else ell)
     return np.asarray(0.5 * (z + np.linalg.solve(A.swapaxes(1, 2), right[..., None])[..., 0]))
 
 
 def natural(A: Matrix, b: Matrix, z: Matrix, y: Matrix) -> Vector:
-    """Return the largest |min(y_i, w_i)|, w = A z + b, in each contact's unit, relative to the problem's size, (B,)."""
+    """Return max |min(y_i, w_i)| with w = A z + b, in each contact's unit, relative to the largest of z and b."""
     unit = np.sqrt(np.abs(A.diagonal(axis1=1, axis2=2)))
     w = (sets.times(A, z) + b) / unit
     size = np.maximum(np.abs(z * unit).max(axis=1), np.abs(b / unit).max(axis=1))
@@ -331,7 +331,7 @@ def natural(A: Matrix, b: Matrix, z: Matrix, y: Matrix) -> Vector:
 
 
 def relative(A: Matrix, b: Matrix, x: Matrix, z: Matrix) -> Vector:
-    """Return the difference of forces relative to z, or to b where z vanishes, in the unit of each contact, (B,)."""
+    """Return |x - z| relative to |z|, or to b where z vanishes, (B,); each entry is scaled by its contact's unit."""
     unit = np.sqrt(np.abs(A.diagonal(axis1=1, axis2=2)))
     gap, size, load = (np.linalg.norm(v, axis=1) for v in ((x - z) * unit, z * unit, b / unit))
     return np.asarray(gap / np.maximum(np.where(size > 1e-6 * load, size, load), 1e-300))

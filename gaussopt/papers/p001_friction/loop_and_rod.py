@@ -1,4 +1,4 @@
-"""Sections on paper 001: errors against references, the printed loop, energy with either sign of friction, the rod."""
+"""Show results on paper 001: errors, motions by the paper's own algorithm, energies, and the sliding rod."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ texts = Texts(__file__)
 
 
 def agreement_section(results: PaperResults, findings: list[str]) -> Section:
-    """Compare states, forces and event times with the references, for both problems."""
+    """Compare states, forces and event times with the references, for the two bars and the rod."""
     states, events = [], []
     worst = late = 0.0
     compared = 0
@@ -50,7 +50,7 @@ def agreement_section(results: PaperResults, findings: list[str]) -> Section:
 
 
 def printed_loop(results: PaperResults, findings: list[str]) -> Section:
-    """Show the source's algorithm of six steps, started on the floor and in the air."""
+    """Show the paper's algorithm of six steps, started on the floor and in the air."""
     rows = motions.reference_of("two-bar", "two-bar-contact").load()
     table = []
     for key, traj in results.group("loop, ").items():
@@ -99,7 +99,7 @@ def _from_the_air(air: Mapping[str, Trajectory], findings: list[str]) -> list[Bl
 
 
 def _in_the_air(label: str, traj: Trajectory) -> str:
-    """Return a sentence on one run of the loop that starts in the air."""
+    """Return a sentence on one run of the paper's algorithm from a start in the air."""
     start = traj.gap[0].min()
     pressed = traj.lam_N[0].max() > 0
     text = f"{label[:1].upper()}{label[1:]}: "
@@ -113,7 +113,7 @@ def _in_the_air(label: str, traj: Trajectory) -> str:
 
 
 def energy(results: PaperResults, findings: list[str]) -> Section:
-    """Show friction with the correct and with the printed sign."""
+    """Show the energy of motions with the correct sign of friction and with the printed sign."""
     runs = results.trajectories("energy: ")
     fed = {k: float(np.interp(motions.FED, v.t, v.energy)) for k, v in runs.items()}
     rows = [(k, v.energy[0], fed[k], v.t[-1], v.energy[-1], motions.rise(v), v.message) for k, v in runs.items()]

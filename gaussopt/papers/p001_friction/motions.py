@@ -1,4 +1,4 @@
-"""Motions of the two bars and the rod of paper 001, by event-driven integration or by the source's own algorithm."""
+"""Motions of the two bars and the rod of paper 001, by event-driven integration or by the paper's own algorithm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gaussopt.reporting.document import Figure
 PRINTED = ("normal-force-qp", "newton")
 MECHANICS = ("lcp", "lemke")
 PAIRS = {"QP (29) by Newton": PRINTED, "LCP by Lemke": MECHANICS}
-"""The source's program by the source's method, and the LCP for comparison."""
+"""The paper's program by the paper's method, and the LCP for comparison."""
 
 PRINTED_LOOP: dict[str, Any] = {"stepper": "as-printed-001", "tolerance": math.inf}
 EXACT: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
@@ -33,14 +33,13 @@ ENGINES = {PRINTED: "interpreted", MECHANICS: "compiled"}
 """Engines of event-driven motions; for the LCP the compiled motion equals the interpreted one up to rounding."""
 
 STEPS, FEW_STEPS = (600, 1200), (200,)
-"""Numbers of steps of the printed loop in full and in quick runs; both programs are run with the first number."""
+"""Numbers of steps of the paper's algorithm, in full and in quick runs; the LCP is run with the first number only."""
 
 ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20, 50)}
-"""Numbers of recorded instants of motions by PRINTED and by MECHANICS up to the end of the reference; quick runs have
-a fifth of them, and 20 at most."""
+"""Numbers of instants that motions by PRINTED and by MECHANICS record; quick runs record a fifth, at most 20."""
 
 LATER = 0.5
-"""End of the runs that compare energies, s, event-driven and by the printed loop."""
+"""End, s, of the runs that compare energies, both event-driven and by the paper's algorithm."""
 
 FED = 0.09
 """Instant at which the energies with both signs of friction are compared, s; no event occurs before it."""
@@ -51,7 +50,7 @@ AIR: dict[str, dict[str, Any]] = {
     "printed formulas, F = g = 0": {"variant": "as-printed", "F": 0.0, "g": 0.0},
     "correct formulas, F = g = 0": {"F": 0.0, "g": 0.0},
 }
-"""Runs of the printed loop from the printed start."""
+"""Runs of the paper's own time loop from the printed start, with their settings."""
 
 FLIGHT = "event-driven, F = g = 0"
 ROD = ("floor", "stop", "lift")
@@ -123,7 +122,7 @@ def ends(traj: Trajectory) -> dict[str, Matrix]:
 
 
 def event_name(event: Mapping[str, Any]) -> str:
-    """Return the name of an event in references, made of its kind and contact."""
+    """Return the name that references give to an event; it consists of the event's kind and contact."""
     return f"{event['kind']}:{event['contact']}" if "contact" in event else str(event["kind"])
 
 
@@ -187,7 +186,7 @@ def difference(first: Trajectory, second: Trajectory) -> tuple[float, float]:
 
 
 def pair_of(results: PaperResults, reference: str) -> dict[str, Trajectory]:
-    """Return the motions that repeat a reference, by the label of their pair of formulation and solver."""
+    """Return the motions that repeat a reference; the keys are "formulation by solver"."""
     return results.trajectories(f"{reference}: ")
 
 
@@ -201,7 +200,7 @@ def curves_figure(
     name: str, caption: str, words: str, t: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], ylabel: str,
     **how: Any,
 ) -> Figure:  # fmt: skip
-    """Draw curves over time; without markers and with common times, the caption states which curves coincide."""
+    """Draw curves over time; if they have no markers and share their times, the caption says which curves coincide."""
     notes = "" if isinstance(t, Mapping) or how.get("markers") else remarks(curves)
     return line_figure(name, f"{caption}{notes}", words, t, curves, ("t / s", ylabel), **{"size": (4.4, 2.8), **how})
 
@@ -241,7 +240,7 @@ def beside(runs: Mapping[str, Trajectory], values: Mapping[str, Mapping[str, Vec
 
 
 def apart(runs: Mapping[str, Trajectory]) -> str:
-    """Return a sentence on the difference of two programs; an empty text if the motion of a program is missing."""
+    """Return a sentence on the difference between the motions by two programs; "" if one of the motions is missing."""
     if len(runs) < len(PAIRS):
         return ""
     q, N = difference(*runs.values())

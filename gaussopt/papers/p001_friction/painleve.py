@@ -46,14 +46,14 @@ SIGNS = {
 EXPECTED = {
     "unique, contact": "solved", "unique, lift-off": "solved", "none": "no_solution", "several": "multiple_solutions",
 }  # fmt: skip
-"""The correct status for each kind of solutions."""
+"""The correct status for each number and kind of solutions."""
 
 texts = Texts(__file__)
 
 
 @dataclass(frozen=True, slots=True)
 class RodState:
-    """A state of the rod: A and B, the LCP's solutions by the signs of A and B, forces, and the status of each pair."""
+    """A state of the rod: A and B, solutions expected by their signs, forces, and the status of each pair."""
 
     label: str
     degrees: float
@@ -75,7 +75,7 @@ def states() -> list[RodState]:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Numbers of states of a grid; `counts` maps (signs, pair, status) to a number."""
+    """Statuses counted on a grid of states; `counts` maps (signs, pair, status) to a number of states."""
 
     counts: Mapping[tuple[str, str, str], int]
     wrong: int
@@ -128,7 +128,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def section(results: PaperResults, findings: list[str]) -> Section:
-    """Show the number of solutions of each state, and the statuses by formulations and solvers."""
+    """Show the number of solutions at each state, and the status that each formulation and solver reports."""
     blocks = texts.blocks("lead")
     rows: list[RodState] | None = results.value("painleve: states")
     if rows:

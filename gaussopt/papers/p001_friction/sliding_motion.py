@@ -27,7 +27,7 @@ class SlidingMotion:
     ----------
     states : (q, v) at instants between the events
     forces : (T, 2), N_A and N_C of the reduced equations, N
-    events : reversals of C and the end on the floor, s
+    events : instants of the reversals of C, and of the end with both bars flat on the floor, s
     passes : whether C goes through every reversal instead of sticking
     """
 
@@ -62,7 +62,7 @@ def slip(z: Vector) -> tuple[float, float]:
 
 
 def energies(t_end: float, sign: int) -> tuple[float, float]:
-    """Return energies, J, at the start and at t_end with both ends sliding; `sign` -1 is friction that adds energy."""
+    """Return the energies, J, at the start and at t_end while both ends slide; with `sign` -1 friction adds energy."""
     entry = problem("two-bar")
     z = start(), solve_ivp(lambda _, z: slope(z, (sign, sign)), (0.0, t_end), start(), **EXACT).y[:, -1]
     states = [both_ends(theta, x, vx, omega, parameters()["l"]) for theta, omega, x, vx in z]

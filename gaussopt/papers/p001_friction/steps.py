@@ -35,13 +35,13 @@ REFERENCES = {
     "two bars": ("two-bar", ("two-bar-contact", "two-bar-airborne")),
     "rod": ("sliding-rod", ("rod-floor", "rod-stop", "rod-lift")),
 }
-"""Groups of reference states: the problem, and the names of its references."""
+"""By group of reference states, the problem and the names of its references."""
 
 STRIDES = {"two bars": 20, "rod": 25}
-"""Strides over the rows of the references."""
+"""By group, k: every k-th row of the references is used."""
 
 SPECIAL = "special states"
-"""The group of states at which one end lifts off, or nearly so."""
+"""Name of the group of states at which the end C lifts off or almost lifts off."""
 
 GROUPS = (*REFERENCES, SPECIAL)
 
@@ -49,7 +49,7 @@ POSES: dict[str, tuple[float, dict[str, float]]] = {
     "20°": (20.0, {}), "45°": (45.0, {}), "60°": (60.0, {}), "60°, 20 N up at C": (60.0, {"F_C": 20.0}),
     "85°": (85.0, {}), "88°": (88.0, {}), "89.5°": (89.5, {}),
 }  # fmt: skip
-"""Two bars with both ends on the floor, both sliding to the left without turning: angle in degrees, loads."""
+"""Special states by name: angle, degrees, of two bars whose ends slide to the left without rotation; and loads."""
 
 SLIDES = 1e-9
 """Smallest slip, m/s, at which a reference state is used; below it the sign of sliding friction is uncertain."""
@@ -117,14 +117,14 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
     if reason:
         return ByFormulation(formulation, reason, ())
     solvers = [s for s in installed_solvers() if common.takes_part(s, formulation, quick)]
-    # A step whose program has no minimum does not show which solvers accept the program.
+    # Take the first step whose program has a minimum; other steps do not show which solvers accept the program.
     fitting = next(found for s in steps if (found := pairs([formulation], solvers, s.step)))
     slow = {s: 1 if group == SPECIAL else common.SLOW.get(s, 1) for _, s in fitting}
     return ByFormulation(formulation, "", tuple(judge_on_steps(steps[::n], formulation, s) for s, n in slow.items()))
 
 
 def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) -> PairResult:
-    """Solve the steps with one pair, and compare answers that have an acceleration with the true accelerations."""
+    """Solve the steps with one pair; compare the accelerations, where an answer has them, with the true ones."""
     pair = StepSolver(formulation, solver)
     answers: list[tuple[ContactStep, Answer]] = []
     statuses, reason = Counter[str](), ""
@@ -161,7 +161,7 @@ class Frozen:
     ----------
     lcp : normal forces by the contact laws, N
     frozen, first : normal forces of the last and of the first iterate; `frozen` is None without an answer
-    contraction, count : contraction factor of the iteration, and number of its programs
+    contraction, count : contraction factor of the iteration, and number of programs that it solves
     """
 
     label: str
@@ -173,7 +173,7 @@ class Frozen:
 
 
 def frozen_friction() -> list[Frozen]:
-    """Iterate with frozen friction for every special state; Newton's method solves the programs."""
+    """Iterate with friction held at its last value at every special state; Newton's method solves the programs."""
     return [_frozen(label) for label in POSES]
 
 
@@ -254,7 +254,7 @@ def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
 
 
 def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
-    """Return the first and the worst pair of each formulation; worst: fewest answers confirmed, then largest error."""
+    """Return each formulation's first pair, and its worst: fewest confirmed answers, then the largest error."""
     by: dict[str, list[str]] = {}
     for name, pair in pairs.items():
         by.setdefault(pair.formulation, []).append(name)

@@ -1,4 +1,4 @@
-"""Two bars in the report of paper 001: figures 3 to 5 from the floor, and the printed start in the air."""
+"""Two bars in the report of paper 001: figures 3 to 5, from a start on the floor, and the printed start in the air."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ texts = Texts(__file__)
 
 
 def reconstruction(results: PaperResults, findings: list[str]) -> Section:
-    """Show figures 3 to 5 of the source for the start with both ends on the floor."""
+    """Show figures 3 to 5 of the paper for the start with both ends on the floor."""
     runs = motions.pair_of(results, "two-bar-contact")
     first = next(iter(runs.values()), None)
     told = ""
@@ -45,7 +45,7 @@ def reconstruction(results: PaperResults, findings: list[str]) -> Section:
 
 
 def figures_3_to_5(runs: Mapping[str, Trajectory], only: str = "") -> tuple[Figure, ...]:
-    """Draw the figures of the source, by both programs; `only` is the beginning of the numbers of wanted figures."""
+    """Draw figures 3 to 5 of the paper from `runs`, or those whose numbers begin with `only`."""
     places = {k: motions.ends(v) for k, v in runs.items()}
     shown: list[tuple[str, str, str, str, dict[str, dict[str, Vector]]]] = []
     for axis, letter, points, named in (
@@ -77,7 +77,7 @@ def figures_3_to_5(runs: Mapping[str, Trajectory], only: str = "") -> tuple[Figu
 
 
 def printed_start(results: PaperResults, findings: list[str]) -> Section:
-    """Show flight, landing, impact, reversal and sliding on the floor."""
+    """Show the motion from the printed start: flight, landing, impact, reversal, and sliding on the floor."""
     runs = motions.pair_of(results, "two-bar-airborne")
     traj = runs.get(next(reversed(motions.PAIRS)))
     impact = None if traj is None else next((e for e in traj.events if e["kind"] == "impact"), None)

@@ -23,7 +23,7 @@ SEED = 10
 
 
 as_printed = rs.by_formulation("pinv-mass-as-printed")
-"""Function that computes the acceleration with M^+ in Gauss's function, the sign of the force corrected."""
+"""Function that computes the acceleration with M^+ in Gauss's function, but with the misprinted sign corrected."""
 
 SAME = 1e-9
 """Relative difference up to which two accelerations count as equal."""
@@ -32,7 +32,7 @@ TORQUE = 100.0
 """Torque on the massless hinge angle, N m."""
 
 UNITS = (1.0, 10.0)
-"""Factors s by which the unit of the second of two coordinates is smaller than the unit of the first."""
+"""Factors s: the unit of the second of two coordinates is s times smaller than the unit of the first."""
 
 SIZES = (Size(3, 2, 2), Size(4, 2, 3))
 """Sizes of the optimised steps; the first is the size of the linkage."""
@@ -46,7 +46,7 @@ OTHER = "the same in the coordinates θ₁, θ₂, θ₁ + θ₃"
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by a theorem, closed forms, and searches in both directions of the theorem."""
+    """Judge the claim by a theorem, by closed forms, and by searches for counterexamples in both directions."""
     found = _circumstances()
     holds = {label: _close(p, e) for label, (p, e) in found.items()}
     kept = _kept(150 if quick else 1000), _worst(1 if quick else 12)
@@ -101,7 +101,7 @@ def _circumstances() -> dict[str, tuple[float, float]]:
 
 
 def _shared(unit: float) -> StepData:
-    """Return a step of a unit mass with velocity v1 + v2, row v2 = 0 and unit force along q2; q2 is in 1/`unit` m."""
+    """Return a step of a unit mass with velocity v1 + v2, v2 = 0 and unit force on q2; q2 is in 1/`unit` m."""
     S, zero = np.diag([1.0, 1.0 / unit]), np.zeros(2)
     force, J = S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S
     return StepData.smooth(S @ np.ones((2, 2)) @ S, zero, force, J, np.zeros(1), 0.0, zero, zero)
@@ -136,7 +136,7 @@ def _least(generations: int) -> Attempt:
         Z = kernel(step.J)
         lost = float(np.linalg.norm(Z.T @ lost_force(step)))
         if lost < 1e-4:
-            return math.inf  # excluded: the constraints carry nearly all of the lost force
+            return math.inf  # excluded: nearly all of the lost force is normal to ker J
         K = np.linalg.norm(Z.T @ step.M @ Z, 2)
         return float(K * np.linalg.norm(as_printed(step) - minimiser(step)) / lost)
 
@@ -163,7 +163,7 @@ def _one_sided(count: int) -> Attempt:
 
 
 def _searched(cost: Callable[[StepData], float], outside: float, generations: int) -> tuple[float, int]:
-    """Find the least cost of steps of SIZES by differential evolution, and the number of steps tried."""
+    """Minimise a cost over steps of SIZES by differential evolution; return it, and the number of steps tried."""
     least, tried = math.inf, 0
     for size in SIZES:
 

@@ -28,10 +28,10 @@ STEP = 0.01
 """Time step of the motions that are compared, s."""
 
 MARKS = (0.03, 0.15, 0.5)
-"""Instants up to which heights are compared, s; with time the movement grows faster than the difference."""
+"""Instants, s, until which heights are compared; later the difference grows less than the movement."""
 
 OTHER = {"coordinates": "full", "penalty": 1e6}
-"""Options of CMA-ES, an evolutionary algorithm with other operators; this penalty leaves a small bias."""
+"""Options of CMA-ES, a second evolutionary algorithm; this penalty changes the minimiser only slightly."""
 
 SMALL_SHARE = 0.01
 """Difference of two curves of y1, as a share of its movement, up to which they look equal in a figure."""
@@ -54,7 +54,7 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """The result of a search: the largest relative error with the best penalty, and the errors as a clause."""
+    """Result of a search: largest relative error with the best penalty, and all errors as part of a sentence."""
 
     way: _Way
     largest: float
@@ -153,7 +153,7 @@ def _half() -> float:
 
 
 def _told(shares: Sequence[float]) -> str:
-    """Return the median and the range of shares in words, in percent."""
+    """Return the range and the median of shares as text, in per cent."""
     if len(shares) == 1:
         return f"{100 * shares[0]:.1e} %"
     low, middle, high = (100 * float(np.quantile(shares, q)) for q in (0.0, 0.5, 1.0))
@@ -174,7 +174,7 @@ def _heights(motion: Trajectory) -> tuple[float, ...]:
 
 
 def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int, solver: str = "deap") -> list[_Pair]:
-    """Compare motions by the genetic algorithm, one for each seed, with the motion by Lagrange's equations."""
+    """Compare the motions of the genetic algorithm, one for each seed, with that of Lagrange's equations."""
     p = problem("four-bar").parameter_values
     weight, inertia = p["m"] * p["g"] * p["l"], 5 * p["m"] * p["l"] ** 2 / 3
     found = []
@@ -193,7 +193,7 @@ def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int
 
 
 def _carry(errors: Vector, slope: float) -> float:
-    """Return a bound on the error that errors of the accelerations can cause in an angle at the end, rad."""
+    """Return a bound, rad, on the angle's error at the end that results from the errors of the accelerations."""
     angle = rate = 0.0
     for e in errors[:-1]:
         rate += STEP * (slope * angle + float(e))
@@ -211,7 +211,7 @@ def _carried(pairs: Sequence[_Pair]) -> Derivation:
 
 
 def _accelerations(quick: bool, tried: Sequence[_Tried]) -> OwnResult:
-    """Study the accelerations: certified errors on states, the bias of the penalty, and searches for small errors."""
+    """Study the accelerations: certified errors on states, bias of the penalty, and searches for smaller errors."""
     measured = genetic_accuracy(runs.recorded((NULL, FULL), 200 if quick else 50, None))
     worst = {str(row[0]): float(row[-1]) for row in measured.rows}
     own, others = ([t for t in tried if t.way.other is other] for other in (False, True))
@@ -243,7 +243,7 @@ def _bias() -> Derivation:
 
 
 def _random_state(random: np.random.Generator) -> tuple[float, float, float]:
-    """Draw an angle, a rate and a torque."""
+    """Draw an angle, a rate and a torque from ANGLES, RATES and TORQUES."""
     return random.uniform(*ANGLES), random.uniform(*RATES), random.uniform(*TORQUES)
 
 
@@ -273,7 +273,7 @@ def _null_space(count: int) -> Attempt:
 
 
 def _extent(quick: bool) -> tuple[int, tuple[float, ...]]:
-    """Return the number of states, whose seeds differ, and the penalties of the searches in full coordinates."""
+    """Return the number of states, each with a seed of its own, and the penalties in full coordinates."""
     return (1, runs.PENALTIES[-1:]) if quick else (3, runs.PENALTIES)
 
 

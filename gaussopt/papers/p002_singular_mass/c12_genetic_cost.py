@@ -25,7 +25,7 @@ from gaussopt.solving.solver_sequence import SolverSequence
 text = ClaimTexts(__file__, small=SMALL)
 
 EFFORTS = ((4.0, 40.0), (1.0, 40.0), (-1.0, 1.0), (-6.0, 0.0))
-"""Bounds of population, generations, and log10 of the width of the first population and of its shrinking."""
+"""Bounds of the optimised settings: population, generations, log10 of the first width, and log10 of its shrinking."""
 
 SYSTEM, INVERSE, ELIMINATION = "linear system", "generalised inverse", "elimination"
 """Rivals: the system with multipliers as the package forms and solves it, and two methods by numpy alone."""
@@ -75,7 +75,7 @@ def _times(best: Least | None, turns: int) -> Times:
 
 
 def _span(ratios: Vector) -> str:
-    """Return the 10 % and 90 % quantiles in words."""
+    """Return the 10 % and 90 % quantiles as text."""
     low, high = np.quantile(ratios, (0.1, 0.9))
     return f"{low:.2g} to {high:.2g}" if low < 10.0 else f"{low:.0f} to {high:.0f}"
 
@@ -173,7 +173,7 @@ def _search() -> Least | None:
 
 
 def _cheapest(best: Least | None, spans: Mapping[str, str], least: Sequence[float]) -> Attempt:
-    """Describe the cost of the cheapest settings; `least` are ratios of times, see `check`."""
+    """Return the search against the claim by the cheapest settings found; `least` holds ratios of times."""
     if best is None:
         found, operations = text("none found"), math.inf
     else:

@@ -1,4 +1,4 @@
-"""C13: motion of the linkage through its singular configuration; our own result, as the source claims nothing."""
+"""C13: motion of the linkage through its singular configuration; our own result, as the paper claims nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DISTANCES = (1e-1, 1e-2, 1e-3, 1e-4)
 
 
 def check(quick: bool) -> Judgement:
-    """Study the acceleration at the singular configuration, and passages with exact and inexact accelerations."""
+    """Study the acceleration at the singular configuration, and motions through it: exact, and with errors."""
     crossing, gap = _crossing((0.01,) if quick else (0.01, 0.005))
     runs = linkage.RUNS
     shares = {a: {row: _left(row, a, runs) for row in ROWS} for a in NOISE}

@@ -1,4 +1,4 @@
-"""The linkage through its singular position, for the report, with exact and with noisy accelerations."""
+"""Study motions of the linkage through its singular position, by exact and by noisy accelerations."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def approach(dt: float) -> Trajectory:
-    """Simulate, with the printed row, from the last reference state before theta1 = pi/2 to about as far after it."""
+    """Simulate, with the printed row, from the last reference state before theta1 = pi/2 to as far behind it."""
     reference = problem(PROBLEM).reference(REFERENCE)
     k = int(np.flatnonzero(reference.q[:, 0] < np.pi / 2)[-1])
     ahead = (np.pi / 2 - reference.q[k, 0]) / reference.v[k, 0]
@@ -59,7 +59,7 @@ def approach(dt: float) -> Trajectory:
 
 
 def _distance(traj: Trajectory) -> Vector:
-    """Return the angle to the nearest position where the printed row vanishes."""
+    """Return the angle, rad, between rod 1 and the nearest singular position, where the paper's row vanishes."""
     return np.asarray(np.abs((traj.q[:, 0] % np.pi) - np.pi / 2))
 
 
@@ -69,7 +69,7 @@ def _largest(traj: Trajectory) -> float:
 
 
 def singular(results: PaperResults, findings: list[str]) -> Section:
-    """Show the passage with exact accelerations: the multiplier, and where the certificate stops a run."""
+    """Show motions through the singular position: their multipliers, and the steps that are not certified."""
     runs = results.trajectories("crossing: ")
     near = results.trajectories("approach: ")
     stopped = sum(v.failed_step is not None for v in near.values())
@@ -92,7 +92,7 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _multiplier_figure(runs: dict[str, Trajectory], near: dict[str, Trajectory]) -> Figure | None:
-    """Draw the first multiplier over the distance from the singular position, for `near` runs and the finest runs."""
+    """Draw the first multiplier over the distance from the singular position, for `near` and the finest of `runs`."""
     shown = {f"printed row, {k} s": v for k, v in near.items()}
     for row in reversed(ROWS):
         keys = [k for k in runs if k.startswith(row)]
@@ -138,7 +138,7 @@ def _approach_row(label: str, v: Trajectory) -> tuple[Any, ...]:
 
 
 def noise(results: PaperResults, findings: list[str]) -> Section:
-    """Show the passage with noisy accelerations: which runs leave their branch."""
+    """Show motions through the singular position with noisy accelerations, and which runs leave their branch."""
     found: dict[str, NoiseResult] = results.group("noise: ")
     rows, facts = [], {}
     for label, run in found.items():
@@ -160,7 +160,7 @@ def noise(results: PaperResults, findings: list[str]) -> Section:
 
 
 def noise_figure(found: Mapping[str, NoiseResult]) -> Figure | None:
-    """Draw the difference of the cranks over time with the smaller noise, median and largest over the runs."""
+    """Draw |theta1 - theta2| over time for the smaller noise: its median and its largest value over the runs."""
     curves: dict[str, Vector] = {}
     t: Vector = np.zeros(0)
     for label, run in found.items():

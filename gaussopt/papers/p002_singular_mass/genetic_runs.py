@@ -1,4 +1,4 @@
-"""Steps of the four-bar linkage: by the genetic algorithm, by the source's flow chart, and with penalties."""
+"""Solve steps of the four-bar linkage by genetic algorithms, by the paper's flow chart, and with penalties."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def states(stride: int) -> list[StepData]:
 
 
 def state(theta: float, rate: float, psi: float) -> tuple[StepData, Vector]:
-    """Return a step of the linkage, and exact accelerations by 5/3 m l^2 a1 = psi - 2 m g l cos theta, (3,)."""
+    """Return a step of the linkage, and its exact accelerations, (3,): 5/3 m l^2 a1 = psi - 2 m g l cos theta."""
     entry = problem("four-bar", psi=psi)
     p = entry.parameter_values
     step = entry.system.evaluate(0.0, np.array([theta, theta, np.pi - theta]), np.array([rate, rate, -rate]))
@@ -71,7 +71,7 @@ def distance(a: Vector, truth: Vector) -> float:
 def recorded(solvers: Sequence[str], stride: int, budget: float | None) -> list[TimedAnswers]:
     """Return answers and, within a budget in s, times of the genetic algorithms and of direct linear algebra.
 
-    `solvers` solve Gauss's program, and linear algebra Lagrange's equations, at every `stride`-th state of REFERENCE.
+    At every `stride`-th state of REFERENCE `solvers` solve Gauss's program, and "kkt" solves Lagrange's equations.
     """
     pairs = [*(("gauss", s) for s in solvers), ("lagrange", "kkt")]
     return recorded_steps.recorded([ProblemStates("four-bar", REFERENCE, stride=stride)], pairs, budget)
@@ -82,7 +82,7 @@ PENALTIES = (1e2, 1e4, 1e6)
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One step by the source's flow chart (M^-1 or M^+) and by the objective without any inverse.
+    """Accelerations of a step by the paper's flow chart, with M^-1 or M^+, and by the objective without inverses.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Branch:
 
 
 def flow_chart() -> list[Branch]:
-    """Apply the flow chart to the start of the linkage, in two sets of coordinates, and to a step with regular M."""
+    """Apply the flow chart to a regular step and to the linkage's first step, in two coordinate systems."""
     crank = problem("crank-slider")
     regular = crank.system.evaluate(0.0, crank.q0, crank.v0)
     found = [_branch("crank-slider, first step", regular, 2)]
@@ -127,13 +127,13 @@ def in_other_coordinates(step: StepData) -> StepData:
 
 
 def penalised(step: StepData, weight: float) -> Vector:
-    """Return the minimiser of 1/2 a^T M a - a^T (Q - h) + weight |J a - gamma|^2, (n,)."""
+    """Return the minimiser, (n,), of 1/2 a^T M a - a^T (Q - h) + weight |J a - gamma|^2."""
     K = step.M + 2 * weight * step.J.T @ step.J
     return np.asarray(np.linalg.solve(K, step.force + 2 * weight * step.J.T @ step.gamma))
 
 
 def penalties(seeds: int) -> list[tuple[float, float, list[float]]]:
-    """Return each penalty with the error of the minimiser and of genetic algorithms at the first step, rad/s^2."""
+    """Return for each penalty the errors, rad/s^2, of its minimiser and of genetic algorithms at the first step."""
     step = start()
     exact = solve_step(step, "lagrange", "kkt").a
     assert exact is not None

@@ -45,11 +45,11 @@ P = problem("four-bar").parameter_values
 """Parameters of the registered problem by name."""
 
 M1, M2, MGL = 4 * P["m"] * P["l"] ** 2 / 3, P["m"] * P["l"] ** 2 / 3, P["m"] * P["g"] * P["l"]
-"""Generalised masses of the two cranks, kg m^2, and the moment m g l of a weight, N m."""
+"""Generalised masses of the two cranks, kg m^2, and m g l, the moment of a bar's weight at its full length, N m."""
 
 
 def printed(state: Matrix) -> Matrix:
-    """Solve M a = Q + lam J^T with the row (l cos(theta1), -l cos(theta2)), the multiplier eliminated."""
+    """Solve M a = Q + lam J^T with the paper's row J = (l cos(theta1), -l cos(theta2)); lam is eliminated first."""
     c1, c2, s1, s2 = *np.cos(state[:2]), *np.sin(state[:2])
     f1, f2 = P["psi"] - 1.5 * MGL * c1, -0.5 * MGL * c2
     gamma = s1 * state[2] ** 2 - s2 * state[3] ** 2
@@ -58,7 +58,7 @@ def printed(state: Matrix) -> Matrix:
 
 
 def regular(state: Matrix) -> Matrix:
-    """Solve M a = Q + lam J^T with the row (1, -1), the multiplier eliminated."""
+    """Solve M a = Q + lam J^T with the row J = (1, -1); lam is eliminated first."""
     c1, c2 = np.cos(state[:2])
     a = (P["psi"] - 1.5 * MGL * c1 - 0.5 * MGL * c2) / (M1 + M2)
     return np.array([a, a])
@@ -69,7 +69,7 @@ ROWS: dict[str, Rates] = {PRINTED: printed, REGULAR: regular}
 
 
 def states(rates: Rates, dt: Any, steps: int, error: Errors, count: int) -> Iterator[Matrix]:
-    """Yield the states (4, S) at rest at 60 degrees and after every step of RK4; `dt` may differ from run to run.
+    """Yield the states, (4, S): at rest at 60 degrees, then after every step of RK4; runs may differ in `dt`.
 
     `error` is called once for every acceleration that RK4 evaluates.
     """
@@ -88,7 +88,7 @@ def apart(state: Matrix) -> Vector:
 
 
 def end(rates: Rates, dt: Any, steps: Any, error: Errors, count: int) -> Vector:
-    """Return |theta1 - theta2| at the end of runs, which may differ in step and length, (S,)."""
+    """Return |theta1 - theta2| at the end of each run, (S,); runs may differ in step size and number of steps."""
     last = np.zeros((4, count))
     for k, state in enumerate(states(rates, dt, int(np.max(steps)), error, count)):
         last = np.where(k == steps, state, last)

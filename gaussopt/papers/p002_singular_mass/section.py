@@ -33,7 +33,7 @@ PROBLEM = "four-bar"
 REFERENCES = ("four-bar-A", "four-bar-B")
 
 SHORT = dict(zip(WAYS, ("null-space", "penalty"), strict=True))
-"""Names of the variants of the genetic algorithm in legends."""
+"""Names of the variants of the genetic algorithm in the legends of figures."""
 
 
 def cases(quick: bool) -> list[Job]:
@@ -126,7 +126,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _balance(results: PaperResults) -> list[Section]:
-    """Show multipliers, drift and energy of the two motions."""
+    """Show multipliers, drift and energy of the motions with the printed row and with the regular row."""
     runs = results.trajectories("motion: ")
     if not runs:
         return []
@@ -168,7 +168,7 @@ def _figures(results: PaperResults) -> Section:
 def heights_figures(
     t: Sequence[float], lagrange: Sequence[float], heights: Mapping[str, Sequence[Sequence[float]]]
 ) -> tuple[Figure, Figure]:
-    """Draw the source's figures 3 and 4 as one figure, and its figure 5.
+    """Draw the paper's figures 3 and 4, as one figure, and its figure 5.
 
     `lagrange` is y1 at the instants `t` by Lagrange's equations; `heights` holds y1 by each variant of the genetic
     algorithm, for each seed.

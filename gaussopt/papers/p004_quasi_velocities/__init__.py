@@ -1,1 +1,1 @@
-"""Hao, Liu and Yao 2020: quasi-velocities against Routh, knife-edge body."""
+"""Claims of the paper by Hao, Liu and Yao, 2020: quasi-velocities against Routh's equations for a body with a blade."""

@@ -24,13 +24,13 @@ STEP, END = 0.1, 12.0
 """Time step, far too long to be accurate, and end of the motions, s."""
 
 HELD, FORMULA = "quasi-velocity", "velocity"
-"""The quantity that is integrated in addition to q."""
+"""Quantities, one of which is integrated in addition to q."""
 
 texts = ClaimTexts(__file__, step=STEP, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by the identity, arbitrary states, and motions with a step so long that all other results are wrong."""
+    """Judge by an identity, by arbitrary states, and by motions whose long steps make all other results wrong."""
     runs = _motions()
     worst = max(violation for *_, state, _, violation in runs if state == HELD)
     wrong = max(error for *_, state, error, _ in runs if state == HELD)
@@ -75,7 +75,7 @@ def _identity(count: int) -> Derivation:
         q, v = random.uniform(-10, 10, 3), random.uniform(-3, 3, 3)
         step = system.evaluate(0.0, q, v)
         c, s = np.cos(q[1]), np.sin(q[1])
-        D = np.array([[c, 0.0], [0.0, 1.0], [s, 0.0]])  # by hand
+        D = np.array([[c, 0.0], [0.0, 1.0], [s, 0.0]])  # derived by hand
         worst = max(worst, float(np.abs(step.J @ D).max()), float(np.abs(step.D_omega - D).max()))
         least = max(least, float(np.abs(D.T @ D - np.eye(2)).max()))
     return texts.derivation("identity", max(worst, least) < ROUNDING, count=count, worst=worst, least=least)
@@ -101,7 +101,7 @@ def _general(count: int) -> Derivation:
 def _of_particle(z: Vector) -> float:
     """Return the relative violation of the recovered velocity, with the constraint written by hand."""
     q, omega, t = z[:3], z[3:5], float(z[5])
-    # Newton's method starts as from an earlier velocity: 0.8 times the speed, in a direction off by 0.3 rad.
+    # Newton's method starts from a perturbed velocity: 0.8 times the speed, with a direction off by 0.3 rad.
     speed, direction = 0.8 * omega[0], omega[1] + 0.3
     guess = np.array([speed * np.cos(direction), speed * np.sin(direction), 0.5 * speed])
     v = knife_edge.particle().velocity_from(t, q, omega, guess)

@@ -30,7 +30,7 @@ NEAREST = 1e-15
 """Least |cos(phi)| that the optimiser may reach near the pole."""
 
 DISTANCES = (1e-1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15)
-"""Distances |cos(phi)| of the table."""
+"""Distances from the pole, |cos(phi)|, at which the equations are tabulated."""
 
 texts = ClaimTexts(__file__, clear=CLEAR, nearest=NEAREST, ranges=RANGES)
 
@@ -66,12 +66,12 @@ class _Trial:
         self.quasi, self.routh, self.sequence = quasi, routh, SolverSequence("kkt")
 
     def by_routh(self, step: StepData) -> tuple[Vector, float]:
-        """Return acceleration and multiplier."""
+        """Return acceleration and multiplier by Routh's equations; the multiplier is inf if there is none."""
         a, lam = answer(self.routh, self.sequence, step)
         return a, math.inf if lam is None else float(lam[0])
 
     def difference(self, body: BladeBody, row: str, off: float = 0.0) -> float:
-        """Return the largest relative error of the package's accelerations, by Routh and by quasi-velocities.
+        """Return the largest relative error of the package's accelerations, by Routh's equations and quasi-velocities.
 
         `off` is an error of the velocity across the blade, in units of the rounding error of the speed.
         """
@@ -141,7 +141,7 @@ def _off_the_constraint(count: int) -> Derivation:
 
 
 def _exactly(count: int) -> Attempt:
-    """Compare (15) with the printed row to (14), in rational numbers, at distances from the pole down to NEAREST."""
+    """Compare (15), with the printed row, to (14) in rational arithmetic, where |cos(phi)| is at least NEAREST."""
     random = np.random.default_rng(19)
     different = sum(_differ(random) for _ in range(count))
     return texts.attempt("exactly", different > 0, count=count, different=different)
@@ -167,14 +167,14 @@ def _direction(u: Fraction) -> Exact:
 
 
 def _by_14(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fraction, turning: Fraction) -> Exact:
-    """Compute (x'', y'') by m omega1' = F cos(phi - alpha), a = D omega' + w; in both methods I_C phi'' = L_C."""
+    """Compute (x'', y'') by quasi-velocities (14): m omega1' = F cos(phi - alpha); phi'' is the same by (15)."""
     c, s = blade
     along = force * (c * pull[0] + s * pull[1]) / m
     return along * c - speed * turning * s, along * s + speed * turning * c
 
 
 def _by_15(m: Fraction, force: Fraction, blade: Exact, pull: Exact, speed: Fraction, turning: Fraction) -> Exact:
-    """Compute (x'', y'') by (15), lambda by the derivative of (12), x'' tan(phi) + x' phi' / cos(phi)^2 = y''."""
+    """Return (x'', y'') by (15); lambda is from the derivative of (12), x'' tan(phi) + x' phi' / cos(phi)^2 = y''."""
     c, s = blade
     tan, x, y = s / c, force * pull[0], force * pull[1]
     lam = (y - x * tan - m * speed * turning / c) / (tan * tan + 1)

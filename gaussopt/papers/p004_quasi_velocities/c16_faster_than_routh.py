@@ -25,13 +25,13 @@ from gaussopt.papers.texts import ClaimTexts
 from gaussopt.simulation.simulate import simulate
 
 RUNS = (("NH-C", 1e-6), ("NH-B", 1e-6), ("NH-A", 1e-6), ("NH-A", 1e-9))
-"""Case and relative tolerance; the absolute one is always a thousandth of it."""
+"""Case and relative tolerance; the absolute tolerance is always a thousandth of it."""
 
 SPAN, TOLERANCE = 10.0, 1e-6
 """Duration, s, and relative tolerance of the motions in searches."""
 
 FACTORS = (0.1, 1.0, 10.0)
-"""Tolerances for Routh's equations divided by that for quasi-velocities, to interpolate to equal error."""
+"""Factors on the tolerance for Routh's equations, from which evaluations at equal error are interpolated."""
 
 FORMULATIONS = ("quasi-velocity", "routh")
 
@@ -57,7 +57,7 @@ texts = ClaimTexts(
 
 
 def check(quick: bool) -> Judgement:
-    """Judge evaluations for the cases, random bodies and bodies found by searches, and the time of an evaluation."""
+    """Judge evaluation counts (cases, random bodies, bodies found by search) and the time of an evaluation."""
     pairs = {(case, rtol): Pair(*CASES[case], rtol) for case, rtol in (RUNS[:3] if quick else RUNS)}
     z = numbers(np.random.default_rng(SEED), 60 if quick else DRAWN)
     low, high = half_turns(BladeBody.of(z), SPAN)
@@ -109,7 +109,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _sampled(body: BladeBody, method: Any) -> dict[str, Vector]:
-    """Count evaluations for many bodies, by name of the rates; with the printed row by RK45 only."""
+    """Count evaluations for many bodies, by name of the rates; the printed row is integrated by RK45 only."""
     starts = {"quasi": body.omega, "regular": body.velocity} | ({"tan": body.velocity} if method is RK45 else {})
     return {name: evaluations(getattr(body, name), of, SPAN, TOLERANCE, method) for name, of in starts.items()}
 
@@ -127,7 +127,7 @@ def _told(values: Vector) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Integrated:
-    """Evaluations of the rates, and the largest error of the position at the integrator's own steps in m."""
+    """Number of evaluations of the rates, and largest error of the position, m, at the steps of the integrator."""
 
     evaluations: int
     error: float
@@ -135,7 +135,7 @@ class Integrated:
 
 @dataclass(frozen=True)
 class Pair:
-    """A body's motion by quasi-velocities and by Routh's equations, by SciPy's RK45 with rates written by hand."""
+    """A body's motions by quasi-velocities and by Routh's equations: SciPy's RK45 integrates rates written by hand."""
 
     body: BladeBody
     end: float
@@ -143,7 +143,7 @@ class Pair:
 
     @cached_property
     def runs(self) -> dict[str, Integrated]:
-        """The motions by quasi-velocities, and by Routh's equations with the regular and with the tan row."""
+        """The motions by quasi-velocities, and by Routh's equations with the regular row and with that in tan(phi)."""
         return {rates: self.run(rates) for rates in ("quasi", "regular", "tan")}
 
     @cached_property
@@ -167,7 +167,7 @@ class Pair:
 
     @cached_property
     def _true(self) -> Callable[[Vector], Matrix]:
-        # The reference has four digits more than the motions that are judged.
+        # The reference has four more digits than the motions that are judged.
         found = solve_ivp(
             self.body.quasi, (0.0, self.end), self.body.omega, "DOP853", rtol=1e-4 * self.rtol, atol=1e-5 * self.rtol,
             dense_output=True,
@@ -176,12 +176,12 @@ class Pair:
         return found.sol
 
     def ratio(self, row: str = "regular") -> float:
-        """Return the evaluations by Routh's equations with the given row divided by those by quasi-velocities."""
+        """Return the number of evaluations by Routh's equations with this row, divided by that by quasi-velocities."""
         return self.runs[row].evaluations / self.runs["quasi"].evaluations
 
     @property
     def at_equal_error(self) -> float:
-        """`ratio` for the regular row, at the tolerance at which Routh's error equals that of quasi-velocities."""
+        """The `ratio` for the regular row if Routh's tolerance is changed until both errors are equal."""
         runs = [self.runs["regular"] if f == 1.0 else self.run("regular", f) for f in FACTORS]
         errors, numbers = (np.log([getattr(r, name) for r in runs]) for name in ("error", "evaluations"))
         rising = np.argsort(errors)
@@ -216,9 +216,9 @@ def _sizes() -> Derivation:
 
 
 def _searched(kind: str, known: Sequence[float], random: Vector, quick: bool) -> Attempt:
-    """Minimise the ratio of evaluations over bodies of a kind, starting from a known body.
+    """Search bodies of one kind for a ratio of evaluations below 1, starting from a known body.
 
-    `known` are the ratios of the cases, `random` the ratios of random bodies of the kind.
+    `known` are the ratios of the paper's cases, `random` those of random bodies of this kind.
     """
     rates = "regular" if kind == "search-regular" else "tan"
 
@@ -230,7 +230,7 @@ def _searched(kind: str, known: Sequence[float], random: Vector, quick: bool) ->
 
     start, begun = np.array(BEGUN[kind]), _begun(kind)
     least, tried = ratio(start), 1
-    if not quick and least > 1.0:  # if the start already refutes, no search is needed
+    if not quick and least > 1.0:  # a start that refutes the claim needs no search
         found = minimise(ratio, list(BOUNDS.values()), 1, 16, population=2, start=start)
         least, tried = min(least, found.value), found.tried
     least = min([least, *known, *random])
@@ -245,7 +245,7 @@ def _begun(kind: str) -> Pair:
 
 
 def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
-    """Return ratios of evaluation times, Routh to quasi-velocities: by hand with the tan row, and by the package."""
+    """Return ratios of times, Routh's equations to quasi-velocities: of hand-written code, and of the package."""
     body = BladeBody.of(numbers(np.random.default_rng(1), BODIES))
     works = [(body.quasi, body.omega), (body.tan, body.velocity), (body.regular, body.velocity)]
     seconds = in_turns([partial(rates, 0.3, state) for rates, state in works], ROUNDS, 2)

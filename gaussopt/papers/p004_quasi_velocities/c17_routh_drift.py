@@ -24,7 +24,7 @@ STEPS, END = (0.025, 0.0125), 3.0
 """Two steps, s, that give the order of the violation for random bodies, and the end of their motions, s."""
 
 RESOLVED = (1e-9, 1e-3)
-"""Violations, m/s, between which an order is observed: above rounding errors, and resolved by the step."""
+"""Violations, m/s, whose orders are computed: above rounding errors, and small enough for an asymptotic order."""
 
 LOST = 3.0
 """Order below which RK4, of order 4, has lost its order."""
@@ -36,13 +36,13 @@ CLEAR = 0.2
 """A motion passes no pole if |cos(phi)|, its distance from the poles, stays above this value."""
 
 DEGENERATE = 1e6
-"""Factor by which J M^-1 J^T grows where equations degenerate."""
+"""Factor by which J M^-1 J^T must grow towards a pole for the equations to count as degenerate."""
 
 COUNTS = 100, 200
-"""Numbers of whole steps up to the pole, from which the residual after it is extrapolated to vanishing steps."""
+"""Numbers of whole steps up to the pole: from the residuals after it the limit of vanishing steps is extrapolated."""
 
 RATE, BEND = 0.5, 0.3
-"""Least force along the blade per mass, and least second-order coefficient of the law, of the bodies used, m/s²."""
+"""Bodies count only above these bounds, m/s²: force along the blade per mass, second-order coefficient in `pole`."""
 
 texts = ClaimTexts(
     __file__, resolved=RESOLVED, ranges=RANGES, clear=CLEAR, counts=COUNTS, least=pole.LEAST, steps=STEPS, end=END,
@@ -51,7 +51,7 @@ texts = ClaimTexts(
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by the law of the residual after a pole, motions with many steps, and searches for counterexamples."""
+    """Judge by the closed form in `pole`, by motions with many step sizes, and by searches for counterexamples."""
     forced, free = (_pass(force, 300 if quick else 4000) for force in (True, False))
     over, told = _over(forced, free)
     bodies, orders, grows = _orders(300 if quick else 1000)
@@ -126,7 +126,7 @@ def _left(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> Der
 
 
 def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tuple[Attempt, list[tuple[float, ...]]]:
-    """Return the search, and quantiles and number of the residual's orders after a pole, with and without force."""
+    """Return the search for orders that are not lost after a pole, and quantiles and number of the orders."""
     orders = []
     for coarse, fine in (forced, free):
         orders.append(np.log(np.abs(coarse.left / fine.left)) / np.log(coarse.step / fine.step))
@@ -135,7 +135,7 @@ def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tup
 
 
 def _less(generations: int) -> Attempt:
-    """Minimise the residual after a pole, divided by step and force per mass, over bodies and places of the pole."""
+    """Search bodies and positions of the pole for the least residual, relative to step and force per mass."""
 
     def cost(z: Vector) -> Vector:
         p = passage(z, COUNTS[1])
@@ -156,7 +156,7 @@ def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]],
     for row in ("regular", "tan"):
         runs = [rk4(getattr(body, row), body.velocity, dt, round(END / dt)) for dt in STEPS]
         coarse, fine = (np.abs(across(run)).max(axis=0) for run in runs)
-        # Violations at rounding level have no order, nor have motions that the step does not resolve.
+        # Violations at rounding level have no order, and neither have motions that the step size does not resolve.
         use = (coarse > RESOLVED[0]) & (coarse < RESOLVED[1])
         if row == "tan":
             phi = runs[1][:, 1]
@@ -193,7 +193,7 @@ def _bodies(generations: int) -> Attempt:
 
 
 def _singular(generations: int) -> tuple[Attempt, dict[str, bool]]:
-    """Maximise M J M^-1 J^T over steps of the package close to the pole, and state which row degenerates."""
+    """Maximise M J M^-1 J^T over the package's steps near the pole, for each row, and state which row degenerates."""
 
     def growth(row: str, z: Vector) -> float:
         body = BladeBody.of(np.array([*z[:6], np.pi / 2 - 10.0 ** z[6], *z[7:]]))
@@ -210,7 +210,7 @@ def _singular(generations: int) -> tuple[Attempt, dict[str, bool]]:
 
 
 def _motion() -> Derivation:
-    """Compare runs of NH-A by the package with runs by hand-written rates; the pole lies at a quarter of a step."""
+    """Check motions of case NH-A against rates written by hand; the step places the pole at a quarter of a step."""
     dt = math.pi / 2 / 25.25
     steps, body = int(END / dt), BladeBody()
     hands = {
@@ -230,7 +230,7 @@ def _motion() -> Derivation:
 
 
 def _moved(spreads: list[Spread]) -> Derivation:
-    """Compare the law of the drift with the runs, in the middle of the distribution and near its ends."""
+    """Compare quantiles of the drift in the runs, in the middle and near the ends, with predicted ones."""
     shares = (0.1, 0.5, 0.9)
     words, apart = [], 0.0
     for s in spreads:
@@ -248,7 +248,7 @@ def _drifted(tan: list[Spread], regular: list[Spread]) -> Attempt:
 
 
 def _told(tan: list[Spread]) -> str:
-    """Describe the drift of the motions with the random steps, and with two of the steps SHOWN."""
+    """Describe by case the drift with the random step sizes, and that with two fixed step sizes."""
     return "; ".join(
         texts("of-a-case", s=s, low=s.quantile(0.0), high=s.quantile(1.0), shown=s.shown[STEP], other=s.shown[0.0099],
               near=100 * s.near)

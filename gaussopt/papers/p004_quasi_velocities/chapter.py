@@ -52,7 +52,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _drift(results: PaperResults, spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
-    """Return numbers for sentences on the drift; A and R are NH-A with the tan and the regular row, B is NH-B."""
+    """Return numbers for sentences on the drift; in keys, A and R are NH-A by TAN and by REGULAR, B is NH-B."""
     found: dict[str, Any] = {k: s and _distribution(s) for k, s in spreads.items()}
     tan, free, regular = spreads.values()
     run = results.trajectory(f"NH-B: {TAN}")
@@ -73,7 +73,7 @@ def _distribution(spread: Spread) -> str:
 
 
 def _violations(results: PaperResults) -> dict[str, Any]:
-    """Find the largest velocity across the blade in case NH-A by each method, m/s, and the end of the runs, s."""
+    """Return the largest velocity across the blade, m/s, in case NH-A by each method, and the end of the runs, s."""
     runs = {
         name: results.trajectory(f"NH-A, {DRAWN_STEP}: {m}")
         for name, m in (("quasi", QUASI), ("regular", REGULAR), ("tan", TAN))
@@ -89,7 +89,7 @@ def _body(case: str) -> str:
 
 
 def _coincide(crests: Crests | None) -> dict[str, Any]:
-    """Count the crests before the first pole, and find the largest distance of the two methods at these crests, m."""
+    """Count the maxima of x(t) before the first pole; return the largest distance between both methods there, m."""
     if crests is None:
         return {"before": None, "within": None}
     before = crests.instants < poles(CASES["NH-B"][0], crests.spread.end)[0].instant
@@ -97,7 +97,7 @@ def _coincide(crests: Crests | None) -> dict[str, Any]:
 
 
 def _two_steps(runs: Sequence[Trajectory]) -> dict[str, Any] | None:
-    """Find the steps of the two runs with the tan row, s, and their largest errors of the position, m."""
+    """Return the step sizes, s, and largest position errors, m, of the two runs with the tan row."""
     if len(runs) != 2:
         return None
     reference = problem(PROBLEM).reference("NH-B")

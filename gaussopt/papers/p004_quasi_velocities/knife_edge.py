@@ -84,12 +84,12 @@ class BladeBody:
         return self._routh(t, state, s, -c, -(vx * c + vy * s) * turning)
 
     def tan(self, t: Any, state: Vector) -> Vector:
-        """Return rates by Routh's equations with the printed row (tan(phi), 0, -1)."""
+        """Return rates by Routh's equations with the constraint row (tan(phi), 0, -1), which the paper prints."""
         _, phi, _, vx, turning, _ = state
         return self._routh(t, state, np.tan(phi), -np.ones_like(phi), -vx * turning / np.cos(phi) ** 2)
 
     def _routh(self, t: Any, state: Vector, x: Any, y: Any, gamma: Any) -> Vector:
-        """Return rates with the row (x, 0, y) a = gamma; lam follows from J M^-1 J^T lam = gamma - J a0."""
+        """Return rates with the constraint (x, 0, y) a = gamma; J M^-1 J^T lam = gamma - J a0 gives lam."""
         force = self._force(t)
         fx, fy = force * np.cos(self.alpha), force * np.sin(self.alpha)
         lam = (self.M * gamma - x * fx - y * fy) / (x * x + y * y)
@@ -134,12 +134,12 @@ def across(state: Vector) -> Vector:
 
 
 def rk4(rates: Rates, state: Vector, dt: Any, steps: int) -> Matrix:
-    """Return the states of `steps` steps of `march`, (steps + 1, ...)."""
+    """Integrate by RK4 with constant steps dt; return the states after 0 to `steps` steps, (steps + 1, ...)."""
     return np.array(list(islice(march(rates, state, dt), steps + 1)))
 
 
 def on_trial(body: BladeBody, row: str = "regular") -> Any:
-    """Return the package's system with the parameters of a body, with the regular or the printed ("tan") row."""
+    """Return the package's own system of a body, with the regular or the "tan" row, to compare the equations with."""
     entry = problem("knife-edge-body", **({} if row == "regular" else {"variant": "tan-row"}))
     return entry.system.with_parameters(**{k: float(v) for k, v in body.parameters.items()})
 

@@ -31,7 +31,7 @@ METHODS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     REGULAR: ("routh", {}, {}),
     TAN: ("routh", {"variant": "tan-row"}, {}),
 }
-"""Formulation, settings of the problem, options of the simulation. The tan row is the source's."""
+"""By method: formulation, settings of the problem, options of the simulation. The paper prints the row of TAN."""
 
 DRAWN = (QUASI, REGULAR, TAN)
 INTEGRATORS: dict[str, dict[str, Any]] = {
@@ -58,7 +58,7 @@ PLACES = (0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.45, 0.6, 0.75, 0.9)
 """Positions of the pole within its step, as fractions of the step."""
 
 OTHER = 0.99
-"""NH-B with the tan row is also simulated with the step multiplied by this factor."""
+"""NH-B with the row in tan(phi) is also simulated with the step times this factor."""
 
 
 def cases(quick: bool) -> list[Job]:
@@ -103,7 +103,7 @@ def reference_error(traj: Trajectory, reference: ReferenceData) -> float:
 
 
 def violation(traj: Trajectory) -> Vector:
-    """Return |vx sin(phi) - vy cos(phi)|, the velocity across the blade, m/s, whatever row the run used."""
+    """Return |vx sin(phi) - vy cos(phi)|, the velocity across the blade, m/s, whichever row the run uses."""
     return across_blade(traj.q, traj.v)
 
 
@@ -133,14 +133,14 @@ def convergence(method: str, counts: Sequence[int]) -> Convergence:
 
 
 def places(count: int) -> list[tuple[float, float, float, float]]:
-    """Return each of PLACES with its step and the tan row's |omega3| after the pole, from a run and by `Pole.left`."""
+    """Return by position of the pole: step, and |omega3| after the pole in the run TAN and by the closed form."""
     (pole,) = poles(CASES["NH-A"][0], ORDER_END)
     steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
     return [(f, dt, float(_to_end(TAN, dt).velocity_drift[-1]), float(abs(pole.left(dt)))) for f, dt in steps]
 
 
 def other_step(step: float) -> str:
-    """Return the label of the tan row's run with the step multiplied by OTHER."""
+    """Return the label of the run TAN whose step is OTHER times `step`."""
     return f"{TAN}, {OTHER * step:.4g} s"
 
 

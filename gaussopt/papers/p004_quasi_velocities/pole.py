@@ -33,18 +33,18 @@ def second(place: Any) -> Any:
 
 
 LEAST = 2 / 3 * math.pi * (math.pi - 2)
-"""Least value of `first`, at a quarter of a step."""
+"""Least value of `first` over all positions of the pole, reached at a quarter of a step."""
 
 INSTANT, AFTER = 0.5, 50
 """Instant at which `passage` passes its pole, s, and number of steps computed after it."""
 
 PASSAGES = {**{k: v for k, v in BOUNDS.items() if k != "phi"}, "place": (0.0, 1.0)}
-"""Ranges of the bodies of `passage` in SI units, and of the position of the pole within its step."""
+"""Ranges, in SI units, from which `passage` takes its body, and the position of the pole within its step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pole:
-    """A passage of cos(phi) = 0 by the true motion: instant in s, turning rate in rad/s, sin(phi) = ±1 there.
+    """A passage of cos(phi) = 0 by the true motion: instant, s; turning rate, rad/s, and sin(phi) = ±1 at this instant.
 
     `speed` is the speed along the blade in m/s, `rate` its derivative F cos(phi - alpha) / M, and `change` the second
     derivative.
@@ -62,7 +62,7 @@ class Pole:
         return np.mod(self.instant / dt, 1.0)
 
     def left(self, dt: Any) -> Any:
-        """Return the residual omega3 that RK4 adds at this pole by the law, m/s; the term in dt^2 assumes no torque."""
+        """Return the residual omega3, m/s, that RK4 adds at this pole; the term in dt^2 assumes no torque."""
         f = self.place(dt)
         bend = self.turning**2 * self.speed / 3 - self.change
         return -self.sine * (dt * self.rate * first(f) + dt**2 * bend * second(f))
@@ -81,9 +81,9 @@ def poles(body: BladeBody, end: float) -> list[Pole]:
 
 
 def half_turns(body: BladeBody, end: float) -> tuple[Any, Any]:
-    """Return the indices of the half turns between poles that contain the least and the largest angle until `end`.
+    """Return the indices of the intervals between poles that hold the smallest and the largest angle until `end`.
 
-    Each body for which they differ passes a pole.
+    A body passes a pole if and only if the two indices differ.
     """
     beta = body.L_C / body.I_C
     turns = np.clip(-body.turning / np.where(beta, beta, np.inf), 0.0, end)
@@ -112,13 +112,13 @@ def _along(body: BladeBody, t: float, phi: Any, turning: Any) -> tuple[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Bodies that each pass one pole, integrated by RK4 with the tan row.
+    """Bodies that each pass one pole, integrated by RK4 with the row in tan(phi).
 
     Attributes
     ----------
     step : (S,), s
     left : (S,), the residual omega3 after the pole, m/s
-    one, two : (S,), the terms of first and second order of the law, m/s; `two` assumes that there is no torque
+    one, two : (S,), the terms of first and second order of the closed form, m/s; `two` assumes that there is no torque
     rate : (S,), force along the blade at the pole per mass, m/s^2
     clear : (S,), whether the blade never reverses, turns at 0.3 rad/s or more, and no stage is near the pole
     """
@@ -136,7 +136,7 @@ class Passage:
 
 
 def passage(z: Vector, count: int) -> Passage:
-    """Integrate bodies over a pole at INSTANT after `count` whole steps; z has a row for each entry of PASSAGES."""
+    """Integrate bodies until after the pole at INSTANT, after `count` whole steps; rows of z are as in PASSAGES."""
     of = dict(zip(PASSAGES, z, strict=True))
     place, turning, beta = of.pop("place"), of["turning"], of["L_C"] / of["I_C"]
     body = BladeBody(**of, phi=math.pi / 2 - turning * INSTANT - beta * INSTANT**2 / 2)

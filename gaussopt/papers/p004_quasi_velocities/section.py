@@ -26,10 +26,10 @@ from gaussopt.reporting.figures.mechanism_drawing import animation_block, drawin
 from gaussopt.reporting.texts import Texts
 
 SOURCE = "NH-B"
-"""The case that represents the source's figures."""
+"""The case that represents the paper's figures."""
 
 PREFIXES = {"NH-B": "NH-B: ", "NH-A": f"NH-A, {DRAWN_STEP}: ", "NH-C": "NH-C: "}
-"""Prefix of the keys of the drawn runs of each case."""
+"""For each case, the prefix of the keys of the runs that are drawn."""
 
 PLANE = {"x": 0, "y": 2}
 """Index of each coordinate of the centroid."""
@@ -116,7 +116,7 @@ def _apart(one: Trajectory, other: Trajectory, end: float) -> float:
 
 
 def _passes(traj: Trajectory) -> int:
-    """Count the sign changes of cos(phi)."""
+    """Count the poles that a motion passes, which are the sign changes of cos(phi)."""
     return int((np.diff(np.floor(traj.q[:, 1] / np.pi - 0.5)) != 0).sum())
 
 
@@ -132,7 +132,7 @@ def whole_runs(runs: dict[str, Trajectory]) -> dict[str, Trajectory]:
 
 
 def _gallery(case: str, runs: dict[str, Trajectory]) -> list[Figure]:
-    """Draw the source's figures 2 to 5 for the case SOURCE; x, y and the violation over time for other cases."""
+    """Draw the paper's figures 2 to 5 for the case SOURCE; x, y and the violation over time for other cases."""
     whole = whole_runs(runs)
     if case != SOURCE:
         of = "of the centroid"
@@ -195,7 +195,7 @@ def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
 
 
 def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
-    """Show the drift over many steps: a table, the shares of steps by drift, and the findings for the first screen."""
+    """Show the drift over many step sizes: a table, its distribution, and the findings for the summary."""
     tan, regular = (results.value(f"spread: NH-A, {row}") for row in spread.ROWS)
     crests = results.value("spread: NH-B")
     spreads: list[Spread] = [s for s in (tan, crests and crests.spread, regular) if s]
@@ -233,7 +233,7 @@ def spread_figure(spreads: Sequence[Spread]) -> Figure:
 
 
 def _crests(results: PaperResults, findings: list[str]) -> Table | None:
-    """Tabulate the crests of x in NH-B, and the distances of Routh's curves from the quasi-velocity curve at these."""
+    """Tabulate the maxima of x(t) in NH-B, and how far Routh's curves are from the quasi-velocity curve there."""
     quasi, regular = (results.trajectory(f"NH-B: {m}") for m in (QUASI, REGULAR))
     crests: Crests | None = results.value("spread: NH-B")
     if quasi is None or regular is None or crests is None:

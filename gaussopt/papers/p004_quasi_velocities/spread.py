@@ -18,7 +18,7 @@ STEP, WITHIN = 0.01, 0.05
 """Step of the report's figures, s, and the largest relative deviation of random steps from it."""
 
 ROWS = ("tan", "regular")
-"""The printed row, and the regular one."""
+"""Names of the paper's constraint row and of the regular row."""
 
 SHOWN = (0.0099, 0.01, 0.0101)
 """Steps that precede the random steps in `Drift.steps`, s."""
@@ -27,7 +27,7 @@ FAR = 0.1
 """A drift in m that is easy to see."""
 
 PLACE = 0.25
-"""Position of the pole within its step, as a fraction of the step, where an order is observed."""
+"""Position of the first pole within its step, as a fraction of the step, in the study of the order of convergence."""
 
 QUICK_END = {"NH-A": 4.0, "NH-B": 22.0}
 """Ends of quick runs, s; each case passes a pole before its end."""
@@ -52,7 +52,7 @@ class Drift:
 
 
 def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequence[float] = ()) -> Drift:
-    """Simulate a body until `end` with every step, by the rates "tan" or "regular" and by quasi-velocities."""
+    """Compare motions until `end` by the rates "tan" or "regular" with those by quasi-velocities, by step size."""
     many = replace(body, phi=np.full_like(steps, body.phi))
     runs = zip(march(getattr(many, rates), many.velocity, steps), march(many.quasi, many.omega, steps), strict=True)
     position, violation = np.zeros_like(steps), np.zeros_like(steps)
@@ -70,7 +70,7 @@ def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequ
 
 
 def predicted(body: BladeBody, steps: Vector, end: float) -> Vector:
-    """Predict `Drift.position` of the tan row by the law of `pole`, for a body without torque.
+    """Predict the position drift of the tan row, m, by the closed form in `pole`; the body must have no torque.
 
     After a pole at t_p with sin phi = s a residual omega3 remains. It moves the centroid by omega3 (s sin phi - 1) /
     phi' along x and, linearly in time, by -omega3 (s cos phi / phi' + t - t_p) along y; x' changes by s omega3 cos phi,
@@ -96,7 +96,7 @@ class Spread:
     ----------
     case, row, end : case, constraint row and end, s, of the motions
     drift : the drift with all steps
-    law : (S,), `Drift.position` as `predicted`, m; empty for the regular row
+    law : the largest position drift, (S,), m, that the closed form predicts; empty for the regular row
     """
 
     case: str
@@ -107,12 +107,12 @@ class Spread:
 
     @property
     def random(self) -> Vector:
-        """Drift with the random steps alone, m."""
+        """Drift with each of the random step sizes, without those of SHOWN, m."""
         return self.drift.position[len(SHOWN) :]
 
     @property
     def lawful(self) -> Vector:
-        """Drift that the law predicts for the random steps, m."""
+        """Drift, m, that the closed form in `pole` predicts for the random steps."""
         return self.law[len(SHOWN) :]
 
     def quantile(self, share: float) -> float:
@@ -144,7 +144,7 @@ class Spread:
 
 @cache
 def measured(case: str, row: str, quick: bool, instants: Sequence[float] = ()) -> Spread:
-    """Measure the drift of a case with the "tan" or the "regular" row."""
+    """Measure the drift in a case of the paper, with the "tan" or the "regular" constraint row and all step sizes."""
     body, end = CASES[case]
     end = QUICK_END[case] if quick else end
     # Few steps suffice for the regular row, whose drift hardly depends on the step.
@@ -156,7 +156,7 @@ def measured(case: str, row: str, quick: bool, instants: Sequence[float] = ()) -
 
 
 def crests(case: str, end: float) -> tuple[Vector, Vector]:
-    """Return instants and heights of the crests of x by quasi-velocities with STEP."""
+    """Return the instants, s, and values, m, of the maxima of x(t) by quasi-velocities with the step STEP."""
     body, _ = CASES[case]
     x = rk4(body.quasi, body.omega, STEP, round(end / STEP))[:, 0]
     at = np.flatnonzero((x[1:-1] > x[:-2]) & (x[1:-1] >= x[2:])) + 1
@@ -165,7 +165,7 @@ def crests(case: str, end: float) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class Crests:
-    """Instants and heights of the crests of x, and the drift of the tan row at these crests, `spread.drift.at`."""
+    """Instants and values of the maxima of x(t), and the runs whose drift, `spread.drift.at`, is measured there."""
 
     spread: Spread
     instants: Vector
@@ -173,7 +173,7 @@ class Crests:
 
 
 def at_crests(case: str, quick: bool) -> Crests:
-    """Simulate a case with the tan row, and find its drift at the crests of x."""
+    """Find the maxima of x(t) in a case, and the drift of the motions with the tan row at these instants."""
     instants, heights = crests(case, QUICK_END[case] if quick else CASES[case][1])
     return Crests(measured(case, "tan", quick, tuple(instants)), instants, heights)
 
@@ -184,11 +184,11 @@ FORCES = {
     "NH-A with α = 0": (BladeBody(alpha=0.0), 3.0, (25, 50, 100, 200)),
     "NH-B": (CASES["NH-B"][0], 22.0, (500, 1000, 2000, 4000)),
 }
-"""Bodies with and without a force along the blade at their first pole, ends in s, and numbers of steps to that pole."""
+"""By body, with and without force along the blade at the first pole: body, end in s, numbers of steps to that pole."""
 
 
 def orders(quick: bool) -> dict[str, tuple[float, list[float]]]:
-    """Return force along the blade per mass at the first pole, m/s^2, and observed orders of the tan row's drift."""
+    """Return the force per mass along the blade at the first pole, m/s^2, and orders of the drift with the tan row."""
     found = {}
     for name, (body, end, counts) in FORCES.items():
         first = poles(body, end)[0]

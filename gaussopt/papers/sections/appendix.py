@@ -38,7 +38,7 @@ texts = Texts(__file__)
 
 
 def method() -> Section:
-    """Return the section on the program of a step, contact, the certificate, and the symbols of all chapters."""
+    """Return the section on the method: the program of a step, contact, the certificate, and a table of symbols."""
     values = {"tolerance": number(DEFAULT_TOLERANCE)}
     parts = [Section(f"method-{name}", title, tuple(texts.blocks(name, **values))) for name, title in METHOD]
     symbols = Section("method-symbols", "Symbols", (texts.table("symbols"),))

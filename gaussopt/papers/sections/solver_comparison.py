@@ -23,10 +23,10 @@ WIDEST = ("gauss", "lcp-qp")
 """The formulations that most solvers accept, for which accuracy against time is measured."""
 
 PROBLEMS = {"crank-slider": 1, "four-bar": 1, "knife-edge-body": 1, "sliding-rod": 3, "two-bar": 2}
-"""Number of references used of each problem; one suffices without contacts, since all steps have the same structure."""
+"""Number of reference motions used of each problem; without contacts one suffices, as the steps have one structure."""
 
 SHOWN = ("right", "fast", "precision", "warm")
-"""Sections of a comparison's report that are shown here; other sections show claims and refusals."""
+"""Sections of the comparison that this report shows; claims and refusals are left to the comparison's own report."""
 
 
 def results(quick: bool, executor: Executor, progress: Callable[[float], None] | None = None) -> Results:

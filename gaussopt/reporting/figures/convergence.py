@@ -28,16 +28,15 @@ EVOLUTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "genetic algorithm, full with penalty": ("deap", {"coordinates": "full", "generations": 300}),
     "CMA-ES, full with penalty": ("deap-cma", {"coordinates": "full"}),
 }
-"""Searches by label, with their options; in full coordinates the genetic algorithm gets as much time as CMA-ES."""
+"""Evolutionary algorithms by label; in full coordinates the genetic one gets as much time as CMA-ES."""
 
 CRANK = "crank-slider"
 STATE = 50
-"""Row of the crank-slider's reference. The first row is at rest, where zero acceleration, the origin of the search,
-satisfies the constraint rows and would be an unfair first individual."""
+"""Row of the crank-slider's reference; at the first row zero acceleration, the search's origin, is feasible."""
 
 
 def contact_programs(problems: Collection[str] | None = None) -> dict[str, Program]:
-    """Return a QP and an LCP for a box that tips about one of three contacts, and both for two bars with two contacts.
+    """Return a QP and an LCP for a box that tips about one of three contacts, and for two bars with two contacts.
 
     If problem labels are given, only programs of these problems are returned.
     """
@@ -84,7 +83,7 @@ def evolution() -> Figure:
 
 
 def order(residuals: Sequence[float]) -> float | None:
-    """Return log r_{k+1} / log r_k (2: quadratic, 1: linear) at the last r_k < 0.1, r_{k+1} > ROUNDING, or None."""
+    """Return the order log r_{k+1} / log r_k at the last r_k < 0.1 with r_{k+1} > ROUNDING; None if there is none."""
     for before, after in reversed(list(pairwise(residuals))):
         if before < 0.1 and after > ROUNDING:
             return float(np.log(after) / np.log(before))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SIZE = (520.0, 260.0)
 MARGINS = (30.0, 30.0, 30.0, 30.0)
 ARROWS = (44.0, 34.0)
-"""Length of the arrows of normal force and friction, px."""
+"""Lengths of the arrows of normal force and friction, px."""
 NOUNS: dict[type, tuple[str, str]] = {
     sketch.Bar: ("bar", "bars"), sketch.Block: ("block", "blocks"), sketch.Disk: ("round body", "round bodies"),
     sketch.Blade: ("knife edge", "knife edges"), sketch.Pin: ("hinge", "hinges"),
@@ -96,7 +96,7 @@ def _contact_room(shape: sketch.Shape) -> list[tuple[float, float, float, float]
 
 
 def _contact(contact: sketch.ContactPoint, view: View, rough: bool, middle: float) -> list[Part]:
-    """Draw the forces of a contact as arrows with symbols; `middle` is the x of the body's middle, m."""
+    """Draw the forces of a contact as arrows with symbols; `middle` is the x coordinate of the body's centre, m."""
     x, y = view.pixels(contact.at)
     name = contact.name if len(contact.name) <= 2 else ""
     forces = [("N", contact.normal, NORMAL, ARROWS[0])]

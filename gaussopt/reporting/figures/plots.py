@@ -42,7 +42,7 @@ def lines(
     x: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], xlabel: str, ylabel: str, *,
     markers: Mapping[str, tuple[Vector, Vector]] | None = None, **frame: Any,
 ) -> str:  # fmt: skip
-    """Draw curves over `x`, one abscissa or one for each curve, and points `markers`; `frame` are fields of `Frame`."""
+    """Draw curves over `x`, one abscissa or one for each curve, and points, `markers`; for `frame` see `Frame`."""
     how, marked = Frame(**frame), markers or {}
     figure, axes = _new(how.size, xlabel, ylabel)
     for (label, y), style in zip(curves.items(), forms(curves), strict=True):
@@ -76,7 +76,7 @@ def _logarithmic(axes: Any) -> None:
 
 
 def dots(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str) -> str:
-    """Draw a row for each name, with a point for each of `parts`, over a logarithmic axis; zeros are left out."""
+    """Draw a row for each name, and in it a point for each entry of `parts`, on a log axis; zeros are left out."""
     figure, axes = _new((6.4, 1.1 + 0.26 * len(names)), xlabel)
     rows = np.arange(len(names))
     for i, (label, values) in enumerate(parts.items()):
@@ -93,7 +93,7 @@ def dots(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str
 def profiles(
     taus: Vector, curves: Mapping[str, Vector], xlabel: str, ylabel: str, looks: Mapping[str, int] | None = None
 ) -> str:
-    """Draw step functions of fractions over a logarithmic abscissa that begins at 1."""
+    """Draw step functions, whose values are fractions, over a logarithmic abscissa that begins at 1."""
     figure, axes = _new((6.8, 3.9), xlabel, ylabel)
     for i, (label, y) in enumerate(curves.items()):
         style = look(i if looks is None else looks[label])
@@ -122,7 +122,7 @@ def sweeps(
     bands : by label, (low, high), drawn as bars through the points
     joined : labels whose points are joined by lines; by default all labels
     hollow : by label, mask (k,) of the points drawn without filling
-    looks : by label, the look number of a competitor, which gives it the same look in all figures
+    looks : by label, the number of a competitor's colour, line style and marker, the same in all figures
     """
     figure, axes = _new((6.8, 3.9), xlabel, ylabel)
     for i, (label, (x, y)) in enumerate(curves.items()):

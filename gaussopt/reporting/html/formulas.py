@@ -30,7 +30,7 @@ _RELATIONS = frozenset("=<>≤≥≈≠≡∈→⇒⇔≪≫∼∝⟂:,;")
 """Relations after which a long formula within text may be broken; browsers do not break MathML themselves."""
 
 _SMALL_OR_LARGE = re.compile(r"((?:(?<![\w.)\]-])-)?(?<![\w.])\d+(?:\.\d+)?)e([-+]?\d+)(?!\w)")
-"""A number with an exponent: its mantissa and its power of ten."""
+"""Pattern of a number with an exponent; its groups are the mantissa and the exponent."""
 
 _LIMITS = ("min", "max", "inf", "sup", "lim")
 """Operators whose bounds are below them in a displayed formula."""
@@ -74,7 +74,7 @@ def _part(kind: Kind, part: str, references: References | None) -> Markup:
 
 
 def has_formulas(text: object) -> bool:
-    """Tell whether a part of the text becomes MathML."""
+    """Return whether a part of the text becomes MathML."""
     return isinstance(text, Tex) and _INLINE.search(text) is not None
 
 
@@ -85,7 +85,7 @@ def display(formula: Formula) -> Markup:
 
 
 def malformed(latex: str) -> bool:
-    """Tell whether a formula cannot be shown as MathML."""
+    """Return whether a formula cannot be shown as MathML."""
     return _pieces(latex, displayed=False) is None
 
 
@@ -103,7 +103,7 @@ def _parts(text: str, references: References | None) -> Iterator[tuple[Kind, str
 
 
 def _plain_parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
-    """Yield the parts of a text without formulas; every second piece of the split text is the anchor of a reference."""
+    """Yield the parts of a text without formulas; the split text alternates between words and anchors of references."""
     for j, part in enumerate(REFERENCE.split(text) if references else [text]):
         if j % 2:
             yield "reference", part
@@ -215,17 +215,17 @@ def _space(parent: ElementTree.Element) -> None:
 
 
 def _bounds(element: ElementTree.Element) -> bool:
-    """Tell whether an element needs no space next to it: it is an operator, a parenthesis, or a space."""
+    """Return whether an element needs no space next to it: it is an operator, a parenthesis, or a space."""
     return element.tag in ("mo", "mspace") or (element.tag == "mrow" and len(element) > 0 and element[0].tag == "mo")
 
 
 def _opens(before: ElementTree.Element | None) -> bool:
-    """Tell whether a sign after an element is a prefix of what follows, not a binary operator."""
+    """Return whether a sign after the element `before` is a prefix of what follows, not a binary operator."""
     return before is None or before.tag == "mspace" or (before.tag == "mo" and before.text not in (")", "]", "}", "!"))
 
 
 def _is_function(element: ElementTree.Element) -> bool:
-    """Tell whether an element is an upright name, such as sin or min, with or without indices."""
+    """Return whether an element is an upright name, such as sin or min, with or without indices."""
     if element.tag in ("msub", "msup", "msubsup", "munder"):
         return _is_function(element[0])
     return element.tag == "mi" and len(element.text or "") > 1 and (element.text or "").isalpha()

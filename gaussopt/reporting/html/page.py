@@ -25,7 +25,7 @@ OPEN_FINDINGS = 7
 """Number of findings that are shown at first; further findings are folded."""
 
 OPEN_ROWS = 40
-"""Rows of the longest table that is shown in full; longer tables are folded, and in print only their files remain."""
+"""Largest number of rows of an unfolded table; longer tables are folded, and left out in print."""
 
 
 def write(document: Document, out: Path) -> Path:

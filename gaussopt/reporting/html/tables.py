@@ -47,7 +47,7 @@ def columns(table: Table) -> tuple[Cell, ...]:
 def groups(table: Table, references: References | None = None) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
     """Return groups of rows: a row with an empty first cell continues the group of the row above.
 
-    So does a row that repeats the first cell and has an empty second cell.
+    A row that repeats the first cell and has an empty second cell continues the group, too.
     """
     shown = [(name in table.timed, table.digits(name)) for name in table.columns]
     found: list[list[Sequence[Any]]] = []
@@ -65,7 +65,7 @@ def groups(table: Table, references: References | None = None) -> tuple[tuple[tu
 
 
 def is_number(cell: Any) -> bool:
-    """Tell whether a cell is a number, NaN included."""
+    """Return whether a cell is a number; NaN is one."""
     return not is_truth(cell) and (isinstance(cell, int | float) or hasattr(cell, "dtype"))
 
 

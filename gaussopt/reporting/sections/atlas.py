@@ -27,7 +27,7 @@ def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
 
 
 def _classes() -> dict[str, tuple[str, str]]:
-    """Return, for each kind of classes, the title and the description of its map."""
+    """Return by kind of classes the title of its map and a description."""
     return {name: (title, shown) for name, title, shown in texts.table("classes").rows}
 
 
@@ -132,7 +132,7 @@ def _lead(atlas: Atlas) -> str:
 
 
 def _weighted(counts: Mapping[str, int]) -> str:
-    """Say at how many states the weighted QP equals the LCP, or that no weights exist; the text has no full stop."""
+    """Return the number of states at which the weighted QP equals the LCP, or that no weights exist; no full stop."""
     equal, different = counts.get("equal", 0), counts.get("different", 0)
     if equal + different:
         return f"The weighted QP equals the LCP at {equal} states and differs at {different}"

@@ -223,7 +223,7 @@ def _broken(failures: Mapping[str, str], answers: Sequence[Answers]) -> list[str
 
 
 def kinds_of(failures: Iterable[str]) -> str:
-    """Count failures of each kind, by the beginning of their texts."""
+    """Return a text that counts failures by kind; the kind is what precedes the colon in a failure's text."""
     kinds = {"crashed": "crashed", "time limit": "at the time limit", "not tried": "not tried", "lost": "lost"}
     counts = Counter(kinds.get(text.partition(":")[0], "") for text in failures)
     errors = counts.pop("", 0)

@@ -35,9 +35,9 @@ MOST_REASONS = 12
 
 
 def section(groups: Sequence[Group], answers: Sequence[Answers], files: Mapping[str, Sequence[str]]) -> Section:
-    """Show claims of solvers, wrong formulations, a table of pairs for each group, and which solvers solved each file.
+    """Show claims of solvers, wrong formulations, right answers by pair and group, and which solvers solved each file.
 
-    `files` are file names, by the name of their group of contact problems.
+    `files` are file names, by the name of the group of contact problems to which they belong.
     """
     blocks: list[Block] = []
     words = metrics.words(answers)
@@ -172,7 +172,7 @@ def _asked(table: pd.DataFrame) -> dict[Any, str]:
 
 
 def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
-    """Name the pairs that are right on every step, and those that are not; `pairs` holds a truth value for each."""
+    """Return sentences on the pairs that are right on every step (their entry in `pairs` is True) and on the others."""
     lines = []
     for entry, right in (("everywhere", True), ("not-everywhere", False)):
         told = [(pair, asked.get(pair, "") * right) for pair, is_right in pairs.items() if is_right == right]
@@ -189,7 +189,7 @@ def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
 
 
 def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
-    """Describe the false claims of each solver, "solved" and "infeasible" alike."""
+    """Return sentences on the false claims, "solved" or "infeasible", of each solver."""
     judged = metrics.liars(answers)
     liars = [r for r in judged if r.solver not in swept]
     lines = [
@@ -218,7 +218,7 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
 
 
 def _differing(table: pd.DataFrame) -> list[str]:
-    """Name solvers whose answers during timing differ from their recorded answers, with the sources."""
+    """Return sentences on solvers whose answers while timed differ from their recorded answers, with the sources."""
     there = table[table["differs"]]
     of = gathered(zip(there["solver"], there["name"], strict=True), lambda row: row[0])
     at = {solver: Counter(name for _, name in rows) for solver, rows in of.items()}
@@ -230,7 +230,7 @@ def _differing(table: pd.DataFrame) -> list[str]:
 
 
 def _beside_the_clock(times: Sequence[Times]) -> list[str]:
-    """Name solvers that remember answers, and those that work outside the timed calls."""
+    """Return sentences on solvers that remember answers, and on those that work outside the timed calls."""
     lines = []
     for solver, of in gathered(times, lambda t: t.solver).items():
         told, known = [t for t in of if math.isfinite(t.replayed)], [t for t in of if t.remembers]
@@ -244,7 +244,7 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
 
 
 def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
-    """Return a sentence that counts, by source, the steps at which `which` holds for any solver, or [] if none does."""
+    """Return one sentence, in a list, that counts by source the steps where `which` is true; [] if there are none."""
     there = which.groupby([table["name"], table["source"], table["step"]], sort=False).any()
     named = [
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"
@@ -254,7 +254,7 @@ def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
 
 
 def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
-    """Name the solvers that are never right on a source, for any exact formulation and any kind of start."""
+    """Return a sentence on solvers that are never right on a source, with any exact formulation and any start."""
     asked = (
         c for c in cases if not c.answers.refused and (not (c["open"] | c["insoluble"]).all() or c.answers.failure)
     )
@@ -269,7 +269,7 @@ def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
 
 
 def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
-    """Return the reasons in records, or their failures if they have none, with counts, the most frequent first.
+    """Return the reasons in records, or failures where no reason is given, with counts, the most frequent first.
 
     Reasons that differ only in numbers count as the same; the most frequent wording is returned.
     """

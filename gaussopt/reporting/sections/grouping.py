@@ -1,4 +1,4 @@
-"""Groups of records by problem or family, which a report shows together, and text helpers of its sections."""
+"""Groups of records by problem or family, which a report shows together, and functions that make texts of names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 SWEEP = 3
-"""A solver with more option sets than this has an accuracy sweep, which is shown only where accuracy is compared."""
+"""A solver with more option sets than this gets an accuracy sweep, shown only where accuracy is compared."""
 
 FIRST = ("gauss", "lcp-qp", "lcp")
 """Formulations preferred for comparing solvers, among those that equally many solvers accept."""
@@ -68,7 +68,7 @@ def gathered(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def _widest(answers: Sequence[Answers]) -> str:
-    """Return the exact formulation that most solvers accept."""
+    """Return the exact formulation that the largest number of solvers accept."""
     taken = gathered((a for a in answers if not a.refused and a.exact), lambda a: a.formulation)
 
     def rank(formulation: str) -> tuple[Any, ...]:
@@ -86,7 +86,7 @@ def group_of(record: CaseRecord) -> tuple[str, str, str]:
 
 
 def groups(results: Results) -> list[Group]:
-    """Return the records by problem or family, in the order of the answers."""
+    """Return a group for each problem or family, in the order of the answers."""
     sets = gathered({a.solver for a in results.answers}, base_of)
     sweeps = frozenset(s for base, of in sets.items() if len(of) > SWEEP for s in of if s != base)
     times = gathered(results.times, group_of)
@@ -123,7 +123,7 @@ def first(rows: Sequence[T], most: int, noun: str = "") -> tuple[Sequence[T], st
 
 
 def listed(names: Sequence[str], most: int = 8, sep: str = ", ") -> str:
-    """List names in a sentence."""
+    """Return names separated by commas; after `most` of them only the number of further names is stated."""
     return sep.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 

@@ -17,7 +17,7 @@ from gaussopt.reporting.sections.grouping import anchors_of
 
 
 def parameters_table(entry: Problem, name: str, caption: str) -> Table:
-    """Return a table of parameters with units and, if the problem has a source, whether a value comes from there."""
+    """Return a table of parameters with units and, if the problem has a source, the origin of each value."""
     said: dict[str, list[Any]] = {
         "name": [p.name for p in entry.parameters], "value": [p.value for p in entry.parameters],
         "unit": [p.unit for p in entry.parameters], "meaning": [p.meaning for p in entry.parameters],

@@ -32,8 +32,7 @@ PROGRAMS = ("qp", "lcp", "file", "sequence")
 """Kinds of source whose steps are programs without mechanics."""
 
 FLOOR = 1e-8
-"""Floor of the error bounds of programs. The bounds follow from the duality gap, which is quadratic in the error, and
-cannot be much less than the square root of the rounding error."""
+"""Least error bound shown for programs: it follows from the duality gap, which cannot resolve smaller errors."""
 
 MEAN = ("mean / µs", "ratio to the first", "failures", "estimated", "steps", "common steps", "refused", "not proved")
 """Columns of a table of means; its rows are ordered by the means, so every column depends on the times."""
@@ -46,7 +45,7 @@ AS_USED = "each started as in a simulation"
 
 @dataclass(frozen=True)
 class Speed:
-    """Costs and means of a group, computed once for its tables, figures and findings.
+    """Costs of the solvers of a group and their means, computed once for its tables, figures and findings.
 
     If the group has re-solves, `beside` holds, by name, costs of stages that do not rank the solvers, such as set-up.
     """
@@ -60,7 +59,7 @@ class Speed:
 
     @classmethod
     def of(cls, group: Group) -> Speed:
-        """Return the costs and means of the solvers with the formulation of the group, and of all pairs."""
+        """Return the costs and means of the solvers under the group's formulation, and those of all pairs."""
         answers, times = group.main()
         exact = [a for a in answers if a.exact]
         solvers = performance.costs(exact, times, formulation=group.formulation)
@@ -86,7 +85,7 @@ class Speed:
 
 
 def by_formulation(group: Group) -> str:
-    """Return the words for the formulation of a group in captions; "" without a formulation."""
+    """Return "formulation NAME, " for captions; "" if the group has no formulation."""
     return f"formulation {group.formulation}, " if group.formulation else ""
 
 
@@ -155,7 +154,7 @@ def _stages(speed: Speed) -> dict[str, list[Any]]:
 
 
 def _first_of_each(speed: Speed) -> list[Mean]:
-    """Return the fastest pair of each solver and of each formulation."""
+    """Return, fastest first, the pairs in which a solver or a formulation occurs for the first time."""
     parts = {c.label: (c.answers.formulation, c.answers.solver) for c in join(*speed.group.main())}
     seen: set[tuple[int, str]] = set()
     found = []
@@ -168,7 +167,7 @@ def _first_of_each(speed: Speed) -> list[Mean]:
 
 
 def _starts(speed: Speed) -> tuple[Table, Figure]:
-    """Show quantiles of the work by solver and kind of start, as a table and as boxes."""
+    """Show quantiles of the work by solver and kind of start, as a table and as box plots."""
     group = speed.group
     cases = _timed(group)
     nothing = [float("nan")] * 5
@@ -234,7 +233,7 @@ def profile_figure(name: str, table: Costs, what: str, looks: Mapping[str, int] 
 
 
 def findings(speeds: Sequence[Speed]) -> list[str]:
-    """Name, for each problem and family, the three fastest competitors by shifted geometric mean."""
+    """Return sentences on the three fastest competitors, by shifted geometric mean, of each problem or family."""
     lines = []
     for s in speeds:
         means = s.pair_means if s.several else s.means
@@ -304,7 +303,7 @@ def _fastest(group: Group, points: Sequence[Any]) -> Table:
 
 
 def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
-    """Show gains and losses of warm starts over the sequences of each problem or family, and their findings."""
+    """Return the section on gains and losses by warm starts, by problem or family, and its findings."""
     found = [(group, gain) for group in groups for gain in warm_gain(*group.main())]
     if not found:
         return None, []

@@ -75,7 +75,7 @@ def _dial(
 
 
 def _fast(pairs: Sequence[Place]) -> list[str]:
-    """Return the pairs with the least ratio of time to least time, in the geometric mean over the dial's values."""
+    """Return the fastest pairs: those with the least geometric mean, over the dial's values, of time to least time."""
     work = pd.Series({(p.others, p.value, p.label): p.work for p in pairs}).unstack()
     # A failure, or a value at which all fail, counts as a factor of 1000; this only decides which pairs are drawn.
     factors = work.div(work.min(axis=1), axis=0).clip(upper=1e3).fillna(1e3)
@@ -83,7 +83,7 @@ def _fast(pairs: Sequence[Place]) -> list[str]:
 
 
 OF_TIME = ("seconds", "q25", "q75", "success")
-"""Columns of the frame that depend on times; success does because answers that differ while timed count as failures."""
+"""Columns that depend on times; `success` does, since an answer that differs in a timed run is a failure."""
 
 
 def _frame(found: Sequence[Place]) -> Any:
@@ -119,7 +119,7 @@ def _figure(name: str, caption: str, found: Sequence[Place], label: str, looks: 
 
 
 def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
-    """Return a table with a row per solver and a column per value; if values are many, only MOST_VALUES are shown."""
+    """Return a table with a row per solver and a column per value, or for MOST_VALUES evenly chosen values."""
     values = sorted({p.value for p in found})
     if len(values) > MOST_VALUES:
         values = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, MOST_VALUES).round().astype(int))]
@@ -162,7 +162,7 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
 
 
 def _lines(group: Group, dial: str, turned: Sequence[Reversal]) -> list[str]:
-    """Describe the first two changes of the first place or, if there are none, the clearest other change."""
+    """Return sentences on up to two changes of the fastest competitor, or else on the clearest other change."""
     leads = [r for r in turned if r.leads] or sorted(turned, key=lambda r: -min(r.ratio_before, r.ratio_after))[:1]
     return [
         texts("finding", group=group.title, dial=dial, before=r.before, after=r.after, first=r.first,

@@ -1,4 +1,4 @@
-"""The report of a comparison on files: which solvers solved each file, and all answers to each single program."""
+"""Report of a comparison on files: the solvers that solved each file, and all answers to each single program."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _named(answers: Answers, files: Sequence[str], i: int) -> str:
 
 
 def _satisfies(answers: Answers, i: int) -> bool:
-    """Tell whether an answer is confirmed, or satisfies the contact law where solutions are not unique."""
+    """Return whether an answer is confirmed, or satisfies the contact law where solutions are not unique."""
     if not answers.status:
         return False
     several = answers.status[i] == Status.MULTIPLE_SOLUTIONS
