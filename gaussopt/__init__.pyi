@@ -115,6 +115,7 @@ from .modelling.sketch import Sketch as Sketch
 from .plotting.figures import save_figure as save_figure
 from .simulation.batch import simulate_batch as simulate_batch
 from .simulation.concatenation import concatenate as concatenate
+from .simulation.control import Controller as Controller
 from .simulation.simulate import simulate as simulate
 from .solving.about_a_state import Linearisation as Linearisation
 from .solving.about_a_state import inverse_dynamics as inverse_dynamics

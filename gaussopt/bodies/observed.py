@@ -116,7 +116,7 @@ def _output(parts: Mapping[str, tuple[Any, str]]) -> Output:
 
     def values(motion: RecordedMotion) -> Any:
         expressions = [x for x, _ in parts.values()]
-        numbers = of_state(expressions, motion.coordinates, motion.meta["parameters"], "An output")
+        numbers = of_state(expressions, motion.coordinates, motion.parameters, "An output")
         return numbers(motion.t, motion.q.T, motion.v.T)
 
     return Output({part: unit for part, (_, unit) in parts.items()}, values)

@@ -24,7 +24,7 @@ from gaussopt.bodies.body import TIME
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import UnknownName
 from gaussopt.modelling.callables import System
-from gaussopt.symbolic.reading import finite_parameter
+from gaussopt.symbolic.reading import finite_parameter, input_values
 
 
 @dataclass(eq=False)
@@ -171,6 +171,13 @@ class TableSystem(System):
         other._forms, other._names, other._masses, other._given = self._forms, self._names, self._masses, self._given
         other._fill({x: finite_parameter(str(x), values.get(str(x), value)) for x, value in self._symbols.items()})
         return other
+
+    def set_inputs(self, given: Any, n: int) -> dict[str, float]:
+        """Set parameters, which a control returned as a mapping; raises UnknownName or BadInput."""
+        values = input_values(given, self.parameters)
+        now = self.parameters | values
+        self._fill({x: now[str(x)] for x in self._symbols})
+        return values
 
     def _scatter(self, kind: str, name: str, size: int, t: float, q: Vector, v: Vector) -> Vector:
         """Return a function's values added up over all members: at their rows or, for -V_q, at their coordinates."""

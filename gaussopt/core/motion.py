@@ -53,6 +53,12 @@ class RecordedMotion:
         return tuple(self.meta.get("coordinates", [f"q{i + 1}" for i in range(self.q.shape[1])]))
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameter values by name; those that a control sets are arrays, (N,)."""
+        inputs = self.meta.get("control", {}).get("inputs", ())
+        return {**self.meta.get("parameters", {}), **{name: self.outputs[f"control.{name}"] for name in inputs}}
+
+    @property
     def rows(self) -> tuple[str, ...]:
         """Names of the equality rows, as the system names them; otherwise lam1, lam2 and so on."""
         m = self.lam.shape[1]

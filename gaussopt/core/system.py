@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -110,6 +110,14 @@ class AbstractSystem(ABC):
         for name in values:
             raise UnknownName("parameter", name, self.parameters)
         return self
+
+    def set_inputs(self, given: Any, n: int) -> dict[str, float]:
+        """Set the inputs that a control returned for a system of n coordinates, in place; return them by name.
+
+        It is called for a copy of the system that belongs to one motion. Raises BadInput or UnknownName for values that
+        are no inputs of the system.
+        """
+        raise BadInput(f"{self.name!r} has no inputs that a control could set.")
 
     def coordinates(self, n: int) -> tuple[str, ...]:
         """Return the names of the n coordinates."""

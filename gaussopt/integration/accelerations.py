@@ -155,6 +155,10 @@ class CertifiedAccelerations:
         self.know(step, t, q, v)
         return step
 
+    def forget(self) -> None:
+        """Discard the answers and step data of the latest states, as the forces of the system have changed."""
+        self._last = self._whole = None
+
     def know(self, step: StepData, t: float, q: Vector, v: Vector) -> None:
         """Store step data that were evaluated elsewhere, for `whole` to return at this state."""
         self._whole = t, q.tobytes() + v.tobytes(), step
@@ -301,6 +305,11 @@ class QuasiVelocityAccelerations(CertifiedAccelerations):
 
     state = "quasi-velocity"
     _seen: tuple[float, Vector, Vector, Vector] | None = None
+
+    def forget(self) -> None:
+        """Discard what is known of the latest states."""
+        super().forget()
+        self._seen = None
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
         """Return dq/dt: the solution v of omega(q, v, t) = u and f(q, v, t) = 0."""

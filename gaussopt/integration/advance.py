@@ -24,7 +24,7 @@ from gaussopt.core.stepper import Control, Stepper
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.looks import Looks
-from gaussopt.integration.trajectory import Recorder
+from gaussopt.integration.recorder import Recorder
 from gaussopt.solving.answer import Answer
 
 End = tuple[Status, str]
@@ -100,7 +100,8 @@ class Advance(ABC):
     engine : "interpreted" or "compiled"
     t, q, v : the last state reached
     origin : the instant from which steps are counted, s
-    steps : steps of the method taken so far; for an adaptive method its accepted steps, recorded or not
+    steps : steps of the method since `origin`; for an adaptive method all its accepted steps, recorded or not
+    earlier : steps of a method of constant step before `origin`, which moves to each instant of a control
     events : list of MotionEvent
     sums : values of the user's integrals at the recorded instants
     looks : Looks or None, receives the positions at the ends of steps, and at requested instants within steps
@@ -118,7 +119,7 @@ class Advance(ABC):
     >>> from gaussopt.integration.loop import MotionLoop
     >>> from gaussopt.integration.stabilisation import Unstabilised
     >>> from gaussopt.integration.steppers.rk4 import RK4
-    >>> from gaussopt.integration.trajectory import Recorder
+    >>> from gaussopt.integration.recorder import Recorder
     >>> from gaussopt.solving.step_solver import StepSolver
     >>> class Euler(Advance):
     ...     @classmethod
@@ -154,7 +155,7 @@ class Advance(ABC):
         self.every, self.rules = every, rules or ContactRules()
         self.system = motion.system
         self.events: list[MotionEvent] = []
-        self.steps = 0
+        self.steps = self.earlier = 0
         self.sums: list[Vector] = []
         self.t, self.q, self.v, self.origin = 0.0, np.zeros(0), np.zeros(0), 0.0
 
@@ -197,6 +198,22 @@ class Advance(ABC):
 
     # -- what an advance may override ----------------------------------------------------------------------------
 
+    def renew(self, control: Control) -> End | None:
+        """Go on to another end after the inputs of the system have changed; return status and message if it ends here.
+
+        By default the motion begins anew at the present state, and steps are counted from there.
+        """
+        self.go_on(control)
+        self.begin()
+        return None
+
+    def go_on(self, control: Control) -> None:
+        """Discard what belongs to other inputs, and set the end to go on to."""
+        self.motion.forget()
+        self.control = control
+        if not self.method.adaptive:
+            self.earlier, self.steps, self.origin = self.earlier + self.steps, 0, self.t
+
     def memory(self) -> dict[str, Any]:
         """Return the data on which later steps depend, in addition to instant, state and number of steps."""
         return {}
@@ -215,7 +232,7 @@ class Advance(ABC):
     def about(self) -> dict[str, Any]:
         """Return entries for `Trajectory.meta`: engine, number of steps, and any reason why nothing was compiled."""
         slow = {} if self.why_interpreted is None else {"why_interpreted": self.why_interpreted}
-        return {"engine": self.engine, "steps": self.steps, **slow}
+        return {"engine": self.engine, "steps": self.earlier + self.steps, **slow}
 
     def slow_sentence(self) -> str | None:
         """Return a warning if the motion was worth compiling but could not be compiled; None otherwise."""

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
+from gaussopt.core.stepper import Control
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.advance import Advance, End
 from gaussopt.integration.restart import Mark
 
 Progress = Callable[[float], None]
 """A function that is called with the fraction of the motion that is done."""
+
+
+class Inputs(Protocol):
+    """Sets the inputs of a system at instants; see `gaussopt.simulation.control`."""
+
+    def set(self, advance: Advance, whole: Control) -> Control:
+        """Set the inputs at the present instant; return the part up to the next instant of a `whole` motion."""
 
 
 class MotionLoop:
@@ -25,6 +34,7 @@ class MotionLoop:
     progress : function called with the fraction of the motion done, or None
     too_long : function called with the instant after every step, or None; if it returns True, the loop ends and sets
         `left`, so that the motion can begin anew in machine code
+    inputs : sets the inputs of a system under a control, or None
 
     Attributes
     ----------
@@ -33,9 +43,11 @@ class MotionLoop:
     """
 
     def __init__(
-        self, advance: Advance, progress: Progress | None = None, too_long: Callable[[float], bool] | None = None
-    ) -> None:
-        self.advance, self.progress, self.too_long = advance, progress, too_long
+        self, advance: Advance, progress: Progress | None = None, too_long: Callable[[float], bool] | None = None,
+        inputs: Inputs | None = None,
+    ) -> None:  # fmt: skip
+        self.advance, self.progress, self.too_long, self.inputs = advance, progress, too_long, inputs
+        self._whole = advance.control
         self.kept: Mark | None = None
         self.left = False
 
@@ -51,6 +63,9 @@ class MotionLoop:
         """Begin at a state; raises what `integrate` raises."""
         a = self.advance
         a.t, a.q, a.v, a.origin = t, q, v, t
+        if self.inputs is not None:
+            a.control = self.inputs.set(a, self._whole)
+            a.motion.forget()
         a.begin()
 
     def resume(self, mark: Mark) -> End:
@@ -62,9 +77,20 @@ class MotionLoop:
 
     def forward(self) -> End | None:
         """Take one or more steps and pass on the position; return status and message if the motion ends, else None."""
-        ended = self.advance.take()
+        ended = self._renewed() or self.advance.take()
         if ended is None and self.advance.looks is not None:
             self.advance.looks.at(self.advance.t, self.advance.q)
+        return ended
+
+    def _renewed(self) -> End | None:
+        """Set the inputs where the control is due; return status and message if the motion ends there."""
+        a = self.advance
+        if self.inputs is None or a.t < a.control.t_end:
+            return None
+        rows = len(a.recorder)
+        ended = a.renew(self.inputs.set(a, self._whole))
+        if len(a.recorder) > rows:
+            a.recorder.replaced.append(rows - 1)  # the same state under the earlier inputs
         return ended
 
     def _recall(self, mark: Mark) -> None:
@@ -88,7 +114,7 @@ class MotionLoop:
 
     def _go_on(self) -> End:
         advance = self.advance
-        begin, end = advance.t, advance.control.t_end
+        begin, end = advance.t, self._whole.t_end
         while advance.t < end:
             self.kept = self._mark()
             ended = self.forward()

@@ -7,9 +7,7 @@ limits their growth.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -196,47 +194,3 @@ def make(stabilisation: str | Stabilisation) -> Stabilisation:
     if stabilisation not in STABILISATIONS:
         raise UnknownName("stabilisation", stabilisation, STABILISATIONS)
     return STABILISATIONS[stabilisation]
-
-
-class ContactSurface(AbstractSystem):
-    """The constraints of a phase as one set, for projection: joints, closed gaps and sticking contacts.
-
-    Parameters
-    ----------
-    system : AbstractSystem
-    whole : (t, q, v) -> StepData with all contacts
-    closed, sticking : numbers of the closed and of the sticking contacts
-    """
-
-    def __init__(
-        self, system: AbstractSystem, whole: Callable[[float, Vector, Vector], StepData], closed: tuple[int, ...],
-        sticking: tuple[int, ...] = (),
-    ) -> None:  # fmt: skip
-        self.system, self._whole, self.closed, self.sticking = system, whole, list(closed), list(sticking)
-
-    def evaluate(self, t: float, q: Any, v: Any) -> StepData:
-        """Return step data in which J is the Jacobian of `velocity_residual` by v."""
-        step = self._whole(t, q, v)
-        J = np.vstack((step.J, step.J_N[self.closed], step.J_T[self.sticking].reshape(-1, step.n)))
-        return replace(step.select([]), J=J, gamma=np.zeros(len(J)), arithmetic=None, J_terms=None)
-
-    def position_residual(self, t: float, q: Vector) -> Vector:
-        """Return residuals of holonomic constraints and closed gaps."""
-        phi = self.system.position_residual(t, q)
-        gaps = self.system.gaps(t, q)[self.closed]
-        return gaps if phi is None else np.concatenate((phi, gaps))
-
-    def position_jacobian(self, t: float, q: Vector) -> Matrix:
-        """Return the Jacobian of `position_residual`."""
-        step = self.system.evaluate(t, q, np.zeros(len(q)))
-        rows = [self.system.position_jacobian(t, q)] if self.system.position_residual(t, q) is not None else []
-        return np.vstack([*rows, step.J_N[self.closed]])
-
-    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return velocity residuals of the joints, gap rates of closed contacts, and slips of sticking contacts."""
-        rate = self.system.velocity_residual(t, q, v)
-        step = self._whole(t, q, v)
-        if step.gdot_N is None:
-            raise BadInput(f"{self.system.name!r} gives no gap rates.")
-        parts = [step.gdot_N[self.closed], step.v_T[self.sticking].ravel()]
-        return np.concatenate(parts if rate is None else [rate, *parts])

@@ -356,45 +356,6 @@ def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-class Recorder:
-    """Collects the values of a trajectory while it is computed: t, `COLUMNS` and, with contacts, `CONTACT_COLUMNS`."""
-
-    def __init__(self, contacts: int = 0) -> None:
-        self._rows: list[tuple[Any, ...]] = []
-        self._blocks: list[tuple[NDArray[np.float64], ...]] = []
-        self._k, self._count = contacts, 0
-
-    def add(self, *row: Any) -> None:
-        """Add the values at one instant."""
-        self._rows.append(row)
-        self._count += 1
-
-    def extend(self, *columns: NDArray[np.float64]) -> None:
-        """Add the values at several instants, column by column."""
-        self._pack()
-        self._blocks.append(columns)
-        self._count += len(columns[0])
-
-    def _pack(self) -> None:
-        if self._rows:
-            self._blocks.append(tuple(np.array(column, dtype=np.float64) for column in zip(*self._rows, strict=True)))
-            self._rows.clear()
-
-    def __len__(self) -> int:
-        return self._count
-
-    def arrays(self, n: int) -> dict[str, Any]:
-        """Return the columns of `Trajectory` by name, for n coordinates."""
-        self._pack()
-        sizes = {"coordinate": n, "row": 0, "contact": self._k, "tangent": 1}
-        table = {"t": (), **COLUMNS, **CONTACT_COLUMNS}
-        out = dict(zip(table, map(np.concatenate, zip(*self._blocks, strict=True)), strict=False))
-        for name, dimensions in table.items():
-            if name not in out:
-                out[name] = np.zeros((len(self), *(sizes[x] for x in dimensions)))
-        return out | {"forces_unique": out["forces_unique"] > 0}
-
-
 def _plane(forces: Any) -> Any:
     """Return contact forces or slips, (k, d), as (k,) for planar contacts (d = 1)."""
     return forces[:, 0] if forces.shape[1] == 1 else forces

@@ -15,15 +15,50 @@ Control: TypeAlias = Callable[[float, Vector, Vector], ArrayLike]
 """Function of time, qpos and qvel that returns ctrl, (nu,)."""
 
 
-def controls(given: ArrayLike, nu: int, t: float) -> Vector:
-    """Return checked controls, (nu,); raises BadInput."""
+def controls(given: Any, nu: int, at: str = "") -> Vector:
+    """Return checked controls, (nu,), which a function returned `at` an instant; raises BadInput."""
     try:
         found = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
         found = np.full(nu, np.nan)
     if found.shape != (nu,) or not np.isfinite(found).all():
-        raise BadInput(f"control returned {given!r} at t = {t:.9g}; return {nu} finite numbers, one for each actuator.")
+        raise BadInput(f"control returned {given!r}{at}; return {nu} finite numbers, one for each actuator.")
     return found
+
+
+def name_of(mj: Any, model: Any, i: int) -> str:
+    """Return the name of an actuator, or `actuator` with its number if it has none."""
+    return str(mj.mj_id2name(model, mj.mjtObj.mjOBJ_ACTUATOR, i) or f"actuator{i}")
+
+
+class Actuated:
+    """The controls of a model in its motions: those of `data`, of a function at each step, or of `simulate(control=)`.
+
+    Parameters
+    ----------
+    control : function of time, qpos and qvel that returns ctrl, (nu,), for each step; None if the controls stay
+    """
+
+    mj: Any
+    model: Any
+    data: Any
+
+    def __init__(self, control: Control | None) -> None:
+        self._control, self._held = control, self.data.ctrl.copy()
+
+    def set_inputs(self, given: Any, n: int) -> dict[str, float]:
+        """Set ctrl, (nu,); raises BadInput."""
+        if self._control is not None:
+            raise BadInput("problem_from_mujoco was given a control of its own; leave one of the two out.")
+        self._held = controls(given, self.model.nu)
+        return {name_of(self.mj, self.model, i): x for i, x in enumerate(self._held.tolist())}
+
+    def command(self, t: float, qpos: Vector, qvel: Vector) -> None:
+        """Set ctrl for a step from this state."""
+        given = self._control
+        self.data.ctrl[:] = (
+            self._held if given is None else controls(given(t, qpos, qvel), self.model.nu, f" at t = {t:.9g}")
+        )
 
 
 class Activations:
@@ -37,7 +72,7 @@ class Activations:
         known = kinds.mjDYN_INTEGRATOR, kinds.mjDYN_FILTER, kinds.mjDYN_FILTEREXACT, kinds.mjDYN_MUSCLE
         self._times, self._range = np.zeros(model.na), np.tile([[-np.inf], [np.inf]], model.na)
         for i in np.flatnonzero(model.actuator_actnum):
-            name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_ACTUATOR, int(i)) or f"actuator{i}"
+            name = name_of(mj, model, int(i))
             at = int(model.actuator_actadr[i])
             if model.actuator_dyntype[i] not in map(int, known) or model.actuator_actnum[i] != 1:
                 raise BadInput(

@@ -27,7 +27,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
-from gaussopt.interchange.mujoco_actuation import Activations, Control, controls
+from gaussopt.interchange.mujoco_actuation import Activations, Actuated, Control
 from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahead
 from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_velocity, implicit, refuse_unstable
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, independent
@@ -88,17 +88,19 @@ def problem_from_mujoco(
     """
     system = MujocoSystem(model, data, name, control)
     q, v = system.state(data)
-    return Problem.of(system, q, v, t_end=t_end, dt=float(model.opt.timestep) if dt is None else dt, name=name)
+    dt = float(model.opt.timestep) if dt is None else dt
+    return Problem.of(system, q, v, t_end=t_end, dt=dt, name=name, in_space=system.picture)
 
 
-class MujocoSystem(MujocoOutputs, SteppedSystem):
+class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
     """A MuJoCo model as a system that formulates its time steps itself; see `problem_from_mujoco`."""
 
     def __init__(self, model: Any, data: Any, name: str = "mujoco", control: Control | None = None) -> None:
-        self.mj, self._control = (mj := forward(model, data)), control
+        self.mj = mj = forward(model, data)
         check_carried(mj, model, AHEAD)
         self._touchable = touchable(mj, model)
         self.name, self.model, self.data = name, copy.copy(model), copy.copy(data)
+        Actuated.__init__(self, control)
         self._qpos, self._qvel = self.data.qpos, self.data.qvel
         own = self.model
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
@@ -207,9 +209,7 @@ class MujocoSystem(MujocoOutputs, SteppedSystem):
 
     def actuate(self, t: float, q: Vector, w: Vector) -> None:
         """Set MuJoCo's data to a state, with the controls that belong to it."""
-        if self._control is not None:
-            qpos = q[: self.model.nq].copy()
-            self.data.ctrl[:] = controls(self._control(t, qpos, w.copy()), self.model.nu, t)
+        self.command(t, q[: self.model.nq].copy(), w.copy())
         self.place(t, q, w)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:

@@ -11,6 +11,8 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.motion import RecordedMotion
 from gaussopt.core.output import Output
+from gaussopt.interchange.mujoco_picture import picture_of
+from gaussopt.modelling.solids import SpacePicture
 
 PLACES = {"SITE": ("SITE", "site_xpos"), "BODY": ("XBODY", "xpos"), "GEOM": ("GEOM", "geom_xpos")}
 """By kind of object: its type for velocities, and the field of its positions; names are looked up in this order."""
@@ -30,6 +32,14 @@ class MujocoOutputs:
     def velocities(self, q: Vector, v: Vector) -> Vector:
         """Return MuJoCo's velocities, (nv,), from the rates of the coordinates."""
         raise NotImplementedError
+
+    def coordinates(self, n: int) -> tuple[str, ...]:
+        """Return the names of the coordinates, of which those of qpos come first."""
+        raise NotImplementedError
+
+    def picture(self, values: Any, variant: str = "") -> SpacePicture:
+        """Return the geometries of the model as motions are drawn in space."""
+        return picture_of(self.mj, self.model, self.data, self.coordinates(0)[: self.model.nq])
 
     def point(self, name: str) -> Output:
         """Return position and velocity, x, y, z and v_x, v_y, v_z, of a site, a body (its frame) or a geometry.

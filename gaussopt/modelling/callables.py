@@ -87,6 +87,7 @@ class System(AbstractSystem):
 
     _equality: Callable[[float, Vector, Vector], Rows] | None = None
     _rows_of_motion: int | None = None
+    _push: Vector | float = 0.0  # the generalised forces of a control
 
     def __init__(
         self,
@@ -153,7 +154,7 @@ class System(AbstractSystem):
             M = check_mass_matrix(M, f"mass of {self.name!r}")
         except BadInput as error:
             raise BadInput(f"{str(error)[:-1]}, at {state_in_words(t, q, v)}.") from None
-        Q = self._array("force", self._force, (n,), t, q, v)
+        Q = self._array("force", self._force, (n,), t, q, v) + self._push
         h = np.zeros(n) if self._inertia is None else self._array("inertia", self._inertia, (n,), t, q, v)
         terms = None
         if self._equality is None:
@@ -208,6 +209,11 @@ class System(AbstractSystem):
         system._rows_of_motion = rows
         return system
 
+    def set_inputs(self, given: Any, n: int) -> dict[str, float]:
+        """Set generalised forces, (n,), which are added to Q; raises BadInput."""
+        self._push = push = as_array("the generalised forces", given, (n,))
+        return dict(zip(self.coordinates(n), push.tolist(), strict=True))
+
     def _rows(self, t: float, q: Vector, v: Vector) -> Any:
         """Return J and gamma, and J_terms if given, as the callable returned them."""
         assert self._equality is not None
@@ -235,7 +241,7 @@ class System(AbstractSystem):
         except BadInput as error:
             raise BadInput(f"{str(error).rstrip('.')}{where}" if where not in str(error) else str(error)) from None
         gamma = self._checked("equality (gamma)", pair[1], (J.shape[0],), t, q, v)
-        Q = self._array("force", self._force, (n,), t, q, v)
+        Q = self._array("force", self._force, (n,), t, q, v) + self._push
         h = np.zeros(n) if self._inertia is None else self._array("inertia", self._inertia, (n,), t, q, v)
         return sparse_step(M, h, Q, J, gamma, t, q, v)
 

@@ -43,7 +43,7 @@ from gaussopt.symbolic.contacts import Layout
 from gaussopt.symbolic.formulas import formulas_of
 from gaussopt.symbolic.model import SymbolicModel
 from gaussopt.symbolic.outline import outline_function
-from gaussopt.symbolic.reading import GivenModel, check_parameters
+from gaussopt.symbolic.reading import GivenModel, check_parameters, input_values
 from gaussopt.symbolic.reading import read_model as read_model
 
 _NOTHING = np.zeros(0)
@@ -127,6 +127,13 @@ class LagrangianSystem(AbstractSystem):
         system = LagrangianSystem(self.model, self._coordinates, merged, self._module, self._layout)
         system.name, system.notes, system.unused, system.watch = self.name, self.notes, self.unused, self.watch
         return system
+
+    def set_inputs(self, given: Any, n: int) -> dict[str, float]:
+        """Set parameters, which a control returned as a mapping; raises UnknownName or BadInput."""
+        values = input_values(given, self._parameters)
+        self._parameters = {**self._parameters, **values}
+        self._p, self._coefficients = ParameterValues(list(self._parameters.values())), None
+        return values
 
     def __reduce__(self) -> tuple[Callable[..., LagrangianSystem], tuple[Any, ...]]:
         """Pickle the energies; the receiving process reads the equations from disk or derives them."""

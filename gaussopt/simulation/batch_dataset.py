@@ -17,8 +17,9 @@ from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
+from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.time_grid import TimeGrid
-from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.jit.kernel import SWITCHED_OFF
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.problem import Problem

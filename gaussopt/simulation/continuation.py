@@ -89,6 +89,11 @@ class Continuation:
                 f"The motion to continue ended with the status {motion.status}, and no motion goes on from there "
                 f"({motion.message.rstrip('.')}); {OWN_START}."
             )
+        if "control" in motion.meta:
+            raise BadInput(
+                "The motion to continue was under a control, and what its function remembers is in no file; "
+                f"{OWN_START}, and the control again."
+            )
         if "mark" not in self.kept:
             raise BadInput(f"The motion to continue does not hold what its steps depended on; {OWN_START}.")
         try:

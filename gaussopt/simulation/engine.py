@@ -21,7 +21,7 @@ from gaussopt.integration.advances.stated_steps import ContactRecorder, StatedSt
 from gaussopt.integration.events.accelerations import ContactAccelerations, ContactSolvers
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.loop import MotionLoop, Progress
-from gaussopt.integration.trajectory import Recorder
+from gaussopt.integration.recorder import Recorder
 from gaussopt.simulation.settings import RunSettings
 from gaussopt.solving.step_solver import StepSolver
 
@@ -90,7 +90,7 @@ def choose_engine(settings: RunSettings, progress: Progress | None, long: bool =
             slow = reason = str(obstacle)
             continue
         advance.why_interpreted = None if compiled or outlook is not None else slow
-        return MotionLoop(advance, progress, None if compiled or reason is not None else outlook)
+        return MotionLoop(advance, progress, None if compiled or reason is not None else outlook, s.inputs)
     raise NotAccepted(f"The engine 'compiled' cannot run this motion: {reason}. Use the engine 'interpreted'.")
 
 
@@ -137,7 +137,8 @@ def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | N
         return "the pair that was asked for is interpreted unless the engine 'compiled' is", None
     if s.with_contacts or not s.method.adaptive:
         return None if _many(s, CONTACT_STAGE if s.with_contacts else 1) else "only long motions are worth it", None
-    return None, None if long or _worth(s, s.control.t_end - s.first.t) else _Outlook(s)
+    steps = 0.0 if s.inputs is None else s.inputs.count
+    return None, None if long or _worth(s, s.control.t_end - s.first.t, steps) else _Outlook(s)
 
 
 def _many(settings: RunSettings, weight: int = 1) -> bool:

@@ -43,8 +43,9 @@ def requested(given: Any, system: AbstractSystem, t: float, q: Vector, v: Vector
 
 
 def _expression(name: str, given: Any, system: AbstractSystem, names: tuple[str, ...]) -> Output:
-    evaluate = of_state([given], names, system.parameters, f"Output {name!r}")
-    return Output({"": ""}, lambda motion: evaluate(motion.t, motion.q.T, motion.v.T))
+    what = f"Output {name!r}"
+    of_state([given], names, system.parameters, what)  # refuses unknown symbols before the motion
+    return Output({"": ""}, lambda x: of_state([given], names, x.parameters, what)(x.t, x.q.T, x.v.T))
 
 
 def _function(given: Any, first: Vector) -> Output:
@@ -62,8 +63,8 @@ def _function(given: Any, first: Vector) -> Output:
 
 def with_outputs(motion: Trajectory, outputs: Mapping[str, Output]) -> Trajectory:
     """Return the motion with its outputs; values that cannot be computed are NaN, and a warning says why."""
-    values: dict[str, Vector] = {}
-    units: dict[str, str] = {}
+    values: dict[str, Vector] = dict(motion.outputs)
+    units: dict[str, str] = dict.fromkeys(values, "")
     told: list[str] = []
     for name, output in outputs.items():
         try:

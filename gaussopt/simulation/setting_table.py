@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 from gaussopt.core.errors import UnknownName
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
+MOST_STEPS = 1e9
+"""Number of steps, or of instants of a control, above which a run is refused as a mistake."""
+
 
 class Setting(NamedTuple):
     """A setting of `simulate`.
@@ -53,6 +56,7 @@ SETTINGS = (
     Setting("events"),
     Setting("integrals"),
     Setting("outputs"),
+    Setting("control"),
     Setting("step_folder"),
     Setting("keep_interrupted"),
     Setting("progress"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,17 +30,15 @@ from gaussopt.integration.trajectory import MOST_BYTES
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.simulation.continuation import Continuation
+from gaussopt.simulation.control import ControlledInputs
 from gaussopt.simulation.integrands import integrands
 from gaussopt.simulation.requested_outputs import requested
-from gaussopt.simulation.setting_table import check_choices, completed
+from gaussopt.simulation.setting_table import MOST_STEPS, check_choices, completed
 from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.foreign_formulation import find
 
 START_TOLERANCE = 1e-8
 """Largest constraint residual allowed for an initial state, relative to 1 + its largest entry."""
-
-MOST_STEPS = 1e9
-"""Number of steps above which a run is refused as a mistake."""
 
 LEAST_RTOL = 2.3e-14
 """Least relative tolerance that SciPy's methods accept."""
@@ -102,6 +101,7 @@ class RunSettings:
     formulation, solver, named : names, given by the user or chosen; whether the user gave at least one of them
     watched : whether to search for singular positions; False for a motion that only serves as a comparison
     continued : the motion to continue; None for a new motion
+    inputs : the inputs under a control, or None
     """
 
     start: RunStart
@@ -125,6 +125,7 @@ class RunSettings:
     watched: bool = True
     outputs: Mapping[str, Output] = field(default_factory=dict)
     continued: Continuation | None = None
+    inputs: ControlledInputs | None = None
 
     @classmethod
     def of(cls, problem: Any, formulation: str | None, solver: str | None, given: Mapping[str, Any]) -> RunSettings:
@@ -177,10 +178,12 @@ class RunSettings:
         if given["state"] == "quasi-velocity" and system.contact_names:
             raise NotAccepted("The state of a motion with contacts is the velocity; leave out state='quasi-velocity'.")
         names = ("impact", "solver_options", "tolerance", "warm_start", "state", "engine", "on_singular")
+        outputs = requested(given["outputs"] or {}, start.system, t0, start.q, start.v)
+        inputs = None if given["control"] is None else ControlledInputs.of(given, start, system.row_names, outputs)
         return cls(
-            start, system, first, method, control, stabiliser, rules, *pair,
+            start, system if inputs is None else copy(system), first, method, control, stabiliser, rules, *pair,
             named=formulation is not None or solver is not None, record_every=every, continued=continued,
-            outputs=requested(given["outputs"] or {}, start.system, t0, start.q, start.v),
+            outputs=outputs, inputs=inputs,
             **{name: given[name] for name in names},
         )  # fmt: skip
 

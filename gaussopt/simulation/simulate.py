@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.advance import Advance
-from gaussopt.integration.looks import Steps
+from gaussopt.integration.looks import MOST, Steps
 from gaussopt.integration.loop import MotionLoop, Progress
 from gaussopt.integration.restart import Deferred, Mark
 from gaussopt.integration.trajectory import Trajectory, WorstCertificate
@@ -36,6 +37,7 @@ from gaussopt.linalg.redundancy import named_forces, rows_by_name
 from gaussopt.modelling.model_check import of_start
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.continuation import CONTINUABLE, restart_of
+from gaussopt.simulation.control import Controller
 from gaussopt.simulation.engine import choose_engine
 from gaussopt.simulation.error_estimate import MotionError, estimated, of_motion, unknown
 from gaussopt.simulation.motion_sentences import (
@@ -69,7 +71,7 @@ def simulate(
     warm_start: bool | None = None, state: str | None = None, q0: Any = None, v0: Any = None, t0: float | None = None,
     solver_options: Mapping[str, Any] | None = None, impact: str | None = None, accumulation: str | None = None,
     events: Sequence[Event] = (), integrals: Mapping[str, Any] | None = None, outputs: Mapping[str, Any] | None = None,
-    step_folder: str | Path | None = None, keep_interrupted: bool = False,
+    control: Controller | None = None, step_folder: str | Path | None = None, keep_interrupted: bool = False,
     progress: Callable[[float], None] | None = None, engine: str | None = None, record_every: int | None = None,
     start: Trajectory | str | Path | None = None, error_estimate: bool = True, on_singular: str | None = None,
 ) -> Trajectory:  # fmt: skip
@@ -86,8 +88,7 @@ def simulate(
     tolerance : largest accepted relative error of an acceleration (1e-7 if not given); `inf` only records the error
     stabilisation : "none" (if not given), "baumgarte", "projection" (moves the start, too) or an object
     warm_start : whether each solve starts from the previous answer; true if not given
-    state : "velocity" or "quasi-velocity", integrated with q; that of the formulation if not given. With
-        quasi-velocities the velocity constraints hold identically.
+    state : "velocity", or "quasi-velocity", which keeps velocity constraints; that of the formulation if not given
     q0, v0 : (n,), initial state; the problem's own if not given
     solver_options : options of the solver
     impact : "newton" (if not given), "poisson" or "none"; the coefficients of restitution belong to the contacts
@@ -95,17 +96,18 @@ def simulate(
     events : further events to locate, in addition to those of the problem
     integrals : functions of (t, q, v), or SymPy expressions, by name, to integrate in time; see docs/own-system.md
     outputs : the same, or `Output` objects such as `model.point("hand")`, by name, to compute at each recorded instant
+    control : `Controller`, a function that sets inputs at equal intervals; see docs/control.md
     step_folder : folder in which a step that is not accepted is saved; it is `failed_step` of the motion in any case
     keep_interrupted : whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
     engine : "auto" (if not given), "interpreted" (every stage through formulation, solver and certificate) or
-        "compiled": the loop as generated code (`gaussopt.compiled`), the same motion to rounding, every residual
-        checked and every recorded state certified; for `gauss` with `kkt` (`sparse-kkt` for linkages given by tables)
-        and for contact laws solved by pivots. "auto" compiles long runs where it can and no method is given.
+        "compiled": generated code (`gaussopt.compiled`), the same motion to rounding, every residual checked and every
+        recorded state certified; for `gauss` with `kkt` (`sparse-kkt` for linkages given by tables) and for contact
+        laws solved by pivots. "auto" compiles long runs where it can and no method is given.
     record_every : steps between two recorded states, 1 if not given; events are recorded in any case
     start : a motion, or its file, to continue. Settings that are not given are those of the motion; other values are
         refused. With a method of constant step and the same engine, the result equals bit for bit that of one longer
-        motion; a last step that the end had shortened is taken anew. An adaptive method chooses its steps anew, and
+        motion; a last step that the end had shortened is taken anew. Adaptive methods choose their steps anew, and
         solvers that iterate from their previous answer start anew. `concatenate` joins the parts.
     error_estimate : whether to estimate the error by the same motion in longer (and, if in doubt, shorter) steps
     on_singular : "warn" (if not given) or "stop" (status `unsupported`) at singular positions, if there are no contacts
@@ -168,12 +170,15 @@ def _computed(
     start = settings.consistent_start() if continued is None else continued.mark
     for long in (False, True):
         loop = choose_engine(settings, of_motion(progress) if error_estimate else progress, long)
-        loop.advance.looks = Steps() if error_estimate else None
+        most = MOST if settings.inputs is None else sys.maxsize  # inputs are known for no motion beside this one
+        loop.advance.looks = Steps(most) if error_estimate else None
         loop.advance.motion.timing["prepare"] = perf_counter() - begin - loop.advance.motion.seconds
         end = _integrate(loop, start, keep_interrupted, begin)
         if not loop.left:
             break
     columns = loop.advance.recorder.arrays(len(settings.start.q))
+    if settings.inputs is not None:
+        settings.inputs.complete = True
     if error_estimate and end.status is Status.SOLVED:
         begin = perf_counter()
         state = (start.t, start.q, start.v) if isinstance(start, Mark) else start
@@ -280,7 +285,7 @@ def _trajectory(
     message = whole_message(message, many, rows, columns["forces_unique"], told, None)
     file = _save_failed(end.failed, start.name, message, step_folder)
     message += _of_file(file)
-    return with_outputs(Trajectory(
+    done = Trajectory(
         **columns, status=end.status, message=message, timing=timing, warnings=told, failed_step=end.failed,
         worst=WorstCertificate(**motion.worst, evaluations=motion.evaluations), failed_step_file=file,
         events=_events(advance, error), restart=restart, problem=start.entry,
@@ -290,7 +295,8 @@ def _trajectory(
             **_about(settings, advance, many), **({"machine_failure": True} if end.machine else {}),
             "compared_with": list(error.compared) if error is not None else [],
         },
-    ), settings.outputs)  # fmt: skip
+    )  # fmt: skip
+    return with_outputs(done if settings.inputs is None else settings.inputs.recorded(done), settings.outputs)
 
 
 def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any], ...]:
@@ -346,7 +352,7 @@ def _restart(settings: RunSettings, loop: MotionLoop, status: Status, ended: str
     s, first, continued = settings, settings.first, settings.continued
     about = {"ended": ended, "continues": None if continued is None else continued.kept["key"]}
     mark = loop.kept
-    if status not in CONTINUABLE or mark is None:
+    if status not in CONTINUABLE or mark is None or s.inputs is not None:
         return about
     used = {
         **kept_of(s, loop), "stabilisation": s.stabiliser, "events": [event.name for event in s.rules.events],

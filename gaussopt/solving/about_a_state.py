@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gaussopt.core.arrays import Matrix, Vector, as_array, as_state
-from gaussopt.core.errors import BadInput, NotAccepted
+from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.assembly import assemble, null_space
+from gaussopt.modelling.contact_surface import ContactSurface
 from gaussopt.solving.solve import judge_acceleration, solve_step
 
 SHIFT = 1e-4
@@ -39,7 +41,9 @@ class Linearisation:
     W: Matrix
 
 
-def inverse_dynamics(system: AbstractSystem, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, t: float = 0.0) -> Vector:
+def inverse_dynamics(
+    system: AbstractSystem, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, t: float = 0.0, held: Sequence[str] = ()
+) -> Vector:
     """Return the smallest additional generalised forces tau, (n,), that give a system the acceleration a.
 
     The result is tau = M (a - a0), where a0 is the acceleration without tau; it has the least tau^T M^-1 tau of all
@@ -51,6 +55,7 @@ def inverse_dynamics(system: AbstractSystem, q: ArrayLike, v: ArrayLike, a: Arra
     system : a system with or without contacts; the forces of closed contacts are the same as without tau
     q, v, a : (n,); a must satisfy the constraints at acceleration level
     t : time, s
+    held : as in `linearise`
 
     Raises BadInput if a contradicts the constraints or contacts, or the system has no unique acceleration at the state.
 
@@ -64,6 +69,7 @@ def inverse_dynamics(system: AbstractSystem, q: ArrayLike, v: ArrayLike, a: Arra
     >>> bars = go.problem("four-bar")
     >>> held = go.inverse_dynamics(bars.system, bars.q0, 0 * bars.v0, 0 * bars.v0)
     """
+    system = _holding(system, held, *as_state(t, q, v))
     step = system.evaluate(*as_state(t, q, v))
     given, free = as_array("a", a, (step.n,)), _acceleration(step)
     tau: Vector = step.M @ (given - free)
@@ -79,7 +85,9 @@ def inverse_dynamics(system: AbstractSystem, q: ArrayLike, v: ArrayLike, a: Arra
     return tau
 
 
-def linearise(system: AbstractSystem, q: ArrayLike, v: ArrayLike, *, t: float = 0.0) -> Linearisation:
+def linearise(
+    system: AbstractSystem, q: ArrayLike, v: ArrayLike, *, t: float = 0.0, held: Sequence[str] = ()
+) -> Linearisation:
     """Linearise the equations of a system at a state that satisfies the constraints, in independent coordinates.
 
     Nearby states are projected onto the constraints by `assemble`, and their certified accelerations are differentiated
@@ -87,12 +95,14 @@ def linearise(system: AbstractSystem, q: ArrayLike, v: ArrayLike, *, t: float = 
 
     Parameters
     ----------
-    system : a system without contacts and with dense matrices
+    system : a system with dense matrices
     q, v : (n,)
     t : time, s
+    held : names of closed contacts that stay as constraints, and do not slip if they have friction, whatever forces
+        that takes; the other contacts are open, and exert none
 
-    Raises BadInput as `assemble` does, or if there is no unique acceleration; NotAccepted for contacts or sparse
-    matrices.
+    Raises BadInput as `assemble` does, or if there is no unique acceleration; NotAccepted for contacts, unless some are
+    held, or for sparse matrices; UnknownName for a contact that the system does not have.
 
     Examples
     --------
@@ -102,15 +112,16 @@ def linearise(system: AbstractSystem, q: ArrayLike, v: ArrayLike, *, t: float = 
     (2, 2)
     """
     t, place, speed = as_state(t, q, v)
+    system = _holding(system, held, t, place, speed)
     step = system.evaluate(t, place, speed)
     if step.sparse or system.contact_names or step.k:
         raise NotAccepted(
             f"{system.name!r} has contacts or sparse matrices; linear equations are those of a dense system whose "
-            "constraints stay the same beside the state."
+            "constraints stay the same beside the state: name the contacts that stay as held=[...]."
         )
     place, speed = assemble(system, place, speed, t=t)
     phi = system.position_residual(t, place)
-    Y = null_space(step.J[: 0 if phi is None else len(phi)])
+    Y = null_space(step.J[:0] if phi is None else system.position_jacobian(t, place))
     W, p = null_space(step.J), Y.shape[1]
 
     def rates(y: Vector, w: Vector) -> Vector:
@@ -121,6 +132,18 @@ def linearise(system: AbstractSystem, q: ArrayLike, v: ArrayLike, *, t: float = 
     columns = [(rates(x[:p], x[p:]) - rates(-x[:p], -x[p:])) / (2.0 * x.max()) for x in np.diag(shifts)]
     B = np.vstack((np.zeros((p, step.n)), np.linalg.solve(W.T @ step.M @ W, W.T)))
     return Linearisation(np.transpose(columns), B, rates(np.zeros(p), np.zeros(W.shape[1])), Y, W)
+
+
+def _holding(system: AbstractSystem, held: Sequence[str], t: float, q: Vector, v: Vector) -> AbstractSystem:
+    """Return the system with these contacts as constraints; raises UnknownName."""
+    if not held:
+        return system
+    names, mu = list(system.contact_names), system.evaluate(t, q, v).mu
+    for name in held:
+        if name not in names:
+            raise UnknownName("contact", name, names)
+    closed = [names.index(name) for name in held]
+    return ContactSurface(system, system.evaluate, tuple(closed), tuple(i for i in closed if mu[i] > 0))
 
 
 def _acceleration(step: StepData) -> Vector:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from gaussopt.core.errors import BadInput
 
 
 def of_state(
-    expressions: Sequence[Any], names: Sequence[str], parameters: Mapping[str, float], what: str, modules: str = "numpy"
+    expressions: Sequence[Any], names: Sequence[str], parameters: Mapping[str, Any], what: str, modules: str = "numpy"
 ) -> Callable[[Any, Any, Any], list[Any]]:
     """Return a function of t, q and v that returns the values; q and v hold a number or an array for each coordinate.
 
-    Symbols are known by their names: t, coordinates, velocities (v_ before the coordinate) and parameters.
+    Symbols are known by their names: t, coordinates, velocities (v_ before the coordinate) and parameters, whose values
+    are numbers, or arrays where the function gets arrays.
 
     Raises
     ------
@@ -32,7 +35,9 @@ def of_state(
             f"{what} holds {unknown[0]!r}, which is no coordinate or parameter of the system, and no velocity, such as "
             f"v_{names[0]}."
         )
-    function: Callable[[Any, Any, Any], list[Any]] = sp.lambdify(
-        [sp.Symbol("t"), *columns], [x.subs(values) for x in plain], modules, cse=modules == "numpy"
+    varied = {s: x for s, x in values.items() if isinstance(x, np.ndarray)}
+    fixed = {s: x for s, x in values.items() if s not in varied}
+    function = sp.lambdify(
+        [sp.Symbol("t"), *columns, list(varied)], [x.subs(fixed) for x in plain], modules, cse=modules == "numpy"
     )
-    return function
+    return lambda t, q, v: list(function(t, q, v, list(varied.values())))

@@ -383,3 +383,12 @@ def check_parameters(values: Mapping[str, Any], known: Mapping[str, float]) -> N
         if name not in known:
             raise UnknownName("parameter", name, known)
         finite_parameter(name, value)
+
+
+def input_values(given: Any, known: Mapping[str, float]) -> dict[str, float]:
+    """Return the values of parameters that a control returned; raises BadInput or UnknownName."""
+    if not isinstance(given, Mapping):
+        such = {next(iter(known), "F"): 0.0}
+        raise BadInput(f"{given!r:.60} names no parameters; return values by name, such as {such}.")
+    check_parameters(given, known)
+    return {name: float(value) for name, value in given.items()}

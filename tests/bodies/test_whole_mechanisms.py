@@ -126,10 +126,14 @@ def quaternion(R: Any) -> Any:
     return Rotation.from_matrix(R).as_quat()[[3, 0, 1, 2]]
 
 
-def platform(driven: bool = False, **settings: Any) -> go.Problem:
-    """A platform on two legs of two tubes, a universal joint below and a ball above; springs or drives in the legs."""
+def platform(driven: bool = False, off: float = 0.0, turned_by: float = 0.0, **settings: Any) -> go.Problem:
+    """A platform on two legs of two tubes, a universal joint below and a ball above; springs or drives in the legs.
+
+    The guess of the platform is too high by `off`, and turned by an angle about y, so that the balls are open.
+    """
     model = go.Model(dim=3, gravity=(0, 0, -GRAVITY), **settings)
-    top = model.body("top", 20.0, (0.8, 0.8, 1.5), at=(0, 0, HEIGHT))
+    angle = np.cos(turned_by / 2), 0, np.sin(turned_by / 2), 0
+    top = model.body("top", 20.0, (0.8, 0.8, 1.5), at=(off, -off, HEIGHT + off), angle=angle)
     for i, (foot, head, R, length) in enumerate(legs()):
         turned = {"angle": quaternion(R)}
         low = model.body(f"low{i}", 1.5, (0.02, 0.02, 0.001), at=foot + 0.2 * R[:, 2], **turned)
@@ -144,6 +148,23 @@ def platform(driven: bool = False, **settings: Any) -> go.Problem:
             model.add(SpringDamper(f"spring{i}", model.ground.at(*foot), top.at(*head), stiffness=4e3,
                                    length=length + 0.02, damping=60.0))  # fmt: skip
     return model.problem(t_end=0.1)
+
+
+@pytest.mark.parametrize(("off", "turned_by"), [(0.05, 0.1), (0.15, 0.4), (-0.2, 0.8)])
+def test_a_platform_is_assembled_from_a_guess_that_is_far_off(off: float, turned_by: float) -> None:
+    given = platform(off=off, turned_by=turned_by)
+    assert np.abs(given.system.position_residual(0.0, given.q0)).max() < 1e-12
+    names = given.system.coordinates(len(given.q0))
+    bodies = {
+        name: (given.q0[[names.index(f"{c}_{name}") for c in "xyz"]],
+               Rotation.from_quat(given.q0[[names.index(f"e{i}_{name}") for i in (1, 2, 3, 0)]]))
+        for name in ("top", "low0", "up0", "low1", "up1")
+    }  # fmt: skip
+    for i, (foot, head, _, _) in enumerate(legs()):
+        (low, lower), (up, upper), (top, turned) = (bodies[x] for x in (f"low{i}", f"up{i}", "top"))
+        assert low + lower.apply([0, 0, -0.2]) == pytest.approx(foot, abs=1e-11)
+        assert up + upper.apply([0, 0, 0.2]) == pytest.approx(top + turned.apply(head), abs=1e-11)
+        assert np.cross(lower.apply([0, 0, 1]), up - low) == pytest.approx(np.zeros(3), abs=1e-11)
 
 
 def numbers(values: Any) -> str:

@@ -187,6 +187,50 @@ def test_a_controller_holds_a_pendulum_where_it_is_told_to() -> None:
     assert stopped.t[-1] == pytest.approx(0.05)
 
 
+ARM = """<mujoco><option timestep="0.002"/><worldbody>
+<body pos="0 0 1"><joint name="shoulder" axis="0 1 0" damping=".1"/>
+<geom type="capsule" fromto="0 0 0 .5 0 0" size=".03" mass="1"/>
+<body pos=".5 0 0"><joint name="elbow" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .4 0 0" size=".02" mass=".5"/><site name="hand" pos=".4 0 0"/>
+</body></body></worldbody>
+<actuator><motor name="lift" joint="shoulder"/><position joint="elbow" kp="20"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+def test_held_controls_move_a_model_as_in_a_loop_of_mujoco(steps: int) -> None:
+    model, data = loaded(ARM)
+    own = go.problem_from_mujoco(model, data, t_end=0.5)
+    heights: list[float] = []
+
+    def swing(t: float, q: np.ndarray, v: np.ndarray, outputs: Any = None) -> np.ndarray:
+        if outputs is not None:
+            heights.append(outputs["hand.z"])
+        return np.array([3.0 * np.sin(5.0 * t) - 8.0 * q[0] - 2.0 * v[0], 0.4 * np.cos(3.0 * t)])
+
+    outputs = {"hand": own.system.point("hand")}
+    motion = moved(own, control=go.Controller(swing, 0.002 * steps), outputs=outputs)
+    assert motion.meta["control"]["inputs"] == ["lift", "actuator1"]
+    assert heights == motion.outputs["hand.z"][:-1:steps].tolist()
+    for k in range(250):
+        if k % steps == 0:
+            data.ctrl[:] = swing(data.time, data.qpos, data.qvel)
+        assert motion.outputs["control.lift"][k] == pytest.approx(data.ctrl[0], abs=1e-12)
+        mujoco.mj_step(model, data)
+    assert np.abs(motion.q[-1] - data.qpos).max() < 1e-12
+    assert np.abs(motion.v[-1] - data.qvel).max() < 1e-12
+    free = moved(go.problem_from_mujoco(*loaded(ARM), t_end=0.1))
+    assert np.array_equal(moved(own, t_end=0.1).q, free.q)  # the problem has its own controls again
+
+
+def test_controls_of_a_wrong_number_or_twice_are_refused() -> None:
+    model, data = loaded(ARM)
+    with pytest.raises(go.BadInput, match=r"control returned \[1.0\]; return 2 finite numbers"):
+        moved(go.problem_from_mujoco(model, data, t_end=0.1), control=go.Controller(lambda *state: [1.0], 0.01))
+    twice = go.problem_from_mujoco(model, data, t_end=0.1, control=lambda t, q, w: [0.0, 0.0])
+    with pytest.raises(go.BadInput, match="given a control of its own; leave one of the two out"):
+        moved(twice, control=go.Controller(lambda *state: [0.0, 0.0], 0.01))
+
+
 def test_a_control_callback_is_refused() -> None:
     model, data = loaded(MOTOR.format(joint="", words=""))
     mujoco.set_mjcb_control(lambda model, data: None)

@@ -224,3 +224,34 @@ def test_a_contact_that_nothing_can_press_is_none() -> None:
     answer = go.solve_step(step)
     assert answer.status == go.Status.SOLVED
     assert close(answer.a, pin.aba(model, data, q, np.zeros(1), np.ones(1)))
+
+
+def test_a_motion_under_control_is_that_of_its_forward_dynamics() -> None:
+    """A system of functions from Pinocchio, whose joint forces a control holds, against `aba` in the same steps."""
+    model = pin.buildSampleModelManipulator()
+    data, n = model.createData(), int(model.nv)
+
+    def mass(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        upper = np.triu(pin.crba(model, data, q))
+        return upper + np.triu(upper, 1).T
+
+    def bias(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return pin.nonLinearEffects(model, data, q, v).copy()
+
+    def hold(t: float, q: np.ndarray, v: np.ndarray, outputs: Any) -> np.ndarray:
+        return bias(t, q, v) - 20.0 * v - 50.0 * (q - 0.3)
+
+    def rate(y: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return np.append(y[n:], pin.aba(model, data, y[:n], y[n:], tau))
+
+    system = go.System(mass, np.zeros(n), inertia=bias, coordinates=model.names.tolist()[1:])
+    start = {"q0": pin.neutral(model), "v0": np.zeros(n)}
+    motion = go.simulate(system, **start, t_end=0.1, dt=1e-3, control=go.Controller(hold, 0.01))
+    y, h, tau = np.concatenate(list(start.values())), 1e-3, np.zeros(n)
+    for k in range(100):
+        tau = hold(0.0, y[:n], y[n:], {}) if k % 10 == 0 else tau
+        a = rate(y, tau)
+        b = rate(y + h / 2 * a, tau)
+        c = rate(y + h / 2 * b, tau)
+        y = y + h / 6 * (a + 2 * b + 2 * c + rate(y + h * c, tau))
+    assert np.abs(np.append(motion.q[-1], motion.v[-1]) - y).max() < 1e-12

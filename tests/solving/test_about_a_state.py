@@ -87,3 +87,40 @@ def test_contacts_push_as_before_and_are_not_linearised() -> None:
         go.inverse_dynamics(ball, [0.0], [0.0], [1.0])
     with pytest.raises(go.NotAccepted, match="has contacts"):
         go.linearise(ball, [1.0], [0.0])
+
+
+def standing(angle: float, mu: float) -> tuple[go.System, np.ndarray]:
+    """The rod free of its hinge, with its lower end on a floor."""
+    x, y, phi, vx, vy, w = sp.symbols("x y phi v_x v_y v_phi")
+    half = LENGTH / 2
+    foot = go.Contact("foot", gap=y - half * sp.sin(phi), slip=[vx + half * sp.sin(phi) * w], mu=mu)
+    ceiling = go.Contact("ceiling", gap=3 - y)
+    system = go.System.from_lagrangian(
+        [x, y, phi], [vx, vy, w], kinetic=MASS * (vx**2 + vy**2) / 2 + MASS * LENGTH**2 / 24 * w**2,
+        potential=MASS * GRAVITY * y, contacts=[foot, ceiling],
+    )  # fmt: skip
+    return system, np.array([half * np.cos(angle), half * np.sin(angle), angle])
+
+
+def test_a_rod_on_a_held_foot_falls_as_on_a_hinge() -> None:
+    system, q = standing(np.pi / 2, 0.5)
+    found = go.linearise(system, q, np.zeros(3), held=["foot"])
+    rate = np.sqrt(3 * GRAVITY / (2 * LENGTH))
+    # The contact holds the height of the foot and its speed aside; where it stands aside changes nothing.
+    assert (found.Y.shape, found.W.shape, found.A.shape) == ((3, 2), (3, 1), (3, 3))
+    assert np.sort(np.linalg.eigvals(found.A).real) == pytest.approx([-rate, 0.0, rate], abs=1e-6)
+    assert found.c == pytest.approx(np.zeros(3), abs=1e-9)
+    smooth = go.linearise(standing(np.pi / 2, 0.0)[0], q, np.zeros(3), held=["foot"])
+    lying = np.sqrt(GRAVITY * LENGTH / 2 / (LENGTH**2 / 12))  # about its centre, as the foot slides
+    assert smooth.W.shape == (3, 2)
+    assert np.linalg.eigvals(smooth.A).real.max() == pytest.approx(lying, rel=1e-6)
+
+
+def test_forces_that_keep_a_leaning_rod_on_its_held_foot_are_those_on_a_hinge() -> None:
+    system, q = standing(1.1, 0.2)
+    forces = go.inverse_dynamics(system, q, np.zeros(3), np.zeros(3), held=["foot"])
+    on_hinge = rod(1.1)
+    due = go.inverse_dynamics(on_hinge.system, on_hinge.q0, on_hinge.v0, np.zeros(3))
+    assert forces == pytest.approx(due, abs=1e-9)
+    with pytest.raises(go.UnknownName, match="contact"):
+        go.linearise(system, q, np.zeros(3), held=["hand"])

@@ -30,13 +30,15 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.core.time_step import SteppedSystem
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules
-from gaussopt.integration.advances.event_phases import EventPhases, PhaseSegment
+from gaussopt.integration.advances.event_phases import EventPhases
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.modes import STICKING, ContactModes
 from gaussopt.integration.events.regular_stages import StageKernel
+from gaussopt.integration.events.segments import PhaseSegment
 from gaussopt.integration.events.turning import TURN, turning_of, turns
+from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.stabilisation import Projection, Unstabilised
-from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.jit.kernel import COMPILED, prepare
 from gaussopt.modelling.lagrangian import LagrangianSystem
 
@@ -63,16 +65,15 @@ class PhaseMarcher:
     recorder : receives whole segments
     """
 
-    def __init__(self, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
+    def __init__(self, motion: ContactAccelerations, method: Stepper, recorder: Recorder) -> None:
         system, tableau = motion.system, method.tableau
         assert isinstance(system, LagrangianSystem)
         assert tableau is not None
-        self._motion, self._control, self._stages, self._recorder = motion, control, method.stages, recorder
+        self._motion, self._stages, self._recorder = motion, method.stages, recorder
         self._equations = contact_equations(system.model, system.source)
         prepare(stage, kernel.march)
         self._A, self._b, self._c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
-        self._p = np.array(list(system.parameters.values()))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
         self._m_h = system.m_h
         self._about = 3 + self._m_h + self._m
@@ -101,16 +102,16 @@ class PhaseMarcher:
         # With more rows than coordinates, forces are never unique, and most systems solved for the modes are singular.
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 
-    def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
+    def take(self, t: float, q: Vector, v: Vector, mu: Vector, control: Control) -> PhaseSegment | None:
         """Take steps in the present phase; return None if the first step is irregular or may contain an event.
 
         After None, the next few calls return None, too, because a phase mostly stays irregular.
 
-        `origin` is the instant from which steps are counted in multiples of dt.
+        `control.origin` is the instant from which steps are counted in multiples of dt.
         """
-        control, motion = self._control, self._motion
-        dt, end = control.dt, control.t_end
+        motion, dt, end, origin = self._motion, control.dt, control.t_end, control.origin
         assert dt is not None
+        assert origin is not None
         first = round((t - origin) / dt)
         count = min(self._most, int((end - origin) / dt - SLIVER) - first)
         if t != origin + first * dt or count < 1:
@@ -124,10 +125,10 @@ class PhaseMarcher:
             return None
         n, m = self._n, self._m
         rows = np.zeros((count, 2 * n + len(self._space.out) + 3 + 3 * self._k + self._about))
-        y, worst = np.concatenate((q, v)), np.zeros(5)
+        y, worst, p = np.concatenate((q, v)), np.zeros(5), np.array(list(motion.system.parameters.values()))
         begin = perf_counter()
         done: int = kernel.march(
-            self._equations.step, self._equations.about, stage, origin, dt, first, count, y, self._p, np.array(mu), n,
+            self._equations.step, self._equations.about, stage, origin, dt, first, count, y, p, np.array(mu), n,
             m, self._A, self._b, self._c, motion.solvers.main.tolerance, self._space, worst, rows,
         )  # fmt: skip
         spent = perf_counter() - begin
@@ -249,5 +250,5 @@ class CompiledPhases(EventPhases):
         if PhaseMarcher.fit(motion, self.method, self.control):
             begin = perf_counter()
             with suppress(NotCompiled):  # without the loop, single stages are still compiled
-                self.fast_forward = PhaseMarcher(motion, self.method, self.control, self.recorder)
+                self.fast_forward = PhaseMarcher(motion, self.method, self.recorder)
             motion.timing["compile"] = perf_counter() - begin

@@ -131,6 +131,11 @@ class GeneratedAdvance(Advance):
         assert isinstance(self.system, LagrangianSystem)
         return self.system
 
+    @property
+    def _p(self) -> Vector:
+        """The present values of the parameters."""
+        return np.array(list(self.system.parameters.values()))
+
     def prepare(self, first: StepData, evaluations: float) -> None:
         """Generate and compile the code for motions that start with this step.
 
@@ -142,7 +147,6 @@ class GeneratedAdvance(Advance):
         orders = Orders.of(system.model, system.constant_entries, first)
         most = MOST_LINES if evaluations >= LONG else QUICK_LINES
         self._march = modules.compiled(LoopJob(system.model, self.method, orders, projected, most))
-        self._p = np.array(list(system.parameters.values()))
         # Without a generated certificate each recorded state gets the full certificate.
         self._rows = modules.rows(system.model, system.source, orders)
         self.motion.timing["compile"] = perf_counter() - begin
@@ -177,7 +181,7 @@ class GeneratedAdvance(Advance):
         if self.handed_over:
             s = "" if self.handed_over == 1 else "s"
             name = self.motion.solver.sequence.solver.name
-            some = f"{self.handed_over} step{s} of {self.steps}"
+            some = f"{self.handed_over} step{s} of {self.earlier + self.steps}"
             note = f" {some} had a vanishing pivot and went through the solver {name}."
         return super().reached() + note
 

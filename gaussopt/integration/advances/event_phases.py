@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gaussopt.contact.activity import RESTING
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.event import Event
 from gaussopt.core.status import Status
-from gaussopt.core.stepper import Stepper
+from gaussopt.core.stepper import Control, Stepper
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.time_step import SteppedSystem
 from gaussopt.integration.accelerations import Rejected
@@ -34,53 +33,9 @@ from gaussopt.integration.events.functions import EventFunction, PhaseFunctions,
 from gaussopt.integration.events.guides import refuse_start
 from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.integration.events.scanning import unmoved
+from gaussopt.integration.events.segments import FastForward, PhaseSegment
 from gaussopt.integration.events.transitions import Hint, ImpactAccumulation, Transitions
 from gaussopt.integration.stabilisation import Projection
-
-
-@dataclass(frozen=True)
-class PhaseSegment:
-    """N consecutive steps of a phase.
-
-    Attributes
-    ----------
-    columns : arrays of N rows
-        Recorded values after each step, by name, in the order of `gaussopt.integration.trajectory.Recorder`.
-    undecided : (N,), True where the uniqueness of the contact forces still has to be confirmed
-    """
-
-    columns: Mapping[str, NDArray[np.float64]]
-    undecided: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.undecided)
-
-    def __getitem__(self, part: slice | NDArray[np.intp]) -> PhaseSegment:
-        """Return a segment of the selected steps."""
-        return PhaseSegment({name: column[part] for name, column in self.columns.items()}, self.undecided[part])
-
-    def state(self, i: int) -> tuple[float, Vector, Vector]:
-        """Return t, q and v after step i."""
-        return float(self.columns["t"][i]), self.columns["q"][i].copy(), self.columns["v"][i].copy()
-
-
-class FastForward(Protocol):
-    """Takes many steps in which no event occurs; see `gaussopt.compiled.advances.contact_phases`."""
-
-    def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
-        """Take steps in the present phase; return None if an event may occur in the first step."""
-
-    def memory(self) -> dict[str, Any]:
-        """Return the data on which later segments depend."""
-
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        """Restore what `memory` returned, for the present phase."""
-
-    def shortened(self, steps: int) -> None:
-        """Limit later segments, since only the first `steps` steps of the latest segment were used."""
-
-    def record(self, segment: PhaseSegment) -> None:
-        """Record every step of a segment."""
 
 
 class EventPhases(Advance):
@@ -110,6 +65,19 @@ class EventPhases(Advance):
         self.events[:] = [e for e in self.events if e.kind in (EventKind.IMPACT, EventKind.ENERGY_GAIN)]
         self._functions.begin(self.t, self.q, self.v)
         self._record()
+
+    def renew(self, control: Control) -> End | None:
+        """Go on in the modes that the contact laws give under the new inputs."""
+        memory = self.memory()
+        self.go_on(control)
+        self._prepare()
+        self._functions.recall(memory["functions"])
+        self._transitions.recall(memory)
+        accumulation = self._transitions.settle({}, {})
+        if accumulation is not None:
+            return self._accumulated(accumulation)
+        self._record()
+        return None
 
     def _prepare(self) -> None:
         """Create the watched functions, the search for their zeros, and the transitions between phases."""
@@ -205,7 +173,7 @@ class EventPhases(Advance):
         if self.fast_forward is None:
             return False
         mu = self.motion.whole(self.t, self.q, self.v).mu
-        segment = self.fast_forward.take(self.t, self.q, self.v, mu, self.origin)
+        segment = self.fast_forward.take(self.t, self.q, self.v, mu, self._stepping)
         if segment is None:
             return False
         if self.rules.events:

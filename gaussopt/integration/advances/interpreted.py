@@ -60,6 +60,14 @@ class InterpretedSteps(Advance):
         control = self.control if self._grid is None else replace(self.control, dt=None)
         self._integration = self.method.start(self.motion, self.t, self.q, u, control)
 
+    def renew(self, control: Control) -> End | None:
+        """Go on under the new inputs, while users' events wait as before for the change of their signs."""
+        watched = None if self._watched is None else self._watched.memory()
+        super().renew(control)
+        if self._watched is not None:
+            self._watched.recall(watched, self.t, self.q, self.v, self.motion.acceleration(self.t, self.q, self.v))
+        return None
+
     def memory(self) -> dict[str, Any]:
         """Return u, the number of steps or recording instants so far, and the `memory` of motion and events."""
         watched = {} if self._watched is None else self._watched.memory()

@@ -27,7 +27,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
-from gaussopt.core.stepper import Stepper
+from gaussopt.core.stepper import Control, Stepper
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.time_step import SteppedSystem
 from gaussopt.integration.advance import Advance, End, EventKind, MotionEvent
@@ -36,7 +36,8 @@ from gaussopt.integration.events.guides import refuse_start, solve_guided, witho
 from gaussopt.integration.events.modes import TOLERANCES, ContactModes
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
 from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
-from gaussopt.integration.stabilisation import ContactSurface, Projection
+from gaussopt.integration.stabilisation import Projection
+from gaussopt.modelling.contact_surface import ContactSurface
 from gaussopt.solving.answer import Answer
 
 THETA = 0.5
@@ -109,6 +110,14 @@ class MoreauJeanSteps(Advance):
                 "q0 with gaps of zero and v0 with gap rates of zero there."
             )
         self.q, self.v = q, v
+
+    def renew(self, control: Control) -> End | None:
+        """Go on under the new inputs with a whole step; what was recorded here belongs to the step that ended."""
+        steps, earlier = self.steps, self.earlier
+        self.go_on(control)
+        assert control.dt is not None
+        self.steps, self.earlier, self.origin = steps, earlier, self.t - steps * control.dt
+        return None
 
     def memory(self) -> dict[str, Any]:
         """Return, for each contact, the steps since its last normal force, and the latest values of users' events."""

@@ -21,14 +21,15 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
-from gaussopt.core.stepper import Stepper
+from gaussopt.core.stepper import Control, Stepper
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.time_step import Reached, SteppedSystem, TimeStep
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
 from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
+from gaussopt.integration.recorder import Recorder
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import rows_of, velocity_size
 
@@ -80,6 +81,12 @@ class ContactRecorder(Recorder):
     def __len__(self) -> int:
         return len(self._plain)
 
+    def latest(self) -> ContactRecorder:
+        """Return a recorder of the latest row alone."""
+        one = ContactRecorder()
+        one.names, one._plain, one._contacts = self.names, self._plain[-1:], self._contacts[-1:]
+        return one
+
     def arrays(self, n: int) -> dict[str, Any]:
         """Return the columns of `Trajectory`, with all contacts that occurred in the motion."""
         found = {name: np.array(column, dtype=np.float64)
@@ -128,6 +135,13 @@ class StatedSteps(MoreauJeanSteps):
         self._sides = list(memory["sides"])
         self._grid = replace(self.control, origin=self.origin)
         self._start(self.t, self.q, self.v)
+
+    def renew(self, control: Control) -> End | None:
+        """Go on with a step under the new inputs."""
+        super().renew(control)
+        self._grid = replace(control, origin=self.origin)
+        self._start(self.t, self.q, self.v)
+        return None
 
     def memory(self) -> dict[str, Any]:
         """Return, for each contact, the steps since its last normal force, and the latest values of users' events."""

@@ -201,6 +201,11 @@ class ContactAccelerations(CertifiedAccelerations):
     def phase(self, phase: ContactModes) -> None:
         self._phase, self._last, self._latest = phase, None, None
 
+    def forget(self) -> None:
+        """Discard what is known of the latest states."""
+        super().forget()
+        self._latest = None
+
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
         """Return the step data of a state, restricted to the closed contacts."""
         return self.phase.shape(self._stabilised(t, q, v))

@@ -19,8 +19,9 @@ from gaussopt.integration.advance import Advance, EventKind
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.guides import refuse_open_compression, solve_guided, without_restitution
 from gaussopt.integration.events.modes import TOLERANCES, ContactModes
-from gaussopt.integration.stabilisation import ContactSurface, Projection
+from gaussopt.integration.stabilisation import Projection
 from gaussopt.linalg.dense import coordinate_scale
+from gaussopt.modelling.contact_surface import ContactSurface
 from gaussopt.solving.answer import Answer
 
 SHORT = 1e-6

@@ -1,0 +1,62 @@
+"""The recorder of a motion, which every engine fills with rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
+
+
+class Recorder:
+    """Collects the values of a trajectory while it is computed: t, `COLUMNS` and, with contacts, `CONTACT_COLUMNS`.
+
+    Attributes
+    ----------
+    replaced : numbers of the rows that `arrays` leaves out, since a later row records the same instant
+    """
+
+    def __init__(self, contacts: int = 0) -> None:
+        self._rows: list[tuple[Any, ...]] = []
+        self._blocks: list[tuple[NDArray[np.float64], ...]] = []
+        self._k, self._count = contacts, 0
+        self.replaced: list[int] = []
+
+    def add(self, *row: Any) -> None:
+        """Add the values at one instant."""
+        self._rows.append(row)
+        self._count += 1
+
+    def extend(self, *columns: NDArray[np.float64]) -> None:
+        """Add the values at several instants, column by column."""
+        self._pack()
+        self._blocks.append(columns)
+        self._count += len(columns[0])
+
+    def _pack(self) -> None:
+        if self._rows:
+            self._blocks.append(tuple(np.array(column, dtype=np.float64) for column in zip(*self._rows, strict=True)))
+            self._rows.clear()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def latest(self) -> Recorder:
+        """Return a recorder of the latest row alone."""
+        one = Recorder(self._k)
+        one.add(*(self._rows[-1] if self._rows else (column[-1] for column in self._blocks[-1])))
+        return one
+
+    def arrays(self, n: int) -> dict[str, Any]:
+        """Return the columns of `Trajectory` by name, for n coordinates."""
+        self._pack()
+        sizes = {"coordinate": n, "row": 0, "contact": self._k, "tangent": 1}
+        table = {"t": (), **COLUMNS, **CONTACT_COLUMNS}
+        columns = (np.delete(np.concatenate(x), self.replaced, axis=0) for x in zip(*self._blocks, strict=True))
+        out = dict(zip(table, columns, strict=False))
+        for name, dimensions in table.items():
+            if name not in out:
+                out[name] = np.zeros((len(out["t"]), *(sizes[x] for x in dimensions)))
+        return out | {"forces_unique": out["forces_unique"] > 0}
