@@ -118,8 +118,8 @@ def moreau_jean(job: LoopJob) -> Written:
     end = gaps + k * (2 * n + 5)
     for name, entries in (
         ("FORCE", n), ("JUMP", n), ("ACTIVE", k), ("PUSH", 2 * k), ("FACTOR", n * n), ("BASIS", (m + 2 * k) * n),
-        ("JOINTS", m * m), ("LENGTHS", 2 * k), ("FRICTION", k), ("PARTS", m), ("DRIFT", m), ("LIFT", m),
-        ("DELASSUS", 4 * k * k), ("BIAS", 2 * k), ("TABLEAU", 2 * k * (2 * k + 1)), ("MOTION", n), ("FREE", n),
+        ("JOINTS", m * m), ("LENGTHS", 2 * k), ("FRICTION", k), ("PARTS", 2 * k * m), ("DRIFT", m), ("LIFT", m),
+        ("DELASSUS", 4 * k * k), ("BIAS", 2 * k + m), ("TABLEAU", 2 * k * (2 * k + 1)), ("MOTION", n), ("FREE", n),
         ("MEAN", n), ("MOVED", n), ("NEXT", n), ("TURNS", 4 * a),
     ):  # fmt: skip
         own[name], end = end, end + entries

@@ -78,6 +78,23 @@ try:
     batch("crank-slider", "tau", "cpu", out=folder)
 except go.GaussoptError as error:
     found["other device"] = str(error)
+contact = {"stepper": "moreau-jean"}
+found["contacts"] = {
+    "friction-oscillator": apart("friction-oscillator", "mu", t_end=0.0422, **contact),
+    "bouncing-ball": apart("bouncing-ball", "e", t_end=0.0422, **contact),
+}
+swings = [batch("friction-oscillator", "mu", "cuda", t_end=0.0422, **contact)]
+batch_cuda.MEMBERS = 2
+swings.append(batch("friction-oscillator", "mu", "cuda", t_end=0.0422, **contact))
+batch_cuda.MEMBERS = 100
+found["contact parts"] = bool(swings[0].drop_attrs().identical(swings[1].drop_attrs()))
+found["contact certificates"] = float(swings[0].relative_error.max())
+box = go.problem("box")
+fallen = go.simulate_batch(
+    "box", initial={"q0": np.array([box.q0, box.q0 - 1.0]), "v0": box.v0}, dt=1e-3, t_end=0.02, device="cuda", **contact
+)
+one = go.simulate("box", dt=1e-3, t_end=0.02, error_estimate=False, **contact)
+found["irregular"] = fallen.status.values.tolist(), float(abs(fallen.q.values[0] - one.q).max())
 for problem in ("bouncing-ball", "crank-slider"):
     try:
         go.simulate_batch(
@@ -126,8 +143,21 @@ def test_a_folder_goes_on_with_its_own_device_only(found: dict[str, Any]) -> Non
     assert "device" in found["other device"]
 
 
+def test_contacts_agree_with_the_processor_and_irregular_steps_are_left_to_it(found: dict[str, Any]) -> None:
+    assert max(found["contacts"].values()) < 1e-13
+    assert found["contact parts"]
+    assert 0.0 <= found["contact certificates"] < 1e-12
+    # A box that sticks with two feet fails on the card, and a start inside the floor is refused.
+    status, difference = found["irregular"]
+    assert status == ["solved", "bad_input"]
+    assert difference < 1e-14
+
+
 def test_what_a_card_cannot_do_is_refused_by_a_sentence(found: dict[str, Any]) -> None:
-    assert found["bouncing-ball"] == "device='cuda' cannot take this batch: it has contacts; leave device out."
+    assert found["bouncing-ball"] == (
+        "device='cuda' cannot take this batch: it has contacts, which the stepper 'moreau-jean' can take, not 'rk4'; "
+        "leave device out."
+    )
     assert "baumgarte" in found["crank-slider"]
 
 

@@ -60,8 +60,6 @@ class CompiledTimeSteps(MoreauJeanSteps):
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
         """Accept contacts in the plane of systems given by energies, under the contact laws; otherwise say why not."""
-        if rules.integrals:
-            return "integrals look at every step, and generated code records only some"
         assert isinstance(motion, ContactAccelerations)
         return cls.why_not(motion.system, motion.stabiliser) or motion.solvers.why_interpreted()
 

@@ -126,7 +126,7 @@ LENGTHS: int
 FRICTION: int
 """Friction coefficients in the unit of the mass norm (K,)."""
 PARTS: int
-"""Parts along the rows of joints (M,)."""
+"""Parts of the rows of contacts along the rows of joints (2 K, M)."""
 DRIFT: int
 """Residuals of the constraints at velocity level (M,)."""
 LIFT: int
@@ -134,7 +134,7 @@ LIFT: int
 DELASSUS: int
 """B of the contact problem w = B z + b (2 K, 2 K)."""
 BIAS: int
-"""b (2 K,)."""
+"""b (2 K,), with room for M more."""
 TABLEAU: int
 """The linear system of a mode (2 K, 2 K + 1)."""
 MOTION: int

@@ -100,8 +100,8 @@ def rows_of(own: Vector, law: Vector) -> bool:
     """Write the rows of joints, then normal and tangent of each contact that may close, times L^-T.
 
     Joints become orthonormal rows, with the triangular matrix `JOINTS` for which it times them are the rows themselves;
-    rows of contacts are orthogonal to them and have the length 1, with their true lengths in `LENGTHS`, and the
-    friction coefficients in this unit. Return False if joints depend on each other or a force hardly moves its own row.
+    rows of contacts are orthogonal to them and have the length 1, with their true lengths in `LENGTHS`, their `PARTS`
+    along the joints, and the friction coefficients in this unit. Return False if joints depend on each other or a force hardly moves its own row.
     """
     L, C, lengths = own[FACTOR:], own[JOINTS:], own[LENGTHS:]
     for r in range(M):
@@ -121,7 +121,7 @@ def rows_of(own: Vector, law: Vector) -> bool:
                 y = own[BASIS + (M + 2 * c + e) * N :]
                 scaled(L, own[(NORMALS if e == 0 else TANGENTS) + c * N :], y)
                 bare = sqrt(product(y, y))
-                length = projected(own[BASIS:], M, y, own[PARTS:])
+                length = projected(own[BASIS:], M, y, own[PARTS + (2 * c + e) * M :])
                 if length > APART * bare:
                     lengths[2 * c + e] = length
                 elif e == 0 or law[c] > 0.0:

@@ -119,17 +119,20 @@ def free_motion(h: float, law: Vector, own: Vector) -> None:
     for i in range(N):
         own[NEXT + i] = h * own[FORCE + i]
     scaled(own[FACTOR:], own[NEXT:], free)
-    projected(own[BASIS:], M, free, own[PARTS:])
+    projected(own[BASIS:], M, free, own[BIAS:])
     for i in range(N):
         for r in range(M):
             free[i] += own[BASIS + r * N + i] * own[LIFT + r]
         own[MOTION + i] = free[i]
-    for c in range(K):
-        rate = (1.0 + law[K + c]) * own[GAPS + K + c] / own[LENGTHS + 2 * c]
-        slip = (1.0 + law[2 * K + c]) * own[TANGENTS + K * N + K + c] / own[LENGTHS + 2 * c + 1]
-        own[BIAS + 2 * c] = product(own[BASIS + (M + 2 * c) * N :], free) + rate
-        own[BIAS + 2 * c + 1] = product(own[BASIS + (M + 2 * c + 1) * N :], free) + slip
-        own[PUSH + 2 * c], own[PUSH + 2 * c + 1] = 0.0, 0.0
+    for r in range(2 * K):
+        c = r // 2
+        rate = (1.0 + law[K + c]) * own[GAPS + K + c]
+        if r % 2 == 1:
+            rate = (1.0 + law[2 * K + c]) * own[TANGENTS + K * N + K + c]
+        for j in range(M):
+            rate += own[PARTS + r * M + j] * own[LIFT + j]
+        own[BIAS + r] = product(own[BASIS + (M + r) * N :], free) + rate / own[LENGTHS + r]
+        own[PUSH + r] = 0.0
 
 
 @inlined
@@ -250,6 +253,8 @@ def balanced(h: float, limit: float, own: Vector) -> bool:
     for e in range(M):
         r = M - 1 - e
         value = product(own[BASIS + r * N :], x)
+        for j in range(2 * K):
+            value -= own[PARTS + j * M + r] * own[PUSH + j]
         for j in range(r + 1, M):
             value -= own[JOINTS + j * M + r] * lam[j]
         lam[r] = value / own[JOINTS + r * M + r]
