@@ -101,7 +101,8 @@ def rows_of(own: Vector, law: Vector) -> bool:
 
     Joints become orthonormal rows, with the triangular matrix `JOINTS` for which it times them are the rows themselves;
     rows of contacts are orthogonal to them and have the length 1, with their true lengths in `LENGTHS`, their `PARTS`
-    along the joints, and the friction coefficients in this unit. Return False if joints depend on each other or a force hardly moves its own row.
+    along the joints, and the friction coefficients in this unit. Return False if joints depend on each other or a force
+    hardly moves its own row.
     """
     L, C, lengths = own[FACTOR:], own[JOINTS:], own[LENGTHS:]
     for r in range(M):
