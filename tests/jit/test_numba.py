@@ -9,13 +9,14 @@ Slow, and not part of the default run:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.compiled import modules
 from gaussopt.jit.entry import MachineCode, annotation_name
 from gaussopt.jit.kernel import Kernel
 from gaussopt.jit.llvm import plain
@@ -39,6 +40,7 @@ def motions() -> Iterator[Callable[[], Any]]:
     yield lambda: go.simulate("box", t_end=0.2, engine="compiled")
     yield lambda: go.simulate("two-bar", t_end=0.2, engine="compiled")
     yield lambda: go.simulate_batch("knife-edge-body", initial={"q0": np.zeros((4, 3))}, t_end=0.05)
+    yield lambda: go.simulate("bouncing-ball", stepper="moreau-jean", dt=1e-3, t_end=0.5, engine="compiled")
     chain = Chain(20)
     q, v = chain.state(-1.0 + 0.4 * np.sin(0.9 * np.arange(20)), np.cos(0.3 * np.arange(20)))
     yield lambda: go.simulate(
@@ -60,38 +62,56 @@ def copied(x: Any) -> Any:
     return x
 
 
+Call = tuple[Any, tuple[ModuleType, ...], tuple[Any, ...], tuple[Any, ...], Any]
+
+
 @pytest.fixture(scope="module")
-def calls() -> dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...], Any]]:
-    """The first call of each function: the function, arguments before and after, and the result."""
-    found: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...], Any]] = {}
-    run = MachineCode.__call__
+def calls() -> dict[str, Call]:
+    """The first call of each function: the function, modules given to it, arguments before and after, the result."""
+    found: dict[str, Call] = {}
+    run, compile_functions = MachineCode.__call__, modules.functions
+    modules_of: dict[Any, tuple[ModuleType, ...]] = {}
+
+    def kept(*arguments: Any, given: tuple[ModuleType, ...] = (), **settings: Any) -> Any:
+        made = compile_functions(*arguments, given=given, **settings)
+        modules_of.update(dict.fromkeys(made.values(), given))
+        return made
 
     def noted(self: MachineCode, *arguments: Any) -> Any:
         function = plain(self)
         name = f"{function.__module__}.{function.__qualname__}"
         before = copied(arguments)
         result = run(self, *arguments)
-        found.setdefault(name, (function, before, copied(arguments), result))
+        found.setdefault(name, (function, modules_of.get(self, ()), before, copied(arguments), result))
         return result
 
+    modules.native.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(modules, "functions", kept)
         patch.setattr(MachineCode, "__call__", noted)
+        # Kernels call their machine code directly, or with arrays that are bound to it once.
+        patch.setattr(Kernel, "__call__", lambda self, *arguments: noted(self.code, *arguments))
+        patch.setattr(MachineCode, "bound", lambda self, *arguments: lambda: noted(self, *arguments))
         for motion in motions():
             motion()
     return found
 
 
-def by_numba(function: Any, known: dict[Any, Any]) -> Any:
-    """A function and all that it calls, compiled by numba."""
+def by_numba(function: Any, known: dict[Any, Any], given: tuple[ModuleType, ...] = ()) -> Any:
+    """A function and all that it calls, compiled by numba, with the names that the modules `given` define."""
     function = plain(function)
-    if function not in known:
+    if (function, given) not in known:
         scope = dict(function.__globals__)
+        for module in given:
+            scope |= {name: x for name, x in vars(module).items() if not name.startswith("__")}
         for name in function.__code__.co_names:
             inner = plain(scope.get(name))
             if isinstance(inner, FunctionType) and inner.__module__.startswith("gaussopt"):
-                scope[name] = by_numba(inner, known)
-        known[function] = numba.njit(error_model="numpy")(FunctionType(function.__code__, scope, function.__name__))
-    return known[function]
+                scope[name] = by_numba(inner, known, given)
+        known[function, given] = numba.njit(error_model="numpy")(
+            FunctionType(function.__code__, scope, function.__name__)
+        )
+    return known[function, given]
 
 
 def flat(x: Any) -> list[np.ndarray[Any, Any]]:
@@ -105,7 +125,7 @@ def test_every_kernel_and_loop_agrees(calls: dict[str, Any]) -> None:
     kinds = {name.rpartition(".")[2] for name in calls}
     assert {"march", "rows", "all_rows", "stage", "solve_lcp", "eliminate"} <= kinds, kinds
     known: dict[Any, Any] = {}
-    for name, (function, before, after, result) in calls.items():
+    for name, (function, modules_given, before, after, result) in calls.items():
         kinds_of = [annotation_name(x) for x in function.__annotations__.values()]
         given = tuple(
             by_numba(x, known) if isinstance(x, MachineCode | Kernel)
@@ -113,7 +133,7 @@ def test_every_kernel_and_loop_agrees(calls: dict[str, Any]) -> None:
             else x
             for x, kind in zip(before, kinds_of, strict=False)
         )  # fmt: skip
-        ours = by_numba(function, known)(*given)
+        ours = by_numba(function, known, modules_given)(*given)
         agree = CONTROLLED if "_rk45_" in name else AGREE
         shown = tuple(x for x in given if not hasattr(x, "py_func"))
         for one, other in zip(flat((shown, ours)), flat((after, result)), strict=True):
