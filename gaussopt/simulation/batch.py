@@ -59,8 +59,9 @@ def simulate_batch(
 
     If the system is given by energies and has no contacts, and the method is similar to rk4, generated code integrates
     the members together, in SIMD lanes and on all cores; so it does for contacts in the plane by moreau-jean, without
-    lanes. Members that fail in it or have no generated code (other contacts, plain functions, adaptive methods) are computed by `simulate` one by one, with the same result, in several processes
-    where that saves time. A trajectory that fails keeps its states up to the failure; the others continue.
+    lanes. Members that fail in it or have no generated code (other contacts, plain functions, adaptive methods) are
+    computed by `simulate` one by one, with the same result, in several processes where that saves time. A trajectory
+    that fails keeps its states up to the failure; the others continue.
 
     Parameters
     ----------

@@ -79,10 +79,11 @@ def calls() -> dict[str, Call]:
 
     def noted(self: MachineCode, *arguments: Any) -> Any:
         function = plain(self)
-        name = f"{function.__module__}.{function.__qualname__}"
+        given = modules_of.get(self, ())
+        name = " ".join((*(x.__name__ for x in given), f"{function.__module__}.{function.__qualname__}"))
         before = copied(arguments)
         result = run(self, *arguments)
-        found.setdefault(name, (function, modules_of.get(self, ()), before, copied(arguments), result))
+        found.setdefault(name, (function, given, before, copied(arguments), result))
         return result
 
     modules.native.cache_clear()
