@@ -26,6 +26,7 @@ def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> S
     Parameters
     ----------
     step : the contacts that take part, with `v`; gap rates default to J_N v; slips are v_T, or J_T v if v_T is zero
+        and there are no gaps either: a system that states its gaps states its slips, zero on a belt that it moves with
     dt : time over which Q - h acts, s; 0 for an impact
     drift : (m,), optional
         Residuals of the velocity constraints, which the jump removes; none for an impact on the constraints.
@@ -37,7 +38,7 @@ def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> S
     rate = step.J_N @ step.v if step.gdot_N is None and step.v is not None else step.gdot_N
     assert rate is not None
     slip = step.v_T
-    if step.v is not None and not slip.any():
+    if step.v is not None and step.g_N is None and not slip.any():
         slip = np.einsum("kdn,n->kd", step.J_T, step.v)
     e_N = np.zeros(step.k) if step.e_N is None else step.e_N
     e_T = np.zeros(step.k) if step.e_T is None else step.e_T

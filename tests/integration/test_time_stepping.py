@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from closed_forms import block_on_incline as block_on_incline_forms
 from closed_forms import bouncing_ball as bouncing_ball_forms
 
@@ -137,6 +138,19 @@ def test_a_block_stops_and_sticks() -> None:
     assert traj.lam_T[-1, 0, 0] == pytest.approx(
         -block_on_incline_forms.friction_at_rest(problem.parameter_values), abs=1e-9
     )
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_a_block_moves_with_a_belt_on_which_it_does_not_slip(engine: str) -> None:
+    """Its slip is exactly zero, and its velocity is not."""
+    x, y, u, v, m, mu, V = sp.symbols("x y u v m mu V")
+    system = go.System.from_lagrangian(
+        [x, y], [u, v], name="belt", kinetic=m * (u**2 + v**2) / 2, potential=m * G * y,
+        contacts=[go.Contact("block", gap=y, slip=[u - V], mu=mu)], parameters={m: 1.0, mu: 0.5, V: 0.25},
+    )  # fmt: skip
+    traj = moreau(system, 2**-7, q0=[0.0, 0.0], v0=[0.25, 0.0], t_end=0.25, engine=engine)
+    assert (traj.v == [0.25, 0.0]).all()
+    assert traj.q[-1, 0] == 0.0625
 
 
 def test_impacts_that_accumulate_are_passed() -> None:
