@@ -57,11 +57,10 @@ def simulate_batch(
 ) -> xr.Dataset:  # fmt: skip
     """Integrate a problem for many sets of parameters and initial states.
 
-    If the system is given by energies and has no contacts, and the method is similar to rk4, generated code integrates
-    the members together, in SIMD lanes and on all cores; so it does for contacts in the plane by moreau-jean, without
-    lanes. Members that fail in it or have no generated code (other contacts, plain functions, adaptive methods) are
-    computed by `simulate` one by one, with the same result, in several processes where that saves time. A trajectory
-    that fails keeps its states up to the failure; the others continue.
+    If the system is given by energies, and has no contacts and a method similar to rk4, or contacts in the plane and
+    moreau-jean, generated code integrates all members, on all cores. Members that fail in it or have none (plain
+    functions, adaptive methods) are computed by `simulate` one by one, with the same result, in several processes where
+    that saves time. A trajectory that fails keeps its states up to the failure; the others continue.
 
     Parameters
     ----------
