@@ -86,7 +86,7 @@ def test_other_solvers_and_options_are_left_alone() -> None:
 
 
 def test_what_the_kernel_does_not_stand_for_is_said() -> None:
-    for settings in ({"solver": "newton"}, {"stepper": "moreau-jean"}):
+    for settings in ({"solver": "newton"}, {"stepper": "moreau-jean", "stabilisation": "projection"}):
         with pytest.raises(NotAccepted, match="'compiled' cannot run this motion"):
             go.simulate("sliding-rod", engine="compiled", **settings)
 
