@@ -186,7 +186,7 @@ def study(stack: ContactStack) -> dict[str, NDArray[Any]]:
 
 
 def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[np.int_]]:
-    """Find forces, class and number of solutions of each LCP; unless A is a P-matrix, solutions are enumerated."""
+    """Find each LCP's forces, its class and how many solutions it has; they are enumerated unless A is a P-matrix."""
     A, b = stack.delassus, stack.bias
     z = np.full(b.shape, np.nan)
     code, solutions = np.zeros(len(b), dtype=np.int8), np.ones(len(b), dtype=int)

@@ -82,7 +82,7 @@ def free_bodies(
 
 
 def looked_at(system: AbstractSystem, elements: list[Element], q: Vector) -> list[Element]:
-    """Return the elements that may divide by zero at a start; of a pile, only elements with small divisors."""
+    """Return the elements that may divide by zero in a given position; in a pile, those with small divisors."""
     if not isinstance(system, PileSystem):
         return elements
     known = system.equations.undefined(q)

@@ -61,7 +61,7 @@ class JudgedPoint(ABC):
     qp, x, z : the program, the point, (n,), and A x, (m,)
     noise_z : rounding error of z, (m,)
     d, row : units of the coordinates, (n,), and of the rows, (m,)
-    assumed : verdict on the program that is used if the point gives no reason to examine it
+    assumed : verdict on the program, valid unless the point gives a reason to examine the program
     definite : False if P is known to be singular
     """
 

@@ -35,7 +35,7 @@ VERSION = "22"
 
 
 class Method(NamedTuple):
-    """How a stepper is compiled: the generator of its functions, its loop, and the module with `advance`, or None."""
+    """How a stepper is compiled: its loop, the generator of its functions, and the module of its `advance`, if any."""
 
     write: Callable[[LoopJob], Written]
     loop: ModuleType

@@ -1,4 +1,4 @@
-"""Steps of a mechanism, or of a family of steps, for all values of its parameters, as a space of examples."""
+"""Spaces of examples: steps of a mechanism, or members of a family of steps, one for each choice of parameters."""
 
 from __future__ import annotations
 

@@ -340,6 +340,6 @@ class QuasiVelocityAccelerations(CertifiedAccelerations):
         return {} if self._seen is None else {"velocity": self._seen[3]}
 
     def recall(self, t: float, q: Vector, u: Vector, memory: Mapping[str, Any]) -> None:
-        """Restore the velocity that `memory` returned at this state."""
+        """Set the stored velocity back to that which `memory` returned."""
         if "velocity" in memory:
             self._seen = t, q.copy(), u.copy(), np.array(memory["velocity"], dtype=np.float64)

@@ -1,7 +1,7 @@
-"""Limit the projections in a MuJoCo model's motion relative to the errors that they correct.
+"""Limit how far a projection may move a MuJoCo model, relative to the error that it corrects.
 
-A projection is linear, with the rows at the beginning of a step. If a row is almost zero, as for a contact whose normal
-meets the axis of a hinge, the projection would move the model so far that these rows are no longer valid.
+A projection is linear: it uses the rows as they are at the beginning of a step. If a row is almost zero, as for a
+contact whose normal meets the axis of a hinge, the projection would move the model beyond where these rows are valid.
 """
 
 from __future__ import annotations

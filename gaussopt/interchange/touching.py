@@ -1,4 +1,4 @@
-"""Step data of closed contacts, and of friction whose limit is a given force or the normal force of a contact."""
+"""Step data of closed contacts, and of friction limited by a given force or by a multiple of a normal force."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Systems, stated by callables, energies or linkages; problems with parameters, reference trajectories and sketches."""
+"""Systems given as callables, energies or linkages, and problems: systems with parameters, references and sketches."""

@@ -15,6 +15,8 @@ from soundness.trials.families import BILATERAL, in_units, plain
 import gaussopt as go
 from gaussopt.certificates import certify
 
+pytestmark = pytest.mark.campaigns
+
 TRIALS = 600
 FAMILIES = ("small numbers", "singular mass", "redundant rows", "contradictory rows", "as many rows as coordinates")
 FORMULATIONS = ("gauss", "lagrange", "null-space", "least-squares", "udwadia-kalaba", "dual", "routh")

@@ -17,6 +17,8 @@ from soundness.judge import bilateral
 from soundness.trials import calls, findings, page, pool, work
 from soundness.trials.findings import CRASHED, RIGHT, WRONG, Claim, Finding
 
+pytestmark = pytest.mark.campaigns
+
 SCRIPT = Path(__file__).parent / "campaign.py"
 PROGRAMS = 240
 """Programs tried here, some ten trials each."""

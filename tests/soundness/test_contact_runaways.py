@@ -24,6 +24,8 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.lcp import certify_lcp
 
+pytestmark = pytest.mark.campaigns
+
 FAULTS = Path(__file__).parent / "faults"
 SOLVERS = ("enumerate", "lemke", "newton", "principal-pivoting", "pgs")
 MAKERS = (border, in_units(border), redundant_contacts, painleve_without_slip)

@@ -24,6 +24,8 @@ from gaussopt.execution.workers import run_jobs
 from gaussopt.processes.job import Job, run_job
 from gaussopt.storage import netcdf
 
+pytestmark = pytest.mark.campaigns
+
 FLIPS, KILLS, FULL = 10, 1, 2
 
 KINDS = ("run --save", "batch", "atlas", "compare, results", "compare, cases", "export", "papers, report")

@@ -3,6 +3,8 @@
 import pytest
 from soundness import estimates
 
+pytestmark = pytest.mark.campaigns
+
 SEEDS = (3, 5, 11, 13, 18, 21, 25, 31, 33, 39, 41, 45, 49, 55, 57, 65, 68, 73, 77, 142)
 
 

@@ -13,6 +13,8 @@ import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.storage import netcdf
 
+pytestmark = pytest.mark.campaigns
+
 NUMBERS = range(400)
 
 

@@ -10,6 +10,8 @@ from soundness import guides
 
 import gaussopt as go
 
+pytestmark = pytest.mark.campaigns
+
 SEEDS = (2, 7, 12, 14, 19, 21, 23, 24, 26, 33)
 
 

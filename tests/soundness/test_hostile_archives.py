@@ -28,6 +28,8 @@ from gaussopt.interchange import fclib, siconos_dat
 from gaussopt.interchange.problem_reader import read_answer
 from gaussopt.storage import netcdf
 
+pytestmark = pytest.mark.campaigns
+
 Q = "fclib_local/vectors/q"
 
 

@@ -23,6 +23,8 @@ from gaussopt.core import registry
 from gaussopt.storage import netcdf
 from gaussopt.storage.checksums import checksum
 
+pytestmark = pytest.mark.campaigns
+
 ROOT = Path(__file__).parents[2]
 MARK = "ran"
 PAYLOAD = f"import pathlib\npathlib.Path(__file__).with_name({MARK!r}).touch()\n"

@@ -13,6 +13,8 @@ from soundness.trials import calls, findings
 from soundness.trials.contact_families import CONTACT
 from soundness.trials.findings import WRONG
 
+pytestmark = pytest.mark.campaigns
+
 SLIDING = ("sliding", "large friction")
 PLANE = (*SLIDING, "without slip", "large friction without slip", "redundant contacts", "ties")
 PAIRS = {

@@ -14,6 +14,8 @@ from soundness.mechanisms.fixed import cross, dot, fixed, floats, mul, times, un
 from soundness.mechanisms.parts import GROUND, Body, Force, Joint, Mechanism, Point, State
 from soundness.trials.page import rows_of
 
+pytestmark = pytest.mark.campaigns
+
 PAGE = Path(__file__).parents[2] / "docs" / "soundness.md"
 I3 = fixed(np.eye(3).astype(int))
 PINOCCHIO = find_spec("pinocchio") is not None

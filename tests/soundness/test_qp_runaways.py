@@ -24,6 +24,8 @@ from gaussopt.core.solution import RawSolution, Timing
 from gaussopt.core.status import Status
 from gaussopt.solving.verification import verified, verify_answer
 
+pytestmark = pytest.mark.campaigns
+
 CASES: dict[str, Any] = json.loads((Path(__file__).parent / "faults" / "qp_runaways.json").read_text())
 RUNAWAYS = [name for name, case in CASES.items() if "wrong" in case]
 EPS = float(np.finfo(float).eps)

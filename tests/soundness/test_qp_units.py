@@ -24,6 +24,8 @@ from gaussopt.core.solution import RawSolution, Timing
 from gaussopt.core.status import Status
 from gaussopt.solving.verification import verified
 
+pytestmark = pytest.mark.campaigns
+
 FAULTS = Path(__file__).parent / "faults"
 FAR = 2.0**200
 """A unit beside which what is absolute in the limits of the judge is nothing."""

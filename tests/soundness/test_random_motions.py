@@ -12,6 +12,8 @@ from soundness import motions
 
 import gaussopt as go
 
+pytestmark = pytest.mark.campaigns
+
 SEEDS = (4, 6, 12, 18, 38, 40, 54, 1, 7, 26, 29, 45, 51, 58, 70)
 """The first seven missed an impact or an event where one cubic was looked at in each step."""
 

@@ -1,6 +1,6 @@
 """Random steps with rows J and forces, where M is positive definite with a chosen condition number, or singular.
 
-Searches for counterexamples, by random draws or by an optimiser, decode numbers into steps by the same function.
+A single function decodes numbers into a step; random draws and optimisers use it to search for counterexamples.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class Passage:
     left : (S,), the residual omega3 after the pole, m/s
     one, two : (S,), the terms of first and second order of the closed form, m/s; `two` assumes that there is no torque
     rate : (S,), force along the blade at the pole per mass, m/s^2
-    clear : (S,), whether the blade never reverses, turns at 0.3 rad/s or more, and no stage is near the pole
+    clear : (S,), whether the blade always turns at 0.3 rad/s or more in one sense, and no stage is near the pole
     """
 
     step: Vector
