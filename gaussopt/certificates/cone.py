@@ -19,7 +19,7 @@ from gaussopt.certificates.cone_bounds import Bound, global_bound, local_bound
 from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
 from gaussopt.cone.measure import measured
 from gaussopt.cone.monotonicity import monotonicity
-from gaussopt.cone.one_contact import OneContact, solve_contact
+from gaussopt.cone.one_contact import OneContact, solve_contact, surely_unique
 from gaussopt.core.acceptance import Measures, ProgramCertificate
 from gaussopt.core.arrays import Matrix, Vector, all_finite
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, largest_entry
@@ -85,8 +85,8 @@ class ConeCertificate(ProgramCertificate):
     ) -> None:  # fmt: skip
         self._problem = problem
         self._r = x = None if r is None or not all_finite(r) else r
-        self.residual, self.floor = (np.inf, np.inf) if x is None else measured(problem, x)
-        self._one = one = solve_contact(problem) if problem.k == 1 else None
+        self.residual, self.floor, self._violated = (np.inf, np.inf, None) if x is None else measured(problem, x)
+        one = self._one if problem.k == 1 and not surely_unique(problem) else None
         solutions: tuple[Vector, ...] = ()
         if one is not None or others:
             solutions = _distinct(problem, [*(one.solutions if one else ()), *([] if x is None else [x]), *others])
@@ -95,7 +95,16 @@ class ConeCertificate(ProgramCertificate):
         asked = not self.passed(tolerance) if existence is None else existence
         self.existence_margin = existence_margin(problem) if asked else None
         self.farkas_ray = farkas_ray(problem) if asked else None
-        self.no_solution = one is not None and one.complete and not one.solutions
+
+    @cached_property
+    def _one(self) -> OneContact | None:
+        """All solutions of a single contact; None if there are several contacts."""
+        return solve_contact(self._problem) if self._problem.k == 1 else None
+
+    @property
+    def no_solution(self) -> bool:
+        """Whether all modes of a single contact were examined and none is possible."""
+        return self._one is not None and self._one.complete and not self._one.solutions
 
     def limit_proofs(self, solving: float) -> str:
         """Leave out the proofs if they take much longer than the solve (`solving` s); return a sentence that says so.
@@ -174,7 +183,7 @@ class ConeCertificate(ProgramCertificate):
 
     @cached_property
     def _violations(self) -> tuple[float, float, float]:
-        return violations(self._problem, self._r)
+        return self._violated or violations(self._problem, self._r)
 
     @property
     def cone_violation(self) -> float:

@@ -197,43 +197,57 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
     takes contacts whose push exceeds the gap as closed, until the set of closed contacts no longer changes. If contacts
     are incompatible, pushes grow until `SHIFT` bounds them, and penetration remains.
     """
-    n, k, deepest = len(r), len(gaps), 0.0
-    ahead, closed, N, x = np.zeros(k), np.zeros(k), np.zeros(k * k), np.zeros(k)
+    n, k, deepest, some = len(r), len(gaps), 0.0, 0
+    ahead, was, N, x, closed = np.zeros(k), np.zeros(k), np.empty(k * k), np.zeros(k), np.zeros(k, np.int64)
+    used = np.zeros(n, np.int64)
+    for j in range(n):
+        push[j] = 0.0
+        if r[j] != 0.0:
+            used[some] = j
+            some += 1
     for i in range(k):
         u = local[n * n + 3 * i]
         terms = abs(u)
-        for j in range(n):
-            part = local[3 * i * n + j] * r[j]
+        for at in range(some):
+            part = local[3 * i * n + used[at]] * r[used[at]]
             u, terms = u + part, terms + abs(part)
         ahead[i] = min(gaps[i], 0.0) + dt * u
         if abs(ahead[i]) <= ROUNDED * (dt * terms - min(gaps[i], 0.0)):
             ahead[i] = 0.0  # it touches: rounding errors must not decide whether it is pushed
         deepest = max(deepest, abs(ahead[i]))
-    for j in range(n):
-        push[j] = 0.0
+    c = 0
     for _ in range(MOST_STEPS):
-        changed, some, left = False, False, 0.0
+        changed, left, before = False, 0.0, c
+        for at in range(before):
+            x[at] = push[3 * closed[at]]
+        c = 0
         for i in range(k):
             gap = ahead[i]
-            for j in range(k):
-                gap += local[3 * i * n + 3 * j] * push[3 * j]
-            was = closed[i]
-            left = max(left, was * abs(gap))
-            presses = push[3 * i] > 0.0 if was > 0.0 else gap < -NEARLY * abs(ahead[i])
-            closed[i] = 1.0 if presses and local[3 * i * n + 3 * i] > 0.0 else 0.0
-            changed = changed or closed[i] != was
-            some = some or closed[i] > 0.0
+            for at in range(before):
+                gap += local[3 * i * n + 3 * used[at]] * x[at]
+            left = max(left, was[i] * abs(gap))
+            presses = push[3 * i] > 0.0 if was[i] > 0.0 else gap < -NEARLY * abs(ahead[i])
+            now = 1.0 if presses and local[3 * i * n + 3 * i] > 0.0 else 0.0
+            changed = changed or now != was[i]
+            was[i] = now
+            if now > 0.0:
+                closed[c] = i
+                c += 1
         if not changed:
             return left <= LEFT * deepest
-        for i in range(k):
-            x[i] = -ahead[i] * closed[i]
-            for j in range(k):
-                N[i * k + j] = local[3 * i * n + 3 * j] * closed[i] * closed[j]
-            N[i * k + i] = local[3 * i * n + 3 * i] * (1.0 + SHIFT) if closed[i] > 0.0 else 1.0
-        if some and eliminate(N, x) == 0.0:
+        for a in range(c):
+            i = closed[a]
+            used[a] = i
+            x[a] = -ahead[i]
+            for b in range(c):
+                N[a * c + b] = local[3 * i * n + 3 * closed[b]]
+            N[a * c + a] *= 1.0 + SHIFT
+        if c > 0 and eliminate(N[0 : c * c], x[0:c]) == 0.0:
             return False
         for i in range(k):
-            push[3 * i] = x[i]
+            push[3 * i] = 0.0
+        for a in range(c):
+            push[3 * closed[a]] = x[a]
     return False
 
 

@@ -1,4 +1,4 @@
-"""Residuals of impulses: the natural map and its rounding error; for few contacts by a compiled kernel."""
+"""Residuals of impulses: natural map, its rounding error and violations; for few contacts by a compiled kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.jit.kernel import kernel
 from gaussopt.linalg.cones import residual, rounding, velocity_size
 
-FEW = 100
+FEW = 300
 """Number of contacts up to which loops take less time than NumPy's operations."""
 
 EPS = 2.220446049250313e-16
@@ -20,46 +20,84 @@ EPS = 2.220446049250313e-16
 
 
 @kernel
-def distances(W: Vector, q: Vector, mu: Vector, r: Vector) -> tuple[float, float]:
-    """Return |e|, m/s, of the natural map e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i, and its rounding error."""
-    n, rho = len(q), np.zeros(len(mu))
-    missed, hidden = 0.0, 0.0
+def project_into(x0: float, x1: float, x2: float, mu: float, found: Vector) -> None:
+    """Write P_K(x), (3,), the projection of x onto the friction cone of one contact."""
+    size = math.sqrt(x1 * x1 + x2 * x2)
+    height, factor = x0, 1.0
+    if not (size <= mu * x0 and x0 >= 0.0):
+        height, factor = 0.0, 0.0
+        if not mu * size <= -x0:
+            height = (x0 + mu * size) / (1.0 + mu * mu)
+            if size > 0.0:
+                factor = mu * height / size
+    found[0], found[1], found[2] = height, factor * x1, factor * x2
+
+
+@kernel
+def distances(W: Vector, q: Vector, mu: Vector, r: Vector, violated: Vector) -> tuple[float, float]:
+    """Return |e|, m/s, of the natural map e_i = (r_i - P_K(r_i - rho_i u~_i)) / rho_i, and its rounding error.
+
+    Write into `violated`, (3,), the violations of the cones, of the dual cones and of the law, as in
+    `gaussopt.certificates.cone.violations`.
+    """
+    n, rho, u, e = len(q), np.zeros(len(mu)), np.zeros(len(q)), np.zeros(3)
+    missed, hidden, free, push, response = 0.0, 0.0, 0.0, 0.0, 0.0
+    used, count = np.zeros(n, np.int64), 0
     steps_into(W, rho)
-    u = np.zeros(3)
+    for j in range(n):
+        if r[j] != 0.0:
+            used[count] = j
+            count += 1
     for i in range(len(mu)):
-        for axis in range(3):
-            row = 3 * i + axis
+        for row in range(3 * i, 3 * i + 3):
             total, terms = 0.0, 0.0
-            for j in range(n):
-                total += W[row * n + j] * r[j]
-                terms += abs(W[row * n + j] * r[j])
-            u[axis] = total + q[row]
+            for at in range(count):
+                part = W[row * n + used[at]] * r[used[at]]
+                total += part
+                terms += abs(part)
+            response = max(response, abs(W[row * n + row]))
+            u[row] = total + q[row]
             # If the impulse is huge relative to rho u, rounding of r - rho u loses digits of the velocity.
             terms = EPS * (terms + abs(q[row]) + abs(r[row]) / rho[i])
             hidden += terms * terms
+            free, push = max(free, abs(q[row])), max(push, abs(r[row]))
         step, p = rho[i], 3 * i
-        x0 = r[p] - step * (u[0] + mu[i] * math.sqrt(u[1] * u[1] + u[2] * u[2]))
-        x1, x2 = r[p + 1] - step * u[1], r[p + 2] - step * u[2]
-        size = math.sqrt(x1 * x1 + x2 * x2)
-        height, factor = x0, 1.0
-        if not (size <= mu[i] * x0 and x0 >= 0.0):
-            height, factor = 0.0, 0.0
-            if not mu[i] * size <= -x0:
-                height = (x0 + mu[i] * size) / (1.0 + mu[i] * mu[i])
-                if size > 0.0:
-                    factor = mu[i] * height / size
-        e0, e1, e2 = r[p] - height, r[p + 1] - factor * x1, r[p + 2] - factor * x2
-        missed += (e0 * e0 + e1 * e1 + e2 * e2) / (step * step)
+        u[p] += mu[i] * math.sqrt(u[p + 1] * u[p + 1] + u[p + 2] * u[p + 2])
+        project_into(r[p] - step * u[p], r[p + 1] - step * u[p + 1], r[p + 2] - step * u[p + 2], mu[i], e)
+        for j in range(3):
+            e[j] = r[p + j] - e[j]
+        missed += (e[0] * e[0] + e[1] * e[1] + e[2] * e[2]) / (step * step)
+    free = free if free > 0.0 else 1.0
+    if not push * response >= free:  # otherwise the largest entry of W does not matter
+        for j in range(n * n):
+            response = max(response, abs(W[j]))
+    push = max(push, free / (response if response > 0.0 else 1.0))
+    violated[0] = violated[1] = violated[2] = 0.0
+    for i in range(len(mu)):
+        p = 3 * i
+        tangent = math.sqrt(r[p + 1] * r[p + 1] + r[p + 2] * r[p + 2])
+        violated[0] = max(violated[0], max(tangent - mu[i] * r[p], -r[p]) / push)
+        tangent = math.sqrt(u[p + 1] * u[p + 1] + u[p + 2] * u[p + 2])
+        violated[1] = max(violated[1], (mu[i] * tangent - u[p]) / free)
+        x0, x1, x2 = r[p] / push - u[p] / free, r[p + 1] / push - u[p + 1] / free, r[p + 2] / push - u[p + 2] / free
+        project_into(x0, x1, x2, mu[i], e)
+        # Written such that e is exactly u~ / |q| if x is in K.
+        e[0], e[1], e[2] = u[p] / free + (x0 - e[0]), u[p + 1] / free + (x1 - e[1]), u[p + 2] / free + (x2 - e[2])
+        violated[2] = max(violated[2], math.sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]))
     return math.sqrt(missed), math.sqrt(hidden)
 
 
-def measured(problem: ConeComplementarity, r: Vector) -> tuple[float, float]:
-    """Return the natural map and its rounding error, both relative to |q|, or absolute if q vanishes."""
+def measured(problem: ConeComplementarity, r: Vector) -> tuple[float, float, tuple[float, float, float] | None]:
+    """Return the natural map and its rounding error, relative to |q|, or absolute if q vanishes, and the violations.
+
+    The violations are None for many contacts, for which the caller computes them if it needs them.
+    """
     size = velocity_size(problem)
     if problem.sparse or problem.k > FEW:
-        return residual(problem, r), float(np.linalg.norm(rounding(problem, r))) / size
-    contiguous = np.ascontiguousarray
+        return residual(problem, r), float(np.linalg.norm(rounding(problem, r))) / size, None
+    contiguous, violated = np.ascontiguousarray, np.empty(3)
     missed, hidden = distances(
-        contiguous(problem.W).ravel(), contiguous(problem.q), contiguous(problem.mu), contiguous(r)
+        contiguous(problem.W).ravel(), contiguous(problem.q), contiguous(problem.mu), contiguous(r), violated
     )
-    return missed / size if math.isfinite(missed) else math.inf, hidden / size
+    a, b, c = violated.tolist()
+    return missed / size if math.isfinite(missed) else math.inf, hidden / size, (a, b, c)

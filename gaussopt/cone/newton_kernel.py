@@ -15,6 +15,7 @@ import numpy as np
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.jit.kernel import kernel
+from gaussopt.lcp.pivoting import Index
 from gaussopt.linalg.cones import steps_of, velocity_size
 
 SHIFT = 1e-9
@@ -46,13 +47,24 @@ def steps_into(w: Vector, rho: Vector) -> None:
 
 
 @kernel
-def fill(w: Vector, q: Vector, mu: Vector, rho: Vector, r: Vector, J: Vector, phi: Vector) -> float:
-    """Write Phi, (n,), and its Jacobian by rows, (n n,); return |Phi / rho| in m/s."""
-    n, size = len(q), 0.0
+def states_into(
+    w: Vector, q: Vector, mu: Vector, rho: Vector, r: Vector, used: Index, phi: Vector, parts: Vector
+) -> float:  # fmt: skip
+    """Write Phi, (n,), and the derivatives dP of each contact, (6 k,); return |Phi / rho| in m/s.
+
+    The six entries are 1 for a contact that pushes, otherwise 0, and dP = (entries 1 and 2) dx_N + (a, b; b, c) dx_T.
+    `used`, (n,), is working memory.
+    """
+    n, size, count = len(q), 0.0, 0
+    for j in range(n):
+        if r[j] != 0.0:
+            used[count] = j
+            count += 1
     for i in range(len(mu)):
         p, step = 3 * i, rho[i]
         u0, u1, u2 = q[p], q[p + 1], q[p + 2]
-        for j in range(n):
+        for at in range(count):
+            j = used[at]
             u0 += w[p * n + j] * r[j]
             u1 += w[(p + 1) * n + j] * r[j]
             u2 += w[(p + 2) * n + j] * r[j]
@@ -65,27 +77,55 @@ def fill(w: Vector, q: Vector, mu: Vector, rho: Vector, r: Vector, J: Vector, ph
         t2 = x2 / length if length > 0.0 else 0.0
         part = slides * radius / length if length > 0.0 else 0.0
         keep = 1.0 - slides
-        # dP = along dx_N + (a, b; b, c) dx_T
-        along1, along2 = slides * pushed * mu[i] * t1, slides * pushed * mu[i] * t2
-        a, b, c = keep + part * (1.0 - t1 * t1), -part * t1 * t2, keep + part * (1.0 - t2 * t2)
         phi[p] = r[p] - x0 * pushed
         phi[p + 1] = r[p + 1] - (keep + part) * x1
         phi[p + 2] = r[p + 2] - (keep + part) * x2
         size += (phi[p] * phi[p] + phi[p + 1] * phi[p + 1] + phi[p + 2] * phi[p + 2]) / (step * step)
-        for j in range(n):
-            d0, d1, d2 = -step * w[p * n + j], -step * w[(p + 1) * n + j], -step * w[(p + 2) * n + j]
-            if j == p:
-                d0 += 1.0
-            if j == p + 1:
-                d1 += 1.0
-            if j == p + 2:
-                d2 += 1.0
-            J[p * n + j] = -pushed * d0
-            J[(p + 1) * n + j] = -along1 * d0 - a * d1 - b * d2
-            J[(p + 2) * n + j] = -along2 * d0 - b * d1 - c * d2
-        for row in range(p, p + 3):
-            J[row * n + row] += 1.0 + SHIFT
+        at = 6 * i
+        parts[at], parts[at + 1], parts[at + 2] = pushed, slides * pushed * mu[i] * t1, slides * pushed * mu[i] * t2
+        parts[at + 3], parts[at + 4] = keep + part * (1.0 - t1 * t1), -part * t1 * t2
+        parts[at + 5] = keep + part * (1.0 - t2 * t2)
     return math.sqrt(size)
+
+
+@kernel
+def fill(
+    w: Vector, rho: Vector, r: Vector, phi: Vector, parts: Vector, closed: Index, c: int, J: Vector, y: Vector
+) -> None:  # fmt: skip
+    """Write the Jacobian, (9 c^2,), of the c closed contacts by rows, and the right-hand side of its Newton step.
+
+    The impulses of open contacts become zero in the step.
+    """
+    n, m = len(r), 3 * c
+    for a in range(c):
+        i = closed[a]
+        p, step = 3 * i, rho[i]
+        pushed, along1, along2 = parts[6 * i], parts[6 * i + 1], parts[6 * i + 2]
+        s11, s12, s22 = parts[6 * i + 3], parts[6 * i + 4], parts[6 * i + 5]
+        e0, e1, e2 = 0.0, 0.0, 0.0
+        for j in range(n):
+            if r[j] != 0.0 and parts[6 * (j // 3)] == 0.0:
+                e0 += w[p * n + j] * r[j]
+                e1 += w[(p + 1) * n + j] * r[j]
+                e2 += w[(p + 2) * n + j] * r[j]
+        y[3 * a] = phi[p] - step * pushed * e0
+        y[3 * a + 1] = phi[p + 1] - step * (along1 * e0 + s11 * e1 + s12 * e2)
+        y[3 * a + 2] = phi[p + 2] - step * (along2 * e0 + s12 * e1 + s22 * e2)
+        for b in range(c):
+            for axis in range(3):
+                j, column = 3 * closed[b] + axis, 3 * b + axis
+                d0, d1, d2 = -step * w[p * n + j], -step * w[(p + 1) * n + j], -step * w[(p + 2) * n + j]
+                if j == p:
+                    d0 += 1.0
+                if j == p + 1:
+                    d1 += 1.0
+                if j == p + 2:
+                    d2 += 1.0
+                J[3 * a * m + column] = -pushed * d0
+                J[(3 * a + 1) * m + column] = -along1 * d0 - s11 * d1 - s12 * d2
+                J[(3 * a + 2) * m + column] = -along2 * d0 - s12 * d1 - s22 * d2
+        for row in range(3 * a, 3 * a + 3):
+            J[row * m + row] += 1.0 + SHIFT
 
 
 @kernel
@@ -170,43 +210,36 @@ def solve_coupled(J: Vector, y: Vector, most: int) -> float:
 
 
 @kernel
-def newton_steps(
-    w: Vector,
-    q: Vector,
-    mu: Vector,
-    rho: Vector,
-    r: Vector,
-    J: Vector,
-    phi: Vector,
-    count: int,
-    tolerance: float,
-    enough: float,
-    most: int,
-) -> int:
-    """Take at most `count` steps from r, which is overwritten; return how many, or `count` if a step is impossible.
+def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough: float, most: int) -> int:
+    """Take at most `STEPS` steps from r, which is overwritten; return how many, or `STEPS` if a step is impossible.
 
     The iteration ends when |Phi / rho|, m/s, is within the tolerance, or is below `enough` and no longer halves.
     """
-    before = 0.0
-    for step in range(count):
-        size = fill(w, q, mu, rho, r, J, phi)
+    n, k, before = len(q), len(mu), 0.0
+    rho, phi, parts, y = np.zeros(k), np.zeros(n), np.zeros(6 * k), np.zeros(n)
+    J, used, closed = np.empty(n * n), np.zeros(n, np.int64), np.zeros(k, np.int64)
+    steps_into(w, rho)
+    for step in range(STEPS):
+        size = states_into(w, q, mu, rho, r, used, phi, parts)
         if size <= tolerance or (size <= enough and size > 0.5 * before):
             return step
-        before = size
-        if solve_coupled(J, phi, most) == 0.0:
-            return count
-        for i in range(len(r)):
-            r[i] -= phi[i]
-    return count
-
-
-@kernel
-def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough: float, most: int) -> int:
-    """Take at most `STEPS` steps of Newton's method from r, which is overwritten; return their number."""
-    n, rho = len(q), np.zeros(len(mu))
-    J, phi = np.zeros(n * n), np.zeros(n)
-    steps_into(w, rho)
-    return newton_steps(w, q, mu, rho, r, J, phi, STEPS, tolerance, enough, most)
+        before, c = size, 0
+        for i in range(k):
+            if parts[6 * i] > 0.0:
+                closed[c] = i
+                c += 1
+        fill(w, rho, r, phi, parts, closed, c, J, y)
+        if c > 0 and solve_coupled(J[0 : 9 * c * c], y[0 : 3 * c], most) == 0.0:
+            return STEPS
+        c = 0
+        for i in range(k):
+            if parts[6 * i] > 0.0:
+                for axis in range(3):
+                    r[3 * i + axis] -= y[3 * c + axis]
+                c += 1
+            else:
+                r[3 * i] = r[3 * i + 1] = r[3 * i + 2] = 0.0
+    return STEPS
 
 
 def continued(
@@ -215,7 +248,7 @@ def continued(
 ) -> tuple[Vector, int | None]:  # fmt: skip
     """Return the impulses that Newton's method reaches from `start`, and its number of steps; None without convergence.
 
-    `start` holds impulses of a similar problem. Here `tolerance` and `enough` of `newton_steps` are relative to |q|.
+    `start` holds impulses of a similar problem. Here `tolerance` and `enough` of `settle` are relative to |q|.
     `most` is the largest number of rows that depend on each other; where there are more, the method is not tried.
     The method is run first with each share in `softened` of the diagonal of W added to W, then with W, each time from
     the last impulses: with the added diagonal redundant contacts have unique forces, which are near a solution for W.

@@ -34,8 +34,23 @@ class Reached(NamedTuple):
     missed: float
 
 
+class Free(NamedTuple):
+    """Steps in which no constraint acts: their number, the rates v before the latest of them, and its end."""
+
+    taken: int
+    before: Vector
+    end: Reached
+
+
 class TimeStep(ABC):
-    """A state from which a step is taken, with the contacts near it."""
+    """A state from which a step is taken, with the contacts near it.
+
+    Class attributes
+    ----------------
+    free : whether no constraint acts at the state, so that `SteppedSystem.free_steps` may take steps from it
+    """
+
+    free: bool = False
 
     @property
     @abstractmethod
@@ -84,6 +99,10 @@ class SteppedSystem(AbstractSystem):
     @abstractmethod
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
         """Return the step that starts at a state; raises BadInput if a contact does not follow Coulomb's law."""
+
+    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> Free | None:
+        """Take verified steps to the given instants as long as no constraint acts; None if the first step fails."""
+        return None
 
     depends_on_time = False  # time does not occur: prescribed motions are refused or held fixed
 

@@ -6,7 +6,9 @@ MuJoCo is queried with arrays of all contacts at once, without a Python loop.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
 from gaussopt.interchange.mujoco_equalities import distances, may_be_small, sizes_of_places, turning
-from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contact, dry_name, geometry_name
+from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 
 AHEAD = 0.01
 """Distance, m or rad, below which open contacts and limits are taken into account, if MuJoCo's memory suffices."""
@@ -27,7 +29,8 @@ CLOSED = 1e-9
 only one of its redundant contacts carry it, and another contact in the next step."""
 
 
-class NearContacts(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class NearContacts:
     """Nearby contacts and limits, and friction without normal rows: of joints and tendons, in spinning and in rolling.
 
     Such friction is a contact that has tangents only. The normal impulse that bounds it is that of the contact with the
@@ -49,6 +52,13 @@ class NearContacts(NamedTuple):
     opens: NDArray[np.bool_]
     together: bool
 
+    @cached_property
+    def bounds(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], Vector]:
+        """Of friction without a normal: rows of its normals, of the parents' normals, and of tangents; and losses."""
+        own = np.flatnonzero(~self.opens)
+        normal = ROWS * own
+        return normal, ROWS * self.parents[own], np.concatenate((normal + 1, normal + 2)), self.losses[own]
+
     def bounded(self, W: Matrix, q: Vector, dt: float) -> tuple[Matrix, Vector]:
         """Return W and q with rows that set the normal impulse of friction without a normal to its bound.
 
@@ -57,17 +67,17 @@ class NearContacts(NamedTuple):
         resistance as a cone complementarity problem", Eur. J. Mech. A Solids 85, 2021, with a separate disk for each
         kind of friction. W is no longer symmetric.
         """
-        if self.opens.all():
+        normal, parent, tangents, losses = self.bounds
+        if not normal.size:
             return W, q
-        W, q = W.copy(), q.copy()
-        own = np.flatnonzero(~self.opens)
-        normal, parent = ROWS * own, ROWS * self.parents[own]
-        for tangents in (normal + 1, normal + 2):  # with a positive diagonal entry a missing tangent gets zero impulse
-            missing = tangents[W[tangents, tangents] == 0.0]
-            W[missing, missing] = W.trace() / len(W)
+        W, q, diagonal = W.copy(), q.copy(), W.diagonal().copy()
+        # With a positive diagonal entry a missing tangent gets zero impulse.
+        missing = tangents[diagonal[tangents] == 0.0]
+        if missing.size:
+            W[missing, missing] = diagonal[missing] = diagonal.sum() / len(W)
         tied = parent != normal
-        c = np.where(tied, W[parent, parent], W[normal + 1, normal + 1])
-        W[normal, normal], q[normal] = c, -c * dt * self.losses[own]
+        c = np.where(tied, diagonal[parent], diagonal[normal + 1])
+        W[normal, normal], q[normal] = c, -c * dt * losses
         W[normal[tied], parent[tied]] = -c[tied]
         return W, q
 
@@ -99,6 +109,7 @@ class ContactFinder:
     def __init__(self, mj: Any, model: Any, data: Any, ahead: float) -> None:
         self.mj, self.model, self.data, self._ahead = mj, model, data, ahead
         self._known: dict[tuple[Any, ...], NearContacts] = {}
+        self._nothing: NearContacts | None = None
         # Rows of limits of hinges and slides have a single entry, which never changes.
         joints = model.jnt_type[model.jnt_limited.astype(bool)]
         self._single = not (model.tendon_limited.any() or (joints == mj.mjtJoint.mjJNT_BALL).any())
@@ -108,6 +119,10 @@ class ContactFinder:
     def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector]:
         """Return contacts and limits near the state of `data`, the rows E and contact rows, (p, nv), and gaps, (k,)."""
         data, contact = self.data, self.data.contact
+        if not data.ncon and data.nefc == data.ne:
+            if self._nothing is None:
+                self._nothing = self._found(())
+            return self._nothing, E.copy(), self._nothing.mu
         J, depths = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], contact.dist - contact.includemargin
         dry, first, limits = data.nf, data.ne + data.nf, data.nl
         limited: Any = b""
@@ -149,8 +164,7 @@ class ContactFinder:
         data, contact = self.data, self.data.contact
         geom, dim, friction = contact.geom, contact.dim, contact.friction
         counted, at = np.flatnonzero(contact.exclude <= IN_GAP), []
-        for i in counted.tolist():
-            check_contact(self.mj, self.model, contact[i])
+        check_contacts(self.mj, self.model, contact, counted)
         dry, first = data.nf, data.ne + data.nf
         of_dry = slice(data.ne, first)
         rows, places = [*range(data.ne, first + len(limits))], [*range(1, ROWS * dry, ROWS)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
@@ -37,6 +38,75 @@ def depends_on_velocity(mj: Any, model: Any) -> bool:
     )  # fmt: skip
     passive = model.tendon_damping, model.tendon_dampingpoly, model.dof_dampingpoly, model.opt.density
     return bool(servos or any(np.any(x) for x in passive) or model.opt.viscosity or model.nplugin)
+
+
+class EndDamping:
+    """The symmetric part of D = -dF/dw as `damping_matrix` returns it, for data at a state with all its forces.
+
+    Where each actuator's force depends on no velocity but its own, all velocities are shifted at once. Where it is also
+    affine with a constant gain and acts on joints, D depends only on which forces are at their limits, as `constant`
+    tells; a force or a joint at its limit has no damping.
+    """
+
+    def __init__(self, mj: Any, model: Any) -> None:
+        def of(kinds: Any, *known: Any) -> Any:
+            return np.isin(kinds, [int(x) for x in known])
+
+        gains, biases, moved, option = mj.mjtGain, mj.mjtBias, mj.mjtTrn, model.opt
+        coupled = (
+            model.tendon_damping, model.tendon_dampingpoly, model.dof_dampingpoly, model.actuator_damping,
+            model.actuator_dampingpoly, model.tendon_actfrclimited, option.density, option.viscosity, model.nplugin,
+        )  # fmt: skip
+        single = of(model.actuator_biastype, biases.mjBIAS_NONE, biases.mjBIAS_AFFINE) & of(
+            model.actuator_gaintype, gains.mjGAIN_FIXED, gains.mjGAIN_AFFINE
+        )
+        scalar = of(model.jnt_type, mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE)
+        fixed = of(model.actuator_trntype, moved.mjTRN_JOINT, moved.mjTRN_JOINTINPARENT)
+        fixed[fixed] = scalar[model.actuator_trnid[fixed, 0]]
+        fixed &= (model.actuator_gaintype == gains.mjGAIN_FIXED) | (model.actuator_gainprm[:, 2] == 0.0)
+        acts = not (option.disableactuator or option.disableflags & mj.mjtDisableBit.mjDSBL_ACTUATION)
+        self._mj, self._model, self._known = mj, model, dict[bytes, Matrix]()
+        self._alone = bool(single.all()) and model.nout == model.nactuator and not any(np.any(x) for x in coupled)
+        self.constant = self._alone and acts and bool(fixed.all())
+        self._bounds = np.tile([[-np.inf], [np.inf]], model.nactuator + model.nv)
+        forces, joints = np.flatnonzero(model.actuator_forcelimited), np.flatnonzero(model.jnt_actfrclimited)
+        self._bounds[:, forces] = model.actuator_forcerange[forces].T
+        self._bounds[:, model.nactuator + model.jnt_dofadr[joints]] = model.jnt_actfrcrange[joints].T
+
+    def __call__(self, data: Any) -> Matrix:
+        """Return D, (nv, nv)."""
+        if not self._alone:
+            return damping_matrix(self._mj, self._model, data)
+        forces = np.concatenate((data.actuator_force, data.qfrc_actuator))
+        held = (forces <= self._bounds[0]) | (forces >= self._bounds[1])
+        if not self.constant:
+            return self._of(data, held)
+        if (key := held.tobytes()) not in self._known:
+            self._known[key] = self._of(data, held)
+        return self._known[key]
+
+    def _of(self, data: Any, held: NDArray[np.bool_]) -> Matrix:
+        mj, model, k = self._mj, self._model, int(self._model.nactuator)
+        if self.constant:
+            each = np.where(held[:k] | (model.actuator_biastype == mj.mjtBias.mjBIAS_NONE), 0.0,
+                            -model.actuator_biasprm[:, 2])  # fmt: skip
+        else:
+            names = "actuator_velocity", "actuator_force", "qfrc_actuator", "act_dot"
+            before = {name: getattr(data, name).copy() for name in names}
+            shift = SHIFT * (1.0 + np.abs(before["actuator_velocity"]))
+            data.actuator_velocity[:] += shift
+            mj.mj_fwdActuation(model, data)
+            each = (before["actuator_force"] - data.actuator_force) / shift
+            for name, values in before.items():
+                getattr(data, name)[:] = values
+        moments = np.zeros((model.nout, model.nv))
+        mj.mju_sparse2dense(moments, data.actuator_moment, data.moment_rownnz, data.moment_rowadr, data.moment_colind)
+        found: Matrix = moments.T @ (each[:, None] * moments)
+        found[:, held[k:]] = 0.0
+        found = 0.5 * (found + found.T)
+        if not model.opt.disableflags & mj.mjtDisableBit.mjDSBL_DAMPER:
+            found.flat[:: model.nv + 1] += model.dof_damping
+        return found
 
 
 def damping_matrix(mj: Any, model: Any, data: Any) -> Matrix:

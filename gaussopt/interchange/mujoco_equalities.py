@@ -6,8 +6,6 @@ on the axis of a hinge. Therefore rows are identified by the index of their equa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,23 +22,27 @@ SMALL = 1e-6
 """Norm of a row, dimensionless or in m, below which the row may consist of rounding errors."""
 
 
-@contextmanager
-def enough_memory(mj: Any, model: Any, data: Any) -> Iterator[None]:
+class enough_memory:  # noqa: N801 - it is called like a function
     """Raise BadInput if MuJoCo's memory is too small for all contacts or rows, some of which it would leave out."""
-    kinds = mj.mjtWarning.mjWARN_CONTACTFULL, mj.mjtWarning.mjWARN_CNSTRFULL
-    before = [data.warning[int(kind)].number for kind in kinds]
-    full = False
-    try:
-        yield
-    except mj.FatalError as error:
-        if "out of memory" not in str(error):
-            raise
-        full = True
-    if full or before != [data.warning[int(kind)].number for kind in kinds]:
-        raise BadInput(
-            f"The contacts and constraints of the model need more memory than the {int(model.narena)} bytes that it "
-            'gives them; write <size memory="64M"/> into it, or more, and no nconmax.'
-        )
+
+    def __init__(self, mj: Any, model: Any, data: Any) -> None:
+        self._mj, self._model, self._numbers = mj, model, data.warning.number
+        self._before = self._numbers.tolist()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        mj = self._mj
+        full = error is not None and isinstance(error, mj.FatalError) and "out of memory" in str(error)
+        if (now := self._numbers.tolist()) != self._before:
+            kinds = int(mj.mjtWarning.mjWARN_CONTACTFULL), int(mj.mjtWarning.mjWARN_CNSTRFULL)
+            full = full or any(now[i] != self._before[i] for i in kinds)
+        if full:
+            raise BadInput(
+                f"The contacts and constraints of the model need more memory than the {int(self._model.narena)} bytes "
+                'that it gives them; write <size memory="64M"/> into it, or more, and no nconmax.'
+            ) from None
 
 
 def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
@@ -143,6 +145,8 @@ class Equalities:
         Both may be views of `data` and change with it.
         """
         ne = int(data.ne)
+        if not (ne or self.m):
+            return self._near, data.efc_pos[:0]
         J = data.efc_J.reshape(-1, self._model.nv)[:ne]
         if ne == self.m and not may_be_small(J):
             return J, data.efc_pos[:ne]

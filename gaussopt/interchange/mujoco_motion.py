@@ -18,24 +18,23 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish, least_pushes, way_back
 from gaussopt.core.arrays import Matrix, Vector, as_coordinates
-from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
-from gaussopt.core.time_step import Found, Reached, SteppedSystem, TimeStep
+from gaussopt.core.time_step import Free, Reached, SteppedSystem
 from gaussopt.interchange.mujoco_actuation import Activations, Actuated, Control
 from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahead
-from gaussopt.interchange.mujoco_damping import damping_matrix, depends_on_velocity, implicit, refuse_unstable
-from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, independent
+from gaussopt.interchange.mujoco_damping import EndDamping, depends_on_velocity, implicit, refuse_unstable
+from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory
+from gaussopt.interchange.mujoco_free import FreeSteps
 from gaussopt.interchange.mujoco_model import check_carried, forward, mass_matrix
 from gaussopt.interchange.mujoco_neighbours import derivatives
 from gaussopt.interchange.mujoco_outputs import MujocoOutputs
 from gaussopt.interchange.mujoco_projection import BoundedProjection
 from gaussopt.interchange.mujoco_rows import IN_GAP, touchable
+from gaussopt.interchange.mujoco_step import MujocoStep
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
 
@@ -110,8 +109,10 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         off, at_end = mj.mjtDisableBit.mjDSBL_EULERDAMP, implicit(mj, model)
         undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | (0 if at_end else off))
         self.all_at_end = at_end and depends_on_velocity(mj, own)
+        self.damping_at_end = EndDamping(mj, own)
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(model.nv) if undamped or self.all_at_end else own.dof_damping
+        self._free = FreeSteps(mj, own, self.data, self.damping, self.damping_at_end if self.all_at_end else None)
         kinds = mj.mjtJoint
         self.activations = Activations(mj, own)
         self._plain, self._quaternions = np.zeros((self.size, model.nv)), []
@@ -182,12 +183,16 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         """Return MuJoCo's velocities w, (nv,), from rates v, (n,)."""
         if q is self.latest[0] and v is self.latest[1]:
             return self.latest[2]
+        if not self._quaternions:
+            return v[: self.model.nv].copy()
         w = np.empty(self.model.nv)
         velocities_into(q, v, self._places, self._straight, w)
         return w
 
     def rates_of(self, q: Vector, w: Vector, of_act: Vector) -> Vector:
         """Return rates, (n,), from velocities w, (nv,), and rates of activations, (na,)."""
+        if not self._quaternions:
+            return np.concatenate((w, of_act)) if self.model.na else w.copy()
         v = np.empty(self.size)
         rates_into(q, w, self._places, self._straight, v)
         v[self.model.nq :] = of_act
@@ -199,8 +204,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         data.time, self._qpos[:], self._qvel[:], data.act[:] = t, q[: model.nq], w, q[model.nq :]
         with enough_memory(mj, model, data):
             mj.mj_fwdPosition(model, data)
-            exclude = data.contact.exclude
-            if IN_GAP in exclude.tolist():
+            if data.ncon and IN_GAP in (exclude := data.contact.exclude).tolist():
                 exclude -= exclude == IN_GAP  # MuJoCo then also creates the rows of contacts in the gap
                 mj.mj_makeConstraint(model, data)
         mj.mj_fwdVelocity(model, data)
@@ -302,98 +306,23 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         """Return the time step that begins at the given state."""
         return MujocoStep(self, t, q, v)
 
+    @property
+    def may_be_free(self) -> bool:
+        """Whether MuJoCo's own step can take steps without constraints: no activations, and no control to ask for."""
+        return self._free.possible and self._control is None and self.mj.get_mjcb_control() is None
+
+    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> Free | None:
+        """Take the steps in which no constraint acts by MuJoCo, see `gaussopt.interchange.mujoco_free`."""
+        self.data.ctrl[:] = self._held
+        taken, before = self._free(t, q, self.velocities(q, v), ends)
+        if not taken:
+            return None
+        end, w, none = self.data.qpos.copy(), self.data.qvel.copy(), self.data.act
+        self.latest = end, self.rates_of(end, w, none), w
+        return Free(taken, self.rates_of(*before, none), Reached(end, self.latest[1], np.zeros(self.unit_rows), 0.0))
+
     def moved(self, q: Vector, way: Vector) -> Vector:
         """Return the configuration reached from q by a displacement, (nv,), on the manifold."""
         there = q.copy()
         self.mj.mj_integratePos(self.model, there[: self.model.nq], way, 1.0)
         return there
-
-
-class MujocoStep(TimeStep):
-    """The time step of a MuJoCo model from a state q, v, (n,) each."""
-
-    def __init__(self, system: MujocoSystem, t: float, q: Vector, v: Vector) -> None:
-        self._system, self._q = system, q
-        self._w = system.velocities(q, v)
-        system.actuate(t, q, self._w)
-        data = system.data
-        E, phi = system.equalities.rows(data)
-        self._phi = phi.copy()
-        self._contacts, self._R, self._gaps = system.near(E)
-        self._force, self.M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
-        self._act, self._of_act = data.act.copy(), data.act_dot.copy()
-        self.D = damping_matrix(system.mj, system.model, data) if system.all_at_end else None
-
-    @property
-    def _E(self) -> Matrix:
-        return self._R[: len(self._phi)]
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Names of contacts and limits, by geometries, joints and tendons."""
-        return self._contacts.names
-
-    @property
-    def opens(self) -> NDArray[np.bool_]:
-        """Whether each contact or limit can open: not dry friction of joints, nor torsional or rolling friction."""
-        return self._contacts.opens
-
-    @cached_property
-    def found(self) -> Found:
-        """Contacts and limits that were found; friction without a normal has no gap."""
-        slip = (self._R[len(self._phi) :] @ self._w).reshape(-1, ROWS)[:, 1:]
-        return Found(self._contacts.names, np.where(self.opens, self._gaps, np.nan), slip)
-
-    @cached_property
-    def drift(self) -> tuple[float, float]:
-        """Largest residuals of MuJoCo's equality rows, at position and velocity level."""
-        return float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
-
-    def energy(self) -> Energy:
-        """Return the energy as MuJoCo computes it."""
-        return self._system.energy_here()
-
-    def problem(self, dt: float) -> ConeComplementarity:
-        """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""
-        self._dt, self._basis, m = dt, None, len(self._phi)
-        found = self._condensed(self._R, m)
-        if found == ROWS_MAY_DEPEND:
-            # Independent combinations of the rows yield the smallest impulses for the rows themselves.
-            self._basis = basis = independent(self._S[len(self._w) :, :m][: len(self._w)])
-            found = self._condensed(np.vstack((basis.T @ self._R[:m], self._R[m:])), basis.shape[1])
-        if found == MASSLESS:
-            raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
-        n = ROWS * len(self._gaps)
-        given = self._local[: n * n].reshape(n, n), self._local[n * n :]
-        return ConeComplementarity(*self._contacts.bounded(*given, dt), self._contacts.mu)
-
-    def _condensed(self, R: Matrix, m: int) -> int:
-        """Eliminate the first m of the rows R, (p, nv)."""
-        (p, nv), n = R.shape, len(R) - m
-        self._rows, self._m = R, m
-        self._S, self._local = np.empty((2 * nv + p, max(nv, p + 1))), np.empty(n * n + n)
-        M = self.M if self.D is None else self.M + self._dt * self.D
-        given = M, self._system.damping, R, self._force, self._w, self._gaps, m, self._dt
-        return int(condense(*given, self._S, self._local))
-
-    def finish(self, r: Vector, *, project: bool) -> Reached:
-        """Return the end of the step; with `project` the displacement also corrects the constraint residuals."""
-        system, m, S, R, n = self._system, self._m, self._S, self._rows, len(self._w)
-        lam, w, way = np.zeros(m), np.empty(n), np.empty(n)
-        phi = self._phi if self._basis is None else self._basis.T @ self._phi
-        given = S, R, self._w, m, self._dt, self._local, r, self._gaps, phi
-        missed = float(finish(*given, int(project), lam, w, way))
-        if missed < 0.0:
-            missed = float(finish(*given, 0, lam, w, way))
-            way_back(S, len(R), m, phi, least_pushes(self._local, self._gaps, r, self._dt), way)
-        if self._basis is not None:
-            lam = self._basis @ lam
-            missed = float(np.abs(self._E @ w).max())
-        if project:
-            state = self._q, self._R, self._phi, self._gaps
-            system.projection(state, self.names, system.row_names, self._dt * w, way)
-        q = system.moved(self._q, way)
-        q[system.model.nq :] = act = system.activations(self._act, self._of_act, self._dt)
-        v = system.rates_of(q, w, (act - self._act) / self._dt)
-        system.latest = q, v, w
-        return Reached(q, v, np.concatenate((lam, np.zeros(system.unit_rows))), missed)

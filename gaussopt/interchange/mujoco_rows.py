@@ -111,6 +111,17 @@ def reached_limits(mj: Any, model: Any, data: Any, found: Sequence[Unilateral]) 
                            "give the tendon a margin, such as 0.001.")  # fmt: skip
 
 
+def check_contacts(mj: Any, model: Any, contact: Any, wanted: NDArray[np.intp]) -> None:
+    """Raise BadInput as `check_contact` for the first of the wanted contacts that rows cannot represent."""
+    geom, dim, friction = contact.geom[wanted], contact.dim[wanted], contact.friction[wanted]
+    fields = model.geom_type[geom] == mj.mjtGeom.mjGEOM_HFIELD
+    across = friction[:, (0, 3)] != friction[:, (1, 4)]
+    unequal = across & (dim[:, None] >= (PLAIN, ROLLING))
+    if (geom < 0).any() or fields.any() or contact.surfacevel[wanted].any() or unequal.any():
+        for i in wanted.tolist():
+            check_contact(mj, model, contact[i])
+
+
 def check_contact(mj: Any, model: Any, contact: Any) -> None:
     """Raise BadInput for a contact that rows cannot represent, e.g. with anisotropic sliding or rolling friction."""
     one, two = (int(g) for g in contact.geom)

@@ -50,8 +50,11 @@ class SolverSequence:
         self._pattern: tuple[Any, ...] | None = None
         self._last: tuple[Vector, Vector | None] | None = None
 
-    def solve(self, program: Program) -> tuple[RawSolution, Timing]:
+    def solve(self, program: Program, start: Vector | None = None) -> tuple[RawSolution, Timing]:
         """Solve a program; return the solver's answer and the times of setup, update and solve.
+
+        With a warm start, the solver begins at `start` if it is given, otherwise at the previous answer if that has the
+        same pattern.
 
         A solver from outside the package gets copies of the program and of the start. The result of every solver is
         copied, so that later calls of the solver cannot change it.
@@ -62,12 +65,14 @@ class SolverSequence:
         pattern = (type(program), *program.pattern)
         same = self._pattern == pattern
         update = same and self.reuse and self.solver.updates
-        allowed, start = GaussoptError, perf_counter()
+        allowed, started = GaussoptError, perf_counter()
         try:
             if self.checked:
                 self.solver.check(given)
-            begin = self._start() if self.warm_start and same else None
-            allowed, start = BadInput, perf_counter()
+            begin = None
+            if self.warm_start:
+                begin = (start, None) if start is not None else self._start() if same else None
+            allowed, started = BadInput, perf_counter()
             if update:
                 self.answering.update(given)
             else:
@@ -79,12 +84,12 @@ class SolverSequence:
             if isinstance(error, allowed):
                 raise
             # A backend may raise any exception; its failure becomes an answer with the status `crashed`.
-            return self._crashed(program, error), Timing(solve=perf_counter() - start)
+            return self._crashed(program, error), Timing(solve=perf_counter() - started)
         done = perf_counter()
         self._pattern = pattern
         self.latest = program, raw
         self._last = (raw.x, raw.y) if raw.x is not None and all_finite(raw.x) else None
-        handed = ready - start
+        handed = ready - started
         timing = Timing(0.0, 0.0 if update else handed, handed if update else 0.0, done - ready, 0.0, 0.0, raw.backend)
         return raw, timing
 

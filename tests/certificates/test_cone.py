@@ -10,6 +10,7 @@ import gaussopt as go
 from gaussopt.certificates.cone_bounds import global_bound, local_bound
 from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
 from gaussopt.cone.monotonicity import monotonicity
+from gaussopt.cone.one_contact import solve_contact, surely_unique
 from gaussopt.core.solution import RawSolution
 from gaussopt.kinds.cone import ContactPage
 from gaussopt.modelling.contact_piles import random_contacts
@@ -110,6 +111,18 @@ def test_one_contact_is_enumerated() -> None:
     for r in truths:
         assert min(np.abs(r - x).max() for x in found.solutions) <= 1e-14
     assert found.velocity_unique is False
+
+
+def test_one_contact_is_not_enumerated_only_where_its_law_is_strongly_monotone() -> None:
+    random, seen = np.random.default_rng(7), {True: 0, False: 0}
+    for _ in range(400):
+        H = random.normal(size=(3, 3)) * (1.0, 1.0, random.uniform(0.0, 1.0))
+        mu = np.array([random.choice((0.0, 10.0 ** random.uniform(-2, 1)))])
+        problem = go.ConeComplementarity(H.T @ H, random.normal(size=3), mu)
+        seen[sure := surely_unique(problem)] += 1
+        assert not sure or monotonicity(problem) > 0.0 or not mu.any()
+        assert not sure or len(solve_contact(problem).solutions) <= 1
+    assert min(seen.values()) > 50
 
 
 def test_jitter_is_not_a_second_solution() -> None:

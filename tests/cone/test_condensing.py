@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gaussopt.certificates.cone import violations
 from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish, ways_apart
 from gaussopt.cone.measure import distances, measured
 from gaussopt.core.arrays import Matrix, Vector
@@ -107,8 +108,10 @@ def test_distances_are_the_natural_map_and_rounding(seed: int) -> None:
     problem = ConeComplementarity(H @ H.T, rng.normal(size=3 * k), np.where(rng.random(k) < 0.3, 0.0, rng.random(k)))
     for r in (rng.normal(size=3 * k), np.zeros(3 * k), np.tile([1.0, 0.0, 0.0], k)):
         wanted = residual(problem, r), float(np.linalg.norm(rounding(problem, r))) / velocity_size(problem)
-        assert measured(problem, r) == pytest.approx(wanted, rel=1e-12)
-    assert np.isnan(distances(np.full(9, np.nan), np.ones(3), np.ones(1), np.ones(3))[0])
+        *found, violated = measured(problem, r)
+        assert found == pytest.approx(wanted, rel=1e-12)
+        assert violated == pytest.approx(violations(problem, r), rel=1e-12, abs=1e-14)
+    assert np.isnan(distances(np.full(9, np.nan), np.ones(3), np.ones(1), np.ones(3), np.empty(3))[0])
 
 
 def test_contacts_that_touch_are_not_pushed_by_their_rounding_errors() -> None:

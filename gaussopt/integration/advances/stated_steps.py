@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.cone.one_contact import surely_unique
 from gaussopt.contact.activity import TOUCHING, refuse_penetration
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
@@ -46,6 +47,10 @@ NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that
 
 OPEN, SLIDING, STUCK = 0.0, 1.0, 2.0
 """Modes of a contact in `Trajectory.mode`."""
+
+
+NONE, NO_CONTACTS = np.zeros(0, dtype=bool), ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+"""Which contacts can open, and the contact problem, of a step in which no constraint acts."""
 
 
 class _Taken(NamedTuple):
@@ -133,6 +138,7 @@ class StatedSteps(MoreauJeanSteps):
         """Continue from the state of an earlier loop."""
         self._pushed: dict[str, int] = {name: -count for name, count in memory["idle"]}
         self._sides = list(memory["sides"])
+        self._latest: tuple[Sequence[str], Vector] = (), np.zeros(0)
         self._grid = replace(self.control, origin=self.origin)
         self._start(self.t, self.q, self.v)
 
@@ -147,14 +153,39 @@ class StatedSteps(MoreauJeanSteps):
         """Return, for each contact, the steps since its last normal force, and the latest values of users' events."""
         return {"idle": [(name, -count) for name, count in self._pushed.items()], "sides": list(self._sides)}
 
-    def _start(self, t: float, q: Vector, v: Vector) -> None:
+    def _start(self, t: float, q: Vector, v: Vector) -> TimeStep:
         begin = perf_counter()
-        self._here = self.system.time_step(t, q, v)
+        here = self.system.time_step(t, q, v)
+        self._here: TimeStep | None = here  # None after free steps, until it is needed
         self.motion.timing["model"] += perf_counter() - begin
+        return here
+
+    def _take_free(self) -> bool:
+        """Take the steps up to the next recorded state in which no constraint acts; tell whether any was taken."""
+        if not self.steps or self._pushed or not (self._here is None or self._here.free):
+            return False
+        # Where someone looks at the end of each step, steps are taken one by one.
+        left = 1 if self.looks is not None or self.rules.events else self.every - self.steps % self.every
+        ends = [self._grid.instant(self.steps + 1)]
+        while len(ends) < left and ends[-1] < self.control.t_end:
+            ends.append(self._grid.instant(self.steps + 1 + len(ends)))
+        begin = perf_counter()
+        found = self.system.free_steps(self.t, self.q, self.v, ends)
+        self.motion.timing["solve"] += perf_counter() - begin
+        if found is None:
+            return False
+        taken, before, end = found
+        h = ends[taken - 1] - (ends[taken - 2] if taken > 1 else self.t)
+        self.steps += taken
+        self.t, self.q, self.v, self._here = ends[taken - 1], end.q, end.v, None
+        self._free_step = _Taken((), NONE, before, end, h, NO_CONTACTS, np.zeros(0))
+        return True
 
     def take(self) -> End | None:
-        """Take one step."""
-        here, before = self._here, self.v
+        """Take one step, or several in which no constraint acts."""
+        if self._take_free():
+            return self._taken(self._free_step)
+        here, before = self._here or self._start(self.t, self.q, self.v), self.v
         following = self._grid.instant(self.steps + 1)
         h = following - self.t
         begin = perf_counter()
@@ -162,7 +193,7 @@ class StatedSteps(MoreauJeanSteps):
         self.motion.timing["build"] += perf_counter() - begin
         for _ in range(100):
             assert problem is not None
-            r, ending = self._impulses(problem)
+            r, ending = self._impulses(problem, here.names)
             if ending is not None:
                 return ending
             stated, problem = problem, here.again(r)
@@ -185,18 +216,24 @@ class StatedSteps(MoreauJeanSteps):
         if self._note(here.names, np.where(here.opens, r[::ROWS], 0.0)):
             self._note_gain(here, r)
         self._start(following, end.q, end.v)
+        return self._taken(of_step)
+
+    def _taken(self, of_step: _Taken) -> End | None:
+        """Record the state that is reached if it is due; return status and message if an event ends the motion."""
         due = self.steps % self.every == 0 or self.t >= self.control.t_end
         ended = self._passed()
         if due or ended is not None:
-            self._record(self._here, of_step)
+            self._record(self._here or self._start(self.t, self.q, self.v), of_step)
         return ended
 
-    def _impulses(self, problem: ConeComplementarity) -> tuple[Vector, End | None]:
+    def _impulses(self, problem: ConeComplementarity, names: Sequence[str]) -> tuple[Vector, End | None]:
         """Return the certified impulses of a step; if they are not accepted, also the status and message."""
         motion, solver = self.motion, self.motion.solver
         if not problem.k:
             return np.zeros(0), None
-        raw, timing = solver.sequence.solve(problem)
+        if (problem.q[::ROWS] >= 0.0).all() and (problem.k > 1 or surely_unique(problem)):
+            return np.zeros(problem.n), None  # no contact closes: zero impulses satisfy the law exactly
+        raw, timing = solver.sequence.solve(problem, self._known_impulses(names))
         begin = perf_counter()
         status, message, certificate, *_ = page_of(problem).judge(
             problem, RawSolution(raw.x, None, raw.claim), solver.tolerance
@@ -208,12 +245,26 @@ class StatedSteps(MoreauJeanSteps):
         motion.iterations += raw.iterations
         if status is not Status.SOLVED or raw.x is None:
             return np.zeros(0), (status, f"Stopped at t = {self.t:.9g}: {message}")
+        self._latest = names, raw.x
         missed, worst = certificate.residual * velocity_size(problem), motion.worst
         motion.evaluations += 1
         worst["constraint_residual"] = max(worst["constraint_residual"], missed)
         if NOT_UNIQUE not in motion.warnings and problem.mu[raw.x[::ROWS] > 0].any():
             motion.warnings.append(NOT_UNIQUE)
         return raw.x, None
+
+    def _known_impulses(self, names: Sequence[str]) -> Vector | None:
+        """Return impulses to start from where contacts have appeared or vanished, zero for new ones; otherwise None."""
+        known, r = self._latest
+        if names == known or not len(r):
+            return None
+        there = {name: i for i, name in enumerate(known)}
+        found = np.zeros((len(names), ROWS))
+        pairs = [(i, there[name]) for i, name in enumerate(names) if name in there]
+        if pairs:
+            here, before = np.transpose(pairs)
+            found[here] = rows_of(r)[before]
+        return found.ravel()
 
     def _record(self, at: TimeStep, of: _Taken) -> None:
         """Record the present state, described by `at`, with the forces of the step `of`."""
@@ -241,6 +292,8 @@ class StatedSteps(MoreauJeanSteps):
     @staticmethod
     def _unique(of: _Taken, pushes: NDArray[np.float64]) -> bool:
         """Return whether W of the pushing contacts is regular, so that the motion determines their forces."""
+        if not len(pushes):
+            return True
         rows = np.repeat(pushes[:, 0] > 0, ROWS) & (of.problem.W.diagonal() > 0)
         rows[::ROWS] &= of.opens  # excludes prescribed normal impulses
         W = of.problem.W[rows][:, rows]
@@ -253,7 +306,7 @@ class StatedSteps(MoreauJeanSteps):
 
     def record_start(self) -> None:
         """Record the start of a motion whose first step has no accepted answer."""
-        names, gaps, slip = self._here.found
+        names, gaps, slip = (self._here or self._start(self.t, self.q, self.v)).found
         values = np.full((len(names), 7), math.nan)
         values[:, 1], values[:, 5:] = gaps, slip
         n, m = len(self.q), len(self.system.row_names)

@@ -1,0 +1,85 @@
+"""Steps of a MuJoCo model in which no constraint acts, taken by MuJoCo's own step and verified afterwards.
+
+Without constraints, MuJoCo's Euler and implicitfast steps solve (M + dt D) (w' - w) = dt (Q - h), as the steps of
+`gaussopt.interchange.mujoco_motion` do. This equation is verified for every step, with M, forces and damping at its
+beginning, and so is that every contact nearby stays open: then zero impulses satisfy the contact laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.arrays import Vector
+from gaussopt.interchange.mujoco_contacts import CLOSED
+from gaussopt.interchange.mujoco_damping import EndDamping
+from gaussopt.interchange.mujoco_rows import IN_GAP
+
+WRONG = 1e-10
+"""Residual of the equation of motion, relative to its terms (Euclidean norms), above which a step is not accepted."""
+
+
+class FreeSteps:
+    """Taker of such steps; `damping`, (nv,), is the damping of joints at the end of a step, `at_end` all, or None."""
+
+    def __init__(self, mj: Any, model: Any, data: Any, damping: Vector, at_end: EndDamping | None) -> None:
+        self._mj, self._model, self._data = mj, model, data
+        self._damping, self._at_end, self._momentum = damping, at_end, np.empty(model.nv)
+        kinds, off = mj.mjtIntegrator, int(mj.mjtDisableBit.mjDSBL_EULERDAMP)
+        flags = model.opt.disableflags
+        self._settings = (
+            int(kinds.mjINT_EULER if at_end is None else kinds.mjINT_IMPLICITFAST),
+            flags & ~off if damping.any() else flags | off,
+        )
+        self.possible = model.na == 0 and (at_end is None or at_end.constant)
+
+    def __call__(
+        self, t: float, q: Vector, w: Vector, ends: Sequence[float]
+    ) -> tuple[int, tuple[Vector, Vector]]:  # fmt: skip
+        """Take steps from a state to the given instants until one fails; return their number, and qpos and qvel.
+
+        `data` hold the state reached; the state returned is that before the latest of the steps.
+        """
+        mj, model, data, option = self._mj, self._model, self._data, self._model.opt
+        before, settings, taken = (q, w), (option.integrator, option.disableflags), 0
+        option.integrator, option.disableflags = self._settings
+        data.qpos[:], data.qvel[:] = q, w
+        warned, numbers = data.warning.number.tolist(), data.warning.number
+        for end in ends:
+            here, h = (data.qpos.copy(), data.qvel.copy()), end - t
+            data.time, option.timestep = t, h
+            mj.mj_step(model, data)
+            if data.nefc or numbers.tolist() != warned or not self._holds(here[1], h):
+                data.qpos[:], data.qvel[:] = here
+                break
+            before, taken, t = here, taken + 1, end
+        option.integrator, option.disableflags = settings
+        return taken, before
+
+    def _holds(self, w: Vector, h: float) -> bool:
+        """Tell whether the step just taken, from velocities w, satisfies the laws."""
+        data, momentum = self._data, self._momentum
+        change, force = data.qvel - w, h * data.qfrc_smooth
+        self._mj.mj_mulM(self._model, data, momentum, change)
+        lost = h * (self._damping * change if self._at_end is None else self._at_end(data) @ change)
+        missed = momentum + lost - force
+        sizes = momentum.dot(momentum) + lost.dot(lost) + force.dot(force)
+        return bool(missed.dot(missed) <= WRONG**2 * sizes) and (not data.ncon or self._open(h))
+
+    def _open(self, h: float) -> bool:
+        """Tell whether all contacts nearby, with the rows of the beginning of the step, are open and stay so."""
+        mj, model, data, contact = self._mj, self._model, self._data, self._data.contact
+        exclude = contact.exclude
+        near = np.flatnonzero(exclude == IN_GAP)
+        if not near.size:
+            return True
+        gaps = (contact.dist - contact.includemargin)[near]
+        if not gaps.min() > CLOSED:
+            return False
+        exclude[near] = 0
+        mj.mj_makeConstraint(model, data)
+        rows = data.contact.efc_address[near]
+        normals = data.efc_J.reshape(-1, model.nv)[rows]
+        return bool(rows.min() >= 0 and (h * (normals @ data.qvel) + gaps).min() >= 0.0)
