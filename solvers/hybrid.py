@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gaussopt.cone.measure import measured
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.newton_kernel import continued
 from gaussopt.cone.sweeps import Sweeps
@@ -64,6 +65,13 @@ ROUNDED = 1e-10
 
 SOFTENED = 1e-4, 1e-5
 """If Newton's method does not converge, the operator's diagonal is enlarged by these fractions, one after the other."""
+
+STILL_ROUNDED = 10.0 * ROUNDED
+"""Natural map up to which impulses of the previous step are kept, where Newton's method does not converge."""
+
+ENLARGED, ENLARGED_STEPS, SLOW = (1e-3, 1e-6), 20, 0.3
+"""First and least share by which the diagonal is enlarged in proximal steps, and their largest number; the share falls
+where the natural map falls by less than `SLOW`."""
 
 FIRST = 50
 """Number of sweeps in each of the two series that detect slow convergence, and in the first series of `_quickly`."""
@@ -178,7 +186,30 @@ class Hybrid(Kept[HybridOptions]):
             found, count = continued(self.program, r, tolerance, SETTLED * tolerance, most, softened)
             if count is not None:
                 return RawSolution(found, None, Status.SOLVED, count)
-        return None
+        return self._shared(r)
+
+    def _shared(self, r: Vector) -> RawSolution | None:
+        """Return r if it is at rounding level, or the best impulses of proximal steps; None if those exceed `enough`.
+
+        Each is the limit of Newton's steps for the problem whose diagonal is enlarged about the impulses before, which
+        gives redundant contacts unique impulses; where steps hardly help, the diagonal is enlarged less.
+        """
+        problem, tolerance, enough = self.program, self.options.tolerance, self.options.enough
+        if measured(problem, r)[0] <= min(STILL_ROUNDED, enough):
+            return RawSolution(r, None, Status.SOLVED)
+        found, least, before, share = r, np.inf, np.inf, ENLARGED[0]
+        own = np.repeat(1.0 / steps_of(problem.W), ROWS)
+        for _ in range(ENLARGED_STEPS if enough else 0):
+            near = ConeComplementarity(problem.W + np.diag(share * own), problem.q - share * own * r, problem.mu)
+            r, count = continued(near, r, tolerance, SETTLED * tolerance, ROWS * self.options.followed)
+            error = np.inf if count is None else measured(problem, r)[0]
+            if error < least:
+                found, least = r, error
+            share *= 0.1 if error > SLOW * before else 1.0
+            if least <= ROUNDED or share < ENLARGED[1] or count is None:
+                break
+            before = error
+        return RawSolution(found, None, Status.SOLVED) if least <= enough else None
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:
         """Yield starting points for Newton's method, each computed only when it is requested."""

@@ -186,9 +186,10 @@ def block_part(
         for p in range(begin[i], begin[i + 1]):
             j, o = 3 * column[p], 9 * p
             r0, r1, r2 = r[j], r[j + 1], r[j + 2]
-            s0 += block[o] * r0 + block[o + 1] * r1 + block[o + 2] * r2
-            s1 += block[o + 3] * r0 + block[o + 4] * r1 + block[o + 5] * r2
-            s2 += block[o + 6] * r0 + block[o + 7] * r1 + block[o + 8] * r2
+            if r0 != 0.0 or r1 != 0.0 or r2 != 0.0:
+                s0 += block[o] * r0 + block[o + 1] * r1 + block[o + 2] * r2
+                s1 += block[o + 3] * r0 + block[o + 4] * r1 + block[o + 5] * r2
+                s2 += block[o + 6] * r0 + block[o + 7] * r1 + block[o + 8] * r2
         c[0], c[1], c[2] = s0, s1, s2
         renew(i, c, own, mu, rho, r, alpha, changes, space)
 
