@@ -12,7 +12,7 @@ import gaussopt as go
 from gaussopt.cone.newton_kernel import continued, solve_coupled
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core import registry
-from gaussopt.core.solver import missing_packages
+from gaussopt.core.solver import make_solver, missing_packages
 from gaussopt.linalg.cones import residual
 from gaussopt.modelling.contact_piles import box_wall, random_contacts, sphere_pile
 from gaussopt.solvers.prox import SWEPT, damped_sweeps
@@ -59,6 +59,27 @@ def test_newton_s_steps_from_zero_end_where_hybrid_does_and_nowhere_else() -> No
             for x in (r, found.x):
                 assert np.linalg.norm(problem.u(x) - problem.u(own)) <= 1e-12 * size, name
     assert settled > 10
+
+
+def test_redundant_contacts_of_a_body_have_impulses_where_newton_s_method_finds_none() -> None:
+    """A plate that slides and turns on up to fourteen points of a floor."""
+    helped = 0
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        k, H = 4 + seed % 11, []
+        for x, y in random.uniform(-1.0, 1.0, size=(k, 2)):
+            z = -0.1
+            H += [[0, 0, 1, y, -x, 0], [1, 0, 0, 0, z, -y], [0, 1, 0, -z, 0, x]]
+        rows, falls = np.array(H), np.array([0.3, 0.1, -0.1, 0.2, -0.1, 0.5]) * random.normal(size=6)
+        W = rows @ np.diag([1.0, 1.0, 1.0, 3.0, 3.0, 2.0]) @ rows.T
+        problem = go.ConeComplementarity(W, rows @ falls, np.full(k, random.choice((0.2, 1.0))))
+        solver = make_solver("hybrid", {"searched": 0, "followed": 30, "enough": 9e-8})
+        solver.setup(problem)
+        found = solver.solve((np.zeros(problem.n), None))
+        assert found.claim is S.SOLVED
+        assert residual(problem, found.x) <= 9e-8
+        helped += continued(problem, np.zeros(problem.n), 1e-13, 1e-10, 90, (1e-4, 1e-5))[1] is None
+    assert helped > 3
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
