@@ -178,7 +178,7 @@ class Hybrid(Kept[HybridOptions]):
         return self._followed(np.zeros(self.program.n))
 
     def _followed(self, r: Vector) -> RawSolution | None:
-        """Return the limit of full Newton steps or of proximal steps from r; None without one, or for too many forces."""
+        """Return the limit of Newton steps, or of proximal steps, from r; None without one or for too many forces."""
         if not self.options.followed or self.program.n > FOLLOWED_ROWS:
             return None
         tolerance, most = self.options.tolerance, ROWS * self.options.followed

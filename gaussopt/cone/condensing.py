@@ -141,12 +141,18 @@ def condense(
     for a in range(p):
         for b in range(a, p + 1):
             A[a, b] = 0.0
+    used = np.zeros(p + 1, np.int64)  # a velocity of a large scene is in few of the rows
     for i in range(n):
-        for a in range(p):
-            z = Z[i, a]
-            if z != 0.0:
-                for b in range(a, p + 1):
-                    A[a, b] += z * Z[i, b]
+        count = 0
+        for a in range(p + 1):
+            if Z[i, a] != 0.0:
+                used[count] = a
+                count += 1
+        for at in range(count):
+            a = used[at]
+            if a < p:
+                for to in range(at, count):
+                    A[a, used[to]] += Z[i, a] * Z[i, used[to]]
     for a in range(p):
         u = dt * A[a, p]
         for i in range(n):
