@@ -13,7 +13,7 @@ import sympy as sp
 
 from gaussopt.codegen.ldl import Entry, Writer
 from gaussopt.codegen.pivot_order import Elimination
-from gaussopt.codegen.step import Lines, SaddleSystem, StepWriter, all_hold, names_used, relative_squares, unbalanced
+from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, relative_squares, unbalanced
 from gaussopt.symbolic.model import TIME, SymbolicModel
 
 END = sp.Symbol("stop", real=True)
@@ -80,7 +80,7 @@ def velocity_step(model: SymbolicModel, how: Elimination) -> Lines:
     M, J, f, phi, rates = _linearised(writer)
     rows = [w.total((), [x, w.let(w.dot(row, v))]) for row, x in zip(J, _divided(writer, phi), strict=False)]
     g = _divided(writer, [*rows, *(f"-{x}" if x else None for x in rates)])
-    found = SaddleSystem(w, M, J, how)
+    found = writer.saddle(M, J, how)
     a, lam = found.solve(f, g)
     return writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks])
 
@@ -130,7 +130,7 @@ def half_step(model: SymbolicModel, how: Elimination) -> tuple[Lines, Lines]:
         first = w.total([start], missed[r : r + 1]) or "0.0"
         second = w.total([w.dot(row, change)], [rate]) or "0.0"
         g.append(w.let(f"{first} if part == 0 else 2.0*({second})/h"))
-    found = SaddleSystem(w, M, J, how)
+    found = writer.saddle(M, J, how)
     a, lam = found.solve(f, g)
     changing = [*map(str, model.v), *missed]
     return _repeated(writer, changing, {"a": a, "lam": lam}, [*writer.checks, *found.checks])

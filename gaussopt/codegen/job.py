@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,13 +11,19 @@ from numpy.typing import NDArray
 
 from gaussopt.codegen import step as source
 from gaussopt.codegen.pivot_order import Elimination, elimination
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stepper
+from gaussopt.linalg.quaternions import spin_rows
 from gaussopt.symbolic.model import SymbolicModel
+from gaussopt.symbolic.turns import Turn
 
 QUICK_LINES, MOST_LINES = 3000, 8000
 """Numbers of lines of a step up to which unrolled code compiles in seconds, and in less than a minute."""
+
+ZERO = 1e-14
+"""Entries up to this part of the sum of their terms are zeros with rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +36,35 @@ class Orders:
     @classmethod
     def of(cls, model: SymbolicModel, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]], step: StepData) -> Orders:
         """Choose eliminations from a sample step and masks of the constant entries of M and J; raises NotCompiled."""
-        M, J = constant
-        found = [
-            _elimination(step.M.tobytes(), step.J[:rows].tobytes(), M.tobytes(), J[:rows].tobytes(), step.n)
-            for rows in (step.m, len(model.holonomic))
-        ]
+        found = []
+        for rows in (step.m, len(model.holonomic)):
+            M, J, fixed, fixed_rows = reduced(model.turns, step.q, step.M, step.J[:rows], constant[0], constant[1][:rows])
+            found.append(_elimination(M.tobytes(), J.tobytes(), fixed.tobytes(), fixed_rows.tobytes(), len(M)))
         if found[0] is None or found[1] is None:
             raise NotCompiled("no order of pivots is safe at the first state (its rows are nearly dependent, say)")
         return cls(found[0], found[1])
+
+
+def reduced(
+    turns: Sequence[Turn], q: Vector, M: Matrix, J: Matrix, fixed: NDArray[np.bool_], fixed_rows: NDArray[np.bool_]
+) -> tuple[Matrix, Matrix, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return T^T M T and J T without the rows of quaternions, see `gaussopt.symbolic.turns`; masks of what is constant."""
+    T, same, turning = np.eye(len(M)), fixed.copy(), np.zeros(len(M), dtype=bool)
+    for turn in turns:
+        e, at = list(turn.e), q[list(turn.e)]
+        T[np.ix_(e, e[:3])] = spin_rows(at[None])[0].T / (2 * at @ at)
+        same[e] = same[:, e] = turn.inertia is not None
+        turning[e] = True
+    kept = [i for i in range(len(M)) if i not in {turn.e[3] for turn in turns}]
+    rows = [r for r in range(len(J)) if r not in {turn.row for turn in turns}]
+    T, J, fixed_rows = T[:, kept], J[rows], fixed_rows[rows]
+    shape = np.eye(len(fixed), dtype=bool)
+    for turn in turns:
+        shape[np.ix_(turn.e, turn.e)] = True
+    turned = ((J != 0) | ~fixed_rows) @ (shape & turning)[:, kept]
+    size, size_J = np.abs(T.T) @ np.abs(M) @ np.abs(T), np.abs(J) @ np.abs(T)
+    M, J = np.where(np.abs(M := T.T @ M @ T) > ZERO * size, M, 0.0), np.where(np.abs(J := J @ T) > ZERO * size_J, J, 0.0)
+    return M, J, same[np.ix_(kept, kept)], fixed_rows[:, kept] & ~turned
 
 
 @lru_cache(maxsize=256)

@@ -15,6 +15,7 @@ import sympy as sp
 from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
 from gaussopt.symbolic.contacts import ContactSymbols
+from gaussopt.symbolic.turns import Turn, turn_of
 
 TIME = sp.Symbol("t", real=True)
 
@@ -85,6 +86,15 @@ class SymbolicModel:
             ):
                 found.append((i, [list(self.q).index(x) for x in e]))
         return found
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        """The quaternions of `quaternions`, with their inertia; a coordinate belongs to one of them at most."""
+        found: dict[tuple[int, ...], Turn] = {}
+        for row, e in self.quaternions:
+            if not any(set(e) & set(other) for other in found):
+                found[tuple(e)] = turn_of(row, e, self.equations.M, self.q, self.p)
+        return list(found.values())
 
     @cached_property
     def equations(self) -> Equations:

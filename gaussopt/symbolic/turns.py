@@ -1,0 +1,66 @@
+"""Unit quaternions of a model whose four accelerations and whose row are replaced by three unknowns.
+
+With a row c (e . e - 1), the accelerations e'' of a quaternion that satisfy its row, 2 c e . e'' = g, are
+
+    e'' = T w + beta e,   T = G(e)^T / (2 e . e),   beta = g / (2 c e . e),   G e = 0,
+
+for any w, three numbers. In these unknowns the mass matrix of a rigid body is its inertia, T^T 4 G^T I G T = I, constant
+and regular, whereas 4 G^T I G is singular and some of its leading minors vanish wherever an entry of e does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy as sp
+
+SAMPLES = 3
+"""Number of random quaternions at which T^T M T is compared with its value at (1, 0, 0, 0)."""
+
+
+class Turn(NamedTuple):
+    """A unit quaternion of a model.
+
+    Attributes
+    ----------
+    row : the number of its row
+    e : the numbers of its four coordinates
+    inertia : (3, 3), T^T M T as expressions of parameters; None if it depends on the state or on other coordinates
+    weightless : whether M e = 0 too
+    """
+
+    row: int
+    e: tuple[int, int, int, int]
+    inertia: tuple[tuple[Any, ...], ...] | None
+    weightless: bool
+
+
+def turn_of(row: int, e: Sequence[int], M: Sequence[Sequence[Any]], q: Sequence[Any], p: Sequence[Any]) -> Turn:
+    """Return the quaternion with the coordinates e of a model with this mass matrix."""
+    symbols, (i, j, k, l) = [q[x] for x in e], e
+    block = [M[a][b] for a in e for b in e]
+    apart = all(M[a][b] == 0 for a in e for b in range(len(q)) if b not in e)
+    if not apart or not set().union(*(x.free_symbols for x in block)) <= {*symbols, *p}:
+        return Turn(row, (i, j, k, l), None, False)
+    numbers = sp.lambdify([symbols, list(p)], block, cse=True)
+    random = np.random.default_rng(0)
+    values = random.uniform(0.5, 1.5, len(p))
+
+    def at(e: Any) -> Any:
+        return np.array(numbers(e, values), dtype=float).reshape(4, 4)
+
+    still, same, weightless = at([1.0, 0.0, 0.0, 0.0])[1:, 1:] / 4, True, True
+    for e_now in random.uniform(-1.0, 1.0, (SAMPLES, 4)):
+        a, b, c, d = e_now
+        now = at(e_now)
+        T = np.array([[-b, a, d, -c], [-c, -d, a, b], [-d, c, -b, a]]).T / (2 * e_now @ e_now)
+        near = 1e-12 * np.abs(now).max()
+        same &= bool((np.abs(T.T @ now @ T - still) <= 1e3 * near).all() and (np.abs(T.T @ now @ e_now) <= near).all())
+        weightless &= bool((np.abs(now @ e_now) <= near).all())
+    if not same:
+        return Turn(row, (i, j, k, l), None, False)
+    there = dict(zip(symbols, (1, 0, 0, 0), strict=True))
+    inertia = tuple(tuple(sp.sympify(M[a][b]).xreplace(there) / 4 for b in e[1:]) for a in e[1:])
+    return Turn(row, (i, j, k, l), inertia, weightless)
