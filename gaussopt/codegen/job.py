@@ -53,7 +53,7 @@ def reduced(
     for turn in turns:
         e, at = list(turn.e), q[list(turn.e)]
         T[np.ix_(e, e[:3])] = spin_rows(at[None])[0].T / (2 * at @ at)
-        same[e] = same[:, e] = turn.inertia is not None
+        same[e] = same[:, e] = True
         turning[e] = True
     kept = [i for i in range(len(M)) if i not in {turn.e[3] for turn in turns}]
     rows = [r for r in range(len(J)) if r not in {turn.row for turn in turns}]

@@ -73,9 +73,10 @@ class Writer:
             return None
         return " + ".join(plus) + "".join(f" - {t}" for t in less) if plus else "-" + " - ".join(less)
 
-    def dot(self, x: Sequence[Entry], y: Sequence[Entry]) -> Entry:
+    @classmethod
+    def dot(cls, x: Sequence[Entry], y: Sequence[Entry]) -> Entry:
         """Return the scalar product of x and y."""
-        return self.total([self.product(a, b) for a, b in zip(x, y, strict=True)])
+        return cls.total([cls.product(a, b) for a, b in zip(x, y, strict=True)])
 
     def check(self, condition: str) -> None:
         """Write code that returns False unless a condition holds."""

@@ -19,6 +19,9 @@ REDUNDANT = 1e-10
 DIVISION = 10
 """Multiplications that take as long as a division, the result of which the next lines wait for."""
 
+DEARER = 1.5
+"""Ratio of work up to which an order is preferred that is safe at every state."""
+
 MASSLESS = 1e-10
 """Singular value of the equilibrated M below which a direction counts as massless."""
 
@@ -115,47 +118,53 @@ def elimination_order(
     `constant` (N, N) marks the entries that are the same at every state: their elimination is computed once. Redundant
     rows, whose indices are n or larger, are left out.
 
-    Of two orders the one with less work is taken. In one, constant pivots come first, and among these the pivot with
-    the fewest varying and then the fewest neighbours (Markowitz): constant pivots need no division. In long chains
-    this order fills the matrix, as constant entries join all bodies; the other one takes the fewest neighbours only.
+    Several orders are tried, and the one with the least work is taken. Constant pivots come first, which need no
+    division, or the pivots with the fewest neighbours (Markowitz). Rows come at any time, or not before all coordinates
+    in them: then no pivot vanishes at any state if M is regular and the rows are independent, and this is preferred
+    unless it takes `DEARER` times as much work.
     """
-    found = [_order(K, constant, n, accepted, first) for first in (True, False)]
-    return min((way for way in found if way is not None), default=(0, None))[1]
+    found = [
+        (way[0] * (1.0 if rows_last else DEARER), way[1])
+        for constant_first in (True, False)
+        for rows_last in (True, False)
+        if (way := _order(K, constant, n, accepted, (constant_first, rows_last))) is not None
+    ]
+    return min(found)[1] if found else None
 
 
 def _order(
-    K: NDArray[Any], constant: NDArray[Any], n: int, accepted: float, constant_first: bool
+    K: NDArray[Any], constant: NDArray[Any], n: int, accepted: float, rule: tuple[bool, bool]
 ) -> tuple[int, tuple[int, ...]] | None:
     """Return the number of operations with varying entries of an order, and the order; None if none exists."""
-    N = len(K)
-    A, size, constant = K.copy(), np.abs(K), constant.copy()
-    filled = (K != 0) | ~constant
-    left: list[int] = list(range(N))
+    A, size, constant, filled = K.copy(), np.abs(K), constant.copy(), (K != 0) | ~constant
+    constant_first, rows_last = rule
+    left: list[int] = list(range(len(K)))
     order: list[int] = []
     operations = 0
-
-    def work(i: int) -> tuple[bool, int, int, int]:
-        there, varies = filled[i, left], not constant[i, i]
-        if constant_first:
-            return varies, int((there & ~constant[i, left]).sum()), int(there.sum()), i
-        return False, int(there.sum()), varies, i
-
     while left:
-        safe = [i for i in left if abs(A[i, i]) > accepted * size[i, i] > 0]
-        if not safe:
+        safe = np.array([i for i in left if abs(A[i, i]) > accepted * size[i, i] > 0], dtype=np.intp)
+        if not len(safe):
             rest = np.ix_(left, left)
             redundant = min(left) >= n and (np.abs(A[rest]) <= REDUNDANT * size[rest]).all()
             return (operations, tuple(order)) if redundant else None
-        i = min(safe, key=work)
+        there, varies = filled[np.ix_(safe, left)], ~constant[safe, safe]
+        if rows_last:
+            sure = (safe < n) | ~varies | ~there[:, np.array(left) < n].any(axis=1)
+            if sure.any():
+                safe, there, varies = safe[sure], there[sure], varies[sure]
+        met = there.sum(axis=1)
+        varying = (there & ~constant[np.ix_(safe, left)]).sum(axis=1)
+        best = np.lexsort((safe, met, varying, varies) if constant_first else (safe, varies, met))[0]
+        i = int(safe[best])
         left.remove(i)
         order.append(i)
         rest = np.ix_(left, left)
         c = A[i, left] / A[i, i]
         A[rest] -= np.outer(c, A[i, left])
         size[rest] += np.abs(np.outer(c, A[i, left]))
-        there, fixed = filled[i, left], constant[i, left] & constant[i, i]
-        met, same = int(there.sum()), int((there & fixed).sum())
-        operations += (met * (met + 5) - same * (same + 5)) // 2 + (0 if constant[i, i] else DIVISION)
-        filled[rest] |= np.outer(there, there)
-        constant[rest] &= ~np.outer(there, there) | np.outer(fixed, fixed)
+        joined, fixed = filled[i, left], constant[i, left] & constant[i, i]
+        all_of, same = int(joined.sum()), int((joined & fixed).sum())
+        operations += (all_of * (all_of + 5) - same * (same + 5)) // 2 + (0 if constant[i, i] else DIVISION)
+        filled[rest] |= np.outer(joined, joined)
+        constant[rest] &= ~np.outer(joined, joined) | np.outer(fixed, fixed)
     return operations, tuple(order)

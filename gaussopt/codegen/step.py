@@ -127,11 +127,10 @@ class StepWriter:
 
     def saddle(self, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination) -> SaddleSystem:
         """Write the factorisation of the equations with these M and J."""
-        q, turns = [str(x) for x in self.model.q], []
-        for turn in self.model.turns:
-            known = self.expressions(*turn.inertia) if turn.inertia else None
-            inertia = tuple(map(tuple, known)) if known else None
-            turns.append(TurnNames(turn.row, turn.e, tuple(q[i] for i in turn.e), inertia, turn.weightless))
+        turns = [
+            TurnNames(x.row, x.e, tuple(str(self.model.q[i]) for i in x.e), self.expressions(*x.inertia), x.weightless)
+            for x in self.model.turns
+        ]  # fmt: skip
         return SaddleSystem(self.w, M, J, how, turns)
 
     def lines(
@@ -184,123 +183,94 @@ def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]])
 
 
 class TurnNames(NamedTuple):
-    """A quaternion in the code, see `gaussopt.symbolic.turns`: its row, its coordinates and names, and its inertia."""
+    """A quaternion in the code, see `gaussopt.symbolic.turns`, with the names of its coordinates and its inertia."""
 
     row: int
     places: tuple[int, ...]
     e: tuple[str, ...]
-    inertia: tuple[tuple[Entry, ...], ...] | None
+    inertia: list[list[Entry]]
     weightless: bool
+
+    def along(self, row: Sequence[Entry]) -> Entry:
+        """Return the scalar product of a row of entries and the quaternion."""
+        return Writer.dot([row[i] for i in self.places], self.e)
 
 
 class SaddleSystem:
     """Code that factorises the equations M a - J^T lam = f, J a = g, and solves them for any right-hand sides.
 
-    The four accelerations and the row of a quaternion are replaced by three unknowns, a = T w + d, and those of M and J
-    by T^T M T and J T without that row.
+    The four accelerations and the row of a quaternion are replaced by three unknowns, see `gaussopt.symbolic.turns`:
+    a = T w + beta e. This leaves T^T M T and J T, without the row.
     """
 
     def __init__(
         self, w: Writer, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination,
         turns: Sequence[TurnNames] = (),
     ) -> None:  # fmt: skip
-        self._w, self._M, self._full, self._added, self._turns = w, M, J, how.added, turns
+        self._w, self._M, self._added, self._turns = w, M, how.added, turns
         self._rows = [r for r in range(len(J)) if r not in {turn.row for turn in turns}]
-        self._T = self._columns()
-        self._along = [[w.let(self._over(J[r], turn)) for turn in turns] for r in range(len(J))]  # J e
-        self._J = J = [[w.let(self._times(J[r], column)) for column in self._T] for r in self._rows]
-        heavy = self._mass()
+        self._along = [[w.let(turn.along(row)) for turn in turns] for row in J]
+        kept, self._T = self._columns()
+        self._J = [[w.let(self._times(J[r], column)) for column in self._T] for r in self._rows]
+        known = {
+            (turn.places[i], turn.places[j]): turn.inertia[i][j]
+            for turn in turns for i in range(3) for j in range(3)
+        }  # fmt: skip
+        heavy = [[known.get((i, j), None if {i, j} & {x for x, _ in known} else M[i][j]) for j in kept] for i in kept]
         for r, weight in how.added:
-            for i in range(len(heavy)):
+            for i in range(len(kept)):
                 for j in range(i + 1):
-                    more = w.product(repr(weight), J[r][i], J[r][j])
+                    more = w.product(repr(weight), self._J[r][i], self._J[r][j])
                     if more:
                         heavy[i][j] = heavy[j][i] = w.let(w.total([heavy[i][j], more]))
-        self._n = len(heavy)
-        self._factors = StepFactors(w, step_matrix(heavy, J), how.order, self._n, how.spare)
+        self._factors = StepFactors(w, step_matrix(heavy, self._J), how.order, len(kept), how.spare)
         self.checks = self._factors.checks
 
-    def _columns(self) -> list[list[tuple[int, Entry]]]:
-        """Return the columns of T, as pairs of a coordinate and an entry; write what they need."""
+    def _columns(self) -> tuple[list[int], list[list[tuple[int, Entry]]]]:
+        """Write T; return the coordinate in place of which each column stands, and its entries with their places."""
         w = self._w
         found: list[list[tuple[int, Entry]]] = [[(i, "1.0")] for i in range(len(self._M))]
         for turn in self._turns:
             half = w.let(f"0.5/({w.dot(turn.e, turn.e)})")
             scaled = [w.let(w.product(half, x)) for x in turn.e]
             for k, i in enumerate(turn.places[:3]):
-                signs = ("" if sign > 0 else "-" for sign in G_SIGNS[k])
-                entries = (f"{sign}{scaled[at]}" for sign, at in zip(signs, PLACES[k], strict=True))
+                entries = (w.product(repr(float(G_SIGNS[k, x])), scaled[PLACES[k, x]]) for x in range(4))
                 found[i] = list(zip(turn.places, entries, strict=True))
-        last = {turn.places[3] for turn in self._turns}
-        self._heads = [i for i in range(len(found)) if i not in last]
-        return [found[i] for i in self._heads]
+        kept = [i for i in range(len(found)) if i not in {turn.places[3] for turn in self._turns}]
+        return kept, [found[i] for i in kept]
 
     def _times(self, row: Sequence[Entry], column: Sequence[tuple[int, Entry]]) -> Entry:
         """Return the scalar product of a row of entries and a column of T."""
         return self._w.total([self._w.product(row[i], x) for i, x in column])
 
-    def _over(self, row: Sequence[Entry], turn: TurnNames) -> Entry:
-        """Return the scalar product of a row of entries and a quaternion."""
-        return self._w.dot([row[i] for i in turn.places], turn.e)
-
-    def _mass(self) -> list[list[Entry]]:
-        """Return T^T M T."""
-        w, T = self._w, self._T
-        known = {
-            (turn.places[i], turn.places[j]): turn.inertia[i][j]
-            for turn in self._turns if turn.inertia for i in range(3) for j in range(3)
-        }  # fmt: skip
-        first = self._heads
-        found: list[list[Entry]] = [[None] * len(T) for _ in T]
-        for b, column in enumerate(T):
-            product: list[Entry] | None = None
-            for a in range(b + 1):
-                if (first[a], first[b]) in known:
-                    entry = known[first[a], first[b]]
-                else:
-                    product = product or [w.let(self._times(row, column)) for row in self._M]
-                    entry = w.let(self._times(product, T[a]))
-                found[a][b] = found[b][a] = entry
-        return found
-
     def solve(self, f: Sequence[Entry], g: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
         """Write the code that solves for a and lam; return their names, None for multipliers of rows left out."""
         w = self._w
-        length = [w.let(f"{g[t.row]}/{self._along[t.row][k]}") if g[t.row] else None for k, t in enumerate(self._turns)]
-        d: list[Entry] = [None] * len(self._M)
-        for turn, beta in zip(self._turns, length, strict=True):
-            for i, x in zip(turn.places, turn.e, strict=True):
-                d[i] = w.let(w.product(beta, x)) if not turn.inertia else None
-        rest = [w.let(w.total([f[i]], [w.dot(row, d)])) for i, row in enumerate(self._M)]
-        force = [w.let(self._times(rest, column)) for column in self._T]
-        target = [w.let(w.total([g[r]], map(w.product, self._along[r], length))) for r in self._rows]
+        beta = [w.let(f"{g[t.row]}/{self._along[t.row][k]}") if g[t.row] else None for k, t in enumerate(self._turns)]
+        force = [w.let(self._times(f, column)) for column in self._T]
+        target = [w.let(w.total([g[r]], [*map(w.product, self._along[r], beta)])) for r in self._rows]
         for r, weight in self._added:
-            for i in range(self._n):
+            for i in range(len(force)):
                 if more := w.product(repr(weight), self._J[r][i], target[r]):
                     force[i] = w.let(w.total([force[i], more]))
         x = self._factors.solve([*force, *target])
-        a: list[Entry] = [None] * len(self._M)
-        terms: list[list[Entry]] = [[] for _ in a]
+        terms: list[list[Entry]] = [[] for _ in self._M]
         for column, entry in zip(self._T, x, strict=False):
             for i, t in column:
                 terms[i].append(w.product(t, entry))
-        for turn, beta in zip(self._turns, length, strict=True):
+        for turn, length in zip(self._turns, beta, strict=True):
             for i, e in zip(turn.places, turn.e, strict=True):
-                terms[i].append(w.product(beta, e))
+                terms[i].append(w.product(length, e))
         a = [w.let(w.total(parts)) for parts in terms]
-        lam: list[Entry] = [None] * len(self._full)
-        for r, entry in zip(self._rows, x[self._n :], strict=True):
+        lam: list[Entry] = [None] * len(self._along)
+        for r, entry in zip(self._rows, x[len(force) :], strict=True):
             lam[r] = w.let(f"-{entry}") if entry else None
-        for k, turn in enumerate(self._turns):
-            pulled = [w.product(lam[r], self._along[r][k]) for r in self._rows]
-            heavy = None if turn.weightless else [w.dot(self._M[i], a) for i in turn.places]
-            moved = w.dot([w.let(x) for x in heavy], turn.e) if heavy else None
-            balance = w.total([moved], [self._over_force(f, turn), *pulled])
+        for k, turn in enumerate(self._turns):  # M a - f - J^T lam has no component along e
+            heavy = [None if turn.weightless else w.let(w.dot(row, a)) for row in self._M]
+            pulled = [w.let(turn.along(f)), *(w.product(lam[r], self._along[r][k]) for r in self._rows)]
+            balance = w.total([turn.along(heavy)], pulled)
             lam[turn.row] = w.let(f"({balance})/{self._along[turn.row][k]}") if balance else None
         return a, lam
-
-    def _over_force(self, f: Sequence[Entry], turn: TurnNames) -> Entry:
-        return self._w.let(self._over(f, turn))
 
 
 def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> tuple[Lines, Lines]:

@@ -89,12 +89,9 @@ class SymbolicModel:
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """The quaternions of `quaternions`, with their inertia; a coordinate belongs to one of them at most."""
-        found: dict[tuple[int, ...], Turn] = {}
-        for row, e in self.quaternions:
-            if not any(set(e) & set(other) for other in found):
-                found[tuple(e)] = turn_of(row, e, self.equations.M, self.q, self.p)
-        return list(found.values())
+        """The quaternions of `quaternions` that turn bodies of constant inertia."""
+        found = [turn_of(row, e, self.equations.M, self.q, self.p) for row, e in self.quaternions]
+        return [turn for turn in found if turn is not None]
 
     @cached_property
     def equations(self) -> Equations:

@@ -19,6 +19,9 @@ import sympy as sp
 SAMPLES = 3
 """Number of random quaternions at which T^T M T is compared with its value at (1, 0, 0, 0)."""
 
+ROUNDED = 1e-12
+"""Difference, relative to the entries of M, up to which they are equal."""
+
 
 class Turn(NamedTuple):
     """A unit quaternion of a model.
@@ -27,23 +30,25 @@ class Turn(NamedTuple):
     ----------
     row : the number of its row
     e : the numbers of its four coordinates
-    inertia : (3, 3), T^T M T as expressions of parameters; None if it depends on the state or on other coordinates
-    weightless : whether M e = 0 too
+    inertia : (3, 3), T^T M T, expressions of parameters
+    weightless : whether M e = 0
     """
 
     row: int
-    e: tuple[int, int, int, int]
-    inertia: tuple[tuple[Any, ...], ...] | None
+    e: tuple[int, ...]
+    inertia: tuple[tuple[Any, ...], ...]
     weightless: bool
 
 
-def turn_of(row: int, e: Sequence[int], M: Sequence[Sequence[Any]], q: Sequence[Any], p: Sequence[Any]) -> Turn:
-    """Return the quaternion with the coordinates e of a model with this mass matrix."""
-    symbols, (i, j, k, l) = [q[x] for x in e], e
-    block = [M[a][b] for a in e for b in e]
+def turn_of(row: int, e: Sequence[int], M: Sequence[Sequence[Any]], q: Sequence[Any], p: Sequence[Any]) -> Turn | None:
+    """Return the quaternion with the coordinates e of a model with this mass matrix.
+
+    Returns None if M couples e with other coordinates, or T^T M T and T^T M e are not constant and zero.
+    """
+    symbols, block = [q[x] for x in e], [M[a][b] for a in e for b in e]
     apart = all(M[a][b] == 0 for a in e for b in range(len(q)) if b not in e)
     if not apart or not set().union(*(x.free_symbols for x in block)) <= {*symbols, *p}:
-        return Turn(row, (i, j, k, l), None, False)
+        return None
     numbers = sp.lambdify([symbols, list(p)], block, cse=True)
     random = np.random.default_rng(0)
     values = random.uniform(0.5, 1.5, len(p))
@@ -51,16 +56,14 @@ def turn_of(row: int, e: Sequence[int], M: Sequence[Sequence[Any]], q: Sequence[
     def at(e: Any) -> Any:
         return np.array(numbers(e, values), dtype=float).reshape(4, 4)
 
-    still, same, weightless = at([1.0, 0.0, 0.0, 0.0])[1:, 1:] / 4, True, True
-    for e_now in random.uniform(-1.0, 1.0, (SAMPLES, 4)):
-        a, b, c, d = e_now
-        now = at(e_now)
-        T = np.array([[-b, a, d, -c], [-c, -d, a, b], [-d, c, -b, a]]).T / (2 * e_now @ e_now)
-        near = 1e-12 * np.abs(now).max()
-        same &= bool((np.abs(T.T @ now @ T - still) <= 1e3 * near).all() and (np.abs(T.T @ now @ e_now) <= near).all())
-        weightless &= bool((np.abs(now @ e_now) <= near).all())
-    if not same:
-        return Turn(row, (i, j, k, l), None, False)
+    still, weightless = at([1.0, 0.0, 0.0, 0.0])[1:, 1:] / 4, True
+    for now in random.uniform(-1.0, 1.0, (SAMPLES, 4)):
+        a, b, c, d = now
+        mass, T = at(now), np.array([[-b, a, d, -c], [-c, -d, a, b], [-d, c, -b, a]]).T / (2 * now @ now)
+        near = ROUNDED * float(np.abs(mass).max())
+        if np.abs(T.T @ mass @ T - still).max() > near / (now @ now) or np.abs(T.T @ mass @ now).max() > near:
+            return None
+        weightless &= bool((np.abs(mass @ now) <= near).all())
     there = dict(zip(symbols, (1, 0, 0, 0), strict=True))
     inertia = tuple(tuple(sp.sympify(M[a][b]).xreplace(there) / 4 for b in e[1:]) for a in e[1:])
-    return Turn(row, (i, j, k, l), inertia, weightless)
+    return Turn(row, tuple(e), inertia, weightless)
