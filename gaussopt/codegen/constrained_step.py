@@ -13,15 +13,11 @@ import sympy as sp
 
 from gaussopt.codegen.ldl import Entry, Writer
 from gaussopt.codegen.pivot_order import Elimination
-from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, relative_squares, unbalanced
+from gaussopt.codegen.step import Lines, StepWriter, all_hold, forces, names_used, relative_squares, unbalanced
 from gaussopt.symbolic.model import TIME, SymbolicModel
 
 END = sp.Symbol("stop", real=True)
 """Time at the end of the step."""
-
-
-def _force(model: SymbolicModel) -> list[Any]:
-    return [Q - h for Q, h in zip(model.equations.Q, model.equations.h, strict=True)]
 
 
 def _divided(writer: StepWriter, entries: Sequence[Entry]) -> list[Entry]:
@@ -69,7 +65,7 @@ def _linearised(
     model = writer.model
     m_h, later = len(model.holonomic), {TIME: END}
     groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.holonomic, model.equations.rates[m_h:])]
-    M, J, (f, phi, rates) = writer.matrices(_force(model), *groups)
+    M, J, (f, phi, rates) = writer.matrices(forces(model), *groups)
     return M, J, f, phi, rates
 
 
@@ -122,7 +118,7 @@ def half_step(model: SymbolicModel, how: Elimination) -> tuple[Lines, Lines]:
     """
     writer = StepWriter(model, True, "s")
     w, n, e = writer.w, len(model.q), model.equations
-    M, J, (f, gamma, rates) = writer.matrices(_force(model), e.gamma, e.rates)
+    M, J, (f, gamma, rates) = writer.matrices(forces(model), e.gamma, e.rates)
     missed = missed_positions(len(model.holonomic))
     change = [w.let(f"{v} - {half}") for v, half in zip(model.v, half_velocities(n), strict=True)]
     g: list[Entry] = []
@@ -149,12 +145,12 @@ def half_residuals(model: SymbolicModel) -> Lines:
     """Write the code for the residuals of a half step; only the second counts velocity constraints, divided by h/2."""
     writer = StepWriter(model, True, "r")
     w = writer.w
-    M, J, (f, rates) = writer.matrices(_force(model), model.equations.rates)
+    M, J, (f, rates) = writer.matrices(forces(model), model.equations.rates)
     missed = [w.let(f"2.0*part*{x}/h") if x else None for x in rates]
     return writer.lines({"residuals": _misfit(w, M, J, f, missed)}, ())
 
 
 def settles_at_once(model: SymbolicModel) -> bool:
     """Return whether the equations of the second half are linear in its final velocity, so that one solve is enough."""
-    matrices = [*_force(model), *(x for row in model.equations.J for x in row)]
+    matrices = [*forces(model), *(x for row in model.equations.J for x in row)]
     return not any(sp.sympify(e).free_symbols & set(model.v) for e in matrices)

@@ -19,7 +19,7 @@ from gaussopt.linalg.quaternions import spin_rows
 from gaussopt.symbolic.model import SymbolicModel
 from gaussopt.symbolic.turns import Turn
 
-QUICK_LINES, MOST_LINES = 3000, 8000
+QUICK_LINES, MOST_LINES = 3000, 12000
 """Numbers of lines of a step up to which unrolled code compiles in seconds, and in less than a minute."""
 
 ZERO = 1e-14

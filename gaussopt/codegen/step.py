@@ -273,6 +273,15 @@ class SaddleSystem:
         return a, lam
 
 
+def forces(model: SymbolicModel) -> list[Any]:
+    """Return Q - h, with the inertia forces of turning bodies in their shortest form."""
+    h = list(model.equations.h)
+    for turn in model.turns:
+        for i, short in zip(turn.e, turn.h, strict=False):
+            h[i] = short
+    return [x - y for x, y in zip(model.equations.Q, h, strict=True)]
+
+
 def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> tuple[Lines, Lines]:
     """Write the code for acceleration a (n) and multipliers lam (m) at a state, and the code for their `residuals`.
 
@@ -283,7 +292,7 @@ def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> t
     writer = StepWriter(model, polynomials, "s")
     w, e = writer.w, model.equations
     m = len(e.J)
-    M, J, (f, g) = writer.matrices([Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
+    M, J, (f, g) = writer.matrices(forces(model), e.gamma)
     found = writer.saddle(M, J, how)
     a, lam = found.solve(f, g)
     end = len(w.lines)

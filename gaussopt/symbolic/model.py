@@ -90,7 +90,8 @@ class SymbolicModel:
     @cached_property
     def turns(self) -> list[Turn]:
         """The quaternions of `quaternions` that turn bodies of constant inertia."""
-        found = [turn_of(row, e, self.equations.M, self.q, self.p) for row, e in self.quaternions]
+        known, symbols = (self.equations.M, self.equations.h), (self.q, self.v, self.p)
+        found = [turn_of(row, e, known, symbols) for row, e in self.quaternions]
         return [turn for turn in found if turn is not None]
 
     @cached_property
