@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,35 +37,36 @@ class Orders:
     @classmethod
     def of(cls, model: SymbolicModel, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]], step: StepData) -> Orders:
         """Choose eliminations from a sample step and masks of the constant entries of M and J; raises NotCompiled."""
-        found = []
+        found, q = [], np.zeros(step.n) if step.q is None else step.q
         for rows in (step.m, len(model.holonomic)):
-            M, J, fixed, fixed_rows = reduced(model.turns, step.q, step.M, step.J[:rows], constant[0], constant[1][:rows])
-            found.append(_elimination(M.tobytes(), J.tobytes(), fixed.tobytes(), fixed_rows.tobytes(), len(M)))
+            known = reduced(model.turns, q, (step.M, step.J[:rows]), (constant[0], constant[1][:rows]))
+            found.append(_elimination(*(x.tobytes() for x in known), len(known[0])))
         if found[0] is None or found[1] is None:
             raise NotCompiled("no order of pivots is safe at the first state (its rows are nearly dependent, say)")
         return cls(found[0], found[1])
 
 
 def reduced(
-    turns: Sequence[Turn], q: Vector, M: Matrix, J: Matrix, fixed: NDArray[np.bool_], fixed_rows: NDArray[np.bool_]
-) -> tuple[Matrix, Matrix, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return T^T M T and J T without the rows of quaternions, see `gaussopt.symbolic.turns`; masks of what is constant."""
-    T, same, turning = np.eye(len(M)), fixed.copy(), np.zeros(len(M), dtype=bool)
+    turns: Sequence[Turn], q: Vector, step: tuple[Matrix, Matrix], constant: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+) -> tuple[NDArray[Any], ...]:
+    """Return T^T M T and J T without the rows of quaternions, see `gaussopt.symbolic.turns`, and masks of both.
+
+    `step` holds M and J; the masks, like `constant`, mark the entries that are the same at every state.
+    """
+    n, (fixed, fixed_rows) = len(step[0]), constant
+    T, turning, same = np.eye(n), np.eye(n, dtype=bool) & False, fixed.copy()
     for turn in turns:
         e, at = list(turn.e), q[list(turn.e)]
         T[np.ix_(e, e[:3])] = spin_rows(at[None])[0].T / (2 * at @ at)
-        same[e] = same[:, e] = True
-        turning[e] = True
-    kept = [i for i in range(len(M)) if i not in {turn.e[3] for turn in turns}]
-    rows = [r for r in range(len(J)) if r not in {turn.row for turn in turns}]
-    T, J, fixed_rows = T[:, kept], J[rows], fixed_rows[rows]
-    shape = np.eye(len(fixed), dtype=bool)
-    for turn in turns:
-        shape[np.ix_(turn.e, turn.e)] = True
-    turned = ((J != 0) | ~fixed_rows) @ (shape & turning)[:, kept]
-    size, size_J = np.abs(T.T) @ np.abs(M) @ np.abs(T), np.abs(J) @ np.abs(T)
-    M, J = np.where(np.abs(M := T.T @ M @ T) > ZERO * size, M, 0.0), np.where(np.abs(J := J @ T) > ZERO * size_J, J, 0.0)
-    return M, J, same[np.ix_(kept, kept)], fixed_rows[:, kept] & ~turned
+        turning[np.ix_(e, e)] = same[e] = same[:, e] = True
+    kept = [i for i in range(n) if i not in {turn.e[3] for turn in turns}]
+    rows = [r for r in range(len(step[1])) if r not in {turn.row for turn in turns}]
+    M, J, T = step[0], step[1][rows], T[:, kept]
+    turned = ((J != 0) | ~fixed_rows[rows]) @ turning[:, kept]
+    heavy, across = T.T @ M @ T, J @ T
+    heavy[np.abs(heavy) <= ZERO * (np.abs(T.T) @ np.abs(M) @ np.abs(T))] = 0.0
+    across[np.abs(across) <= ZERO * (np.abs(J) @ np.abs(T))] = 0.0
+    return heavy, across, same[np.ix_(kept, kept)], fixed_rows[np.ix_(rows, kept)] & ~turned
 
 
 @lru_cache(maxsize=256)

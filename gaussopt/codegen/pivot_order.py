@@ -129,7 +129,7 @@ def elimination_order(
         for rows_last in (True, False)
         if (way := _order(K, constant, n, accepted, (constant_first, rows_last))) is not None
     ]
-    return min(found)[1] if found else None
+    return min(found, key=lambda way: way[0])[1] if found else None
 
 
 def _order(
@@ -147,13 +147,13 @@ def _order(
             rest = np.ix_(left, left)
             redundant = min(left) >= n and (np.abs(A[rest]) <= REDUNDANT * size[rest]).all()
             return (operations, tuple(order)) if redundant else None
-        there, varies = filled[np.ix_(safe, left)], ~constant[safe, safe]
+        there, varies = filled[safe][:, left], ~constant[safe, safe]
         if rows_last:
             sure = (safe < n) | ~varies | ~there[:, np.array(left) < n].any(axis=1)
             if sure.any():
                 safe, there, varies = safe[sure], there[sure], varies[sure]
         met = there.sum(axis=1)
-        varying = (there & ~constant[np.ix_(safe, left)]).sum(axis=1)
+        varying = (there & ~constant[safe][:, left]).sum(axis=1)
         best = np.lexsort((safe, met, varying, varies) if constant_first else (safe, varies, met))[0]
         i = int(safe[best])
         left.remove(i)

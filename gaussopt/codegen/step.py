@@ -310,8 +310,7 @@ def projection(model: SymbolicModel, how: tuple[Elimination, Elimination], polyn
     `how` holds the eliminations of the first and the second system. Results are phi (m_h); dq (n), to be subtracted
     from q; dv (n), to be subtracted from v where phi vanishes.
     """
-    writer = StepWriter(model, polynomials, "c")
-    w, e = writer.w, model.equations
+    writer, e = StepWriter(model, polynomials, "c"), model.equations
     n, m_h = len(model.q), len(model.holonomic)
     M, J, (phi, rates) = writer.matrices(model.holonomic, e.rates)
     position = writer.saddle(M, J[:m_h], how[0])

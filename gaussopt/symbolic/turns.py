@@ -4,8 +4,8 @@ With a row c (e . e - 1), the accelerations e'' of a quaternion that satisfy its
 
     e'' = T w + beta e,   T = G(e)^T / (2 e . e),   beta = g / (2 c e . e),   G e = 0,
 
-for any w, three numbers. In these unknowns the mass matrix of a rigid body is its inertia, T^T 4 G^T I G T = I, constant
-and regular, whereas 4 G^T I G is singular and some of its leading minors vanish wherever an entry of e does.
+for any w, three numbers. In these unknowns the mass matrix of a rigid body is its inertia, T^T 4 G^T I G T = I, which
+is constant and regular, whereas 4 G^T I G is singular and some of its minors vanish wherever an entry of e does.
 """
 
 from __future__ import annotations
