@@ -72,8 +72,8 @@ def measure(budget: float) -> Section:
             f"Steps of {1e3 * DT:g} ms; the whole call of `simulate` with start and end certified, in a process that "
             "has compiled before, divided by its steps. The error is that of a point, in metres, or of all coordinates "
             f"where MuJoCo has no row, at {COMPARED:g} s, against our DOP853 with a tolerance of 1e-11. Of the "
-            "platform MuJoCo holds the loops by soft constraints. Which of the dependent rows of Bricard's mechanism is "
-            "left out is decided in every stage.",
+            "platform MuJoCo holds the loops by soft constraints. Which of the dependent rows of Bricard's mechanism "
+            "is left out is decided in every stage.",
             f"MuJoCo does more: {mujoco_engine.DOES_MORE}.",
         ),
         (Table(("mechanism", "engine", "microseconds per step", "error"), rows, data),),
