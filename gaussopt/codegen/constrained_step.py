@@ -7,21 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import sympy as sp
 
 from gaussopt.codegen.ldl import Entry, Writer
 from gaussopt.codegen.pivot_order import Elimination
-from gaussopt.codegen.step import Lines, SaddleSystem, StepWriter, all_hold, names_used, relative_squares, unbalanced
+from gaussopt.codegen.step import Lines, StepWriter, all_hold, forces, names_used, relative_squares, unbalanced
 from gaussopt.symbolic.model import TIME, SymbolicModel
 
 END = sp.Symbol("stop", real=True)
 """Time at the end of the step."""
-
-
-def _force(model: SymbolicModel) -> list[Any]:
-    return [Q - h for Q, h in zip(model.equations.Q, model.equations.h, strict=True)]
 
 
 def _divided(writer: StepWriter, entries: Sequence[Entry]) -> list[Entry]:
@@ -69,7 +64,7 @@ def _linearised(
     model = writer.model
     m_h, later = len(model.holonomic), {TIME: END}
     groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.holonomic, model.equations.rates[m_h:])]
-    M, J, (f, phi, rates) = writer.matrices(_force(model), *groups)
+    M, J, (f, phi, rates) = writer.matrices(forces(model), *groups)
     return M, J, f, phi, rates
 
 
@@ -80,7 +75,7 @@ def velocity_step(model: SymbolicModel, how: Elimination) -> Lines:
     M, J, f, phi, rates = _linearised(writer)
     rows = [w.total((), [x, w.let(w.dot(row, v))]) for row, x in zip(J, _divided(writer, phi), strict=False)]
     g = _divided(writer, [*rows, *(f"-{x}" if x else None for x in rates)])
-    found = SaddleSystem(w, M, J, how)
+    found = writer.saddle(M, J, how)
     a, lam = found.solve(f, g)
     return writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks])
 
@@ -122,7 +117,7 @@ def half_step(model: SymbolicModel, how: Elimination) -> tuple[Lines, Lines]:
     """
     writer = StepWriter(model, True, "s")
     w, n, e = writer.w, len(model.q), model.equations
-    M, J, (f, gamma, rates) = writer.matrices(_force(model), e.gamma, e.rates)
+    M, J, (f, gamma, rates) = writer.matrices(forces(model), e.gamma, e.rates)
     missed = missed_positions(len(model.holonomic))
     change = [w.let(f"{v} - {half}") for v, half in zip(model.v, half_velocities(n), strict=True)]
     g: list[Entry] = []
@@ -130,7 +125,7 @@ def half_step(model: SymbolicModel, how: Elimination) -> tuple[Lines, Lines]:
         first = w.total([start], missed[r : r + 1]) or "0.0"
         second = w.total([w.dot(row, change)], [rate]) or "0.0"
         g.append(w.let(f"{first} if part == 0 else 2.0*({second})/h"))
-    found = SaddleSystem(w, M, J, how)
+    found = writer.saddle(M, J, how)
     a, lam = found.solve(f, g)
     changing = [*map(str, model.v), *missed]
     return _repeated(writer, changing, {"a": a, "lam": lam}, [*writer.checks, *found.checks])
@@ -149,12 +144,12 @@ def half_residuals(model: SymbolicModel) -> Lines:
     """Write the code for the residuals of a half step; only the second counts velocity constraints, divided by h/2."""
     writer = StepWriter(model, True, "r")
     w = writer.w
-    M, J, (f, rates) = writer.matrices(_force(model), model.equations.rates)
+    M, J, (f, rates) = writer.matrices(forces(model), model.equations.rates)
     missed = [w.let(f"2.0*part*{x}/h") if x else None for x in rates]
     return writer.lines({"residuals": _misfit(w, M, J, f, missed)}, ())
 
 
 def settles_at_once(model: SymbolicModel) -> bool:
     """Return whether the equations of the second half are linear in its final velocity, so that one solve is enough."""
-    matrices = [*_force(model), *(x for row in model.equations.J for x in row)]
+    matrices = [*forces(model), *(x for row in model.equations.J for x in row)]
     return not any(sp.sympify(e).free_symbols & set(model.v) for e in matrices)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.codegen import step as source
 from gaussopt.codegen.pivot_order import Elimination, elimination
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stepper
+from gaussopt.linalg.quaternions import spin_rows
 from gaussopt.symbolic.model import SymbolicModel
+from gaussopt.symbolic.turns import Turn
 
-QUICK_LINES, MOST_LINES = 3000, 8000
+QUICK_LINES, MOST_LINES = 3000, 12000
 """Numbers of lines of a step up to which unrolled code compiles in seconds, and in less than a minute."""
+
+ZERO = 1e-14
+"""Entries up to this part of the sum of their terms are zeros with rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +37,36 @@ class Orders:
     @classmethod
     def of(cls, model: SymbolicModel, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]], step: StepData) -> Orders:
         """Choose eliminations from a sample step and masks of the constant entries of M and J; raises NotCompiled."""
-        M, J = constant
-        found = [
-            _elimination(step.M.tobytes(), step.J[:rows].tobytes(), M.tobytes(), J[:rows].tobytes(), step.n)
-            for rows in (step.m, len(model.holonomic))
-        ]
+        found, q = [], np.zeros(step.n) if step.q is None else step.q
+        for rows in (step.m, len(model.holonomic)):
+            known = reduced(model.turns, q, (step.M, step.J[:rows]), (constant[0], constant[1][:rows]))
+            found.append(_elimination(*(x.tobytes() for x in known), len(known[0])))
         if found[0] is None or found[1] is None:
             raise NotCompiled("no order of pivots is safe at the first state (its rows are nearly dependent, say)")
         return cls(found[0], found[1])
+
+
+def reduced(
+    turns: Sequence[Turn], q: Vector, step: tuple[Matrix, Matrix], constant: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+) -> tuple[NDArray[Any], ...]:
+    """Return T^T M T and J T without the rows of quaternions, see `gaussopt.symbolic.turns`, and masks of both.
+
+    `step` holds M and J; the masks, like `constant`, mark the entries that are the same at every state.
+    """
+    n, (fixed, fixed_rows) = len(step[0]), constant
+    T, turning, same = np.eye(n), np.eye(n, dtype=bool) & False, fixed.copy()
+    for turn in turns:
+        e, at = list(turn.e), q[list(turn.e)]
+        T[np.ix_(e, e[:3])] = spin_rows(at[None])[0].T / (2 * at @ at)
+        turning[np.ix_(e, e)] = same[e] = same[:, e] = True
+    kept = [i for i in range(n) if i not in {turn.e[3] for turn in turns}]
+    rows = [r for r in range(len(step[1])) if r not in {turn.row for turn in turns}]
+    M, J, T = step[0], step[1][rows], T[:, kept]
+    turned = ((J != 0) | ~fixed_rows[rows]) @ turning[:, kept]
+    heavy, across = T.T @ M @ T, J @ T
+    heavy[np.abs(heavy) <= ZERO * (np.abs(T.T) @ np.abs(M) @ np.abs(T))] = 0.0
+    across[np.abs(across) <= ZERO * (np.abs(J) @ np.abs(T))] = 0.0
+    return heavy, across, same[np.ix_(kept, kept)], fixed_rows[np.ix_(rows, kept)] & ~turned
 
 
 @lru_cache(maxsize=256)

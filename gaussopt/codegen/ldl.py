@@ -28,6 +28,11 @@ many negative ones as rows. Therefore the loss of a pivot by cancellation is the
 which come from pivots of the same kind, and one comparison checks sign and size.
 """
 
+DEPENDENT = 1e-7
+"""Pivot of a row, relative to the sum of its terms, up to which the row counts as dependent on those before it, in a
+system that has dependent rows. The rounding errors of a later row, which depends on it, grow by its reciprocal to some
+1e-8, which is below this limit: the same number of rows is left out at every state."""
+
 
 class StructurallySingular(Exception):
     """Raised where a pivot is zero for every value of the entries."""
@@ -68,9 +73,10 @@ class Writer:
             return None
         return " + ".join(plus) + "".join(f" - {t}" for t in less) if plus else "-" + " - ".join(less)
 
-    def dot(self, x: Sequence[Entry], y: Sequence[Entry]) -> Entry:
+    @classmethod
+    def dot(cls, x: Sequence[Entry], y: Sequence[Entry]) -> Entry:
         """Return the scalar product of x and y."""
-        return self.total([self.product(a, b) for a, b in zip(x, y, strict=True)])
+        return cls.total([cls.product(a, b) for a, b in zip(x, y, strict=True)])
 
     def check(self, condition: str) -> None:
         """Write code that returns False unless a condition holds."""
@@ -108,11 +114,16 @@ class Factors(ABC):
             name = w.let(w.total([K[row][row]], [*gained, lost]))
             if name is None:
                 raise StructurallySingular
-            self._check(Pivot(name, moves, K[row][row], lost, any(gained)))
-            self.inverse.append(w.let(f"1.0/{name}"))
+            pivot = Pivot(name, moves, K[row][row], lost, any(gained))
+            self._check(pivot)
+            self.inverse.append(self._inverse(pivot))
             for i in range(j + 1, N):
                 U[i][j] = w.let(w.total([K[order[i]][row]], [w.product(L[i][k], U[j][k]) for k in range(j)]))
                 L[i][j] = w.let(w.product(U[i][j], self.inverse[j]))
+
+    def _inverse(self, pivot: Pivot) -> Entry:
+        """Write the reciprocal of a pivot."""
+        return self._w.let(f"1.0/{pivot.name}")
 
     @abstractmethod
     def _check(self, pivot: Pivot) -> None:
@@ -166,13 +177,31 @@ class DefiniteFactors(Factors):
 
 
 class StepFactors(Factors):
-    """Factors of [M, J^T; J, 0], n coordinates first; `checks` are conditions that are true where no pivot vanishes."""
+    """Factors of [M, J^T; J, 0], n coordinates first; `checks` are conditions that are true where no pivot vanishes.
 
-    def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], n: int) -> None:
+    Up to `spare` rows may depend on the rows before them: the code leaves out each row whose pivot vanishes, so that
+    its multiplier is zero, and the conditions allow this for so many rows. Which rows these are may differ from state
+    to state.
+    """
+
+    def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], n: int, spare: int = 0) -> None:
         self.checks: list[str] = []
+        self._spare = spare
+        self._left_out: list[str] = []
         super().__init__(w, K, order, n)
+        if self._left_out:
+            self.checks.append(f"{' + '.join(self._left_out)} < {spare + 0.5!r}")
+
+    def _inverse(self, pivot: Pivot) -> Entry:
+        if not self._spare or pivot.positive or not pivot.lost:
+            return super()._inverse(pivot)
+        out = self._w.let(f"1.0 if {pivot.name} > {DEPENDENT!r}*{pivot.lost} else 0.0")
+        self._left_out.append(str(out))
+        return self._w.let(f"0.0 if {out} > 0.0 else 1.0/{pivot.name}")
 
     def _check(self, pivot: Pivot) -> None:
+        if self._spare and pivot.lost and not pivot.positive:
+            return  # such a row may be left out
         sign, least = ">" if pivot.positive else "<", f"{2 * VANISHING!r}*{pivot.lost}" if pivot.lost else "0.0"
         self.checks.append(f"{pivot.name} {sign} {least}")
         if pivot.diagonal is not None and pivot.gained:

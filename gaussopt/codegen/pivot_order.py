@@ -16,6 +16,12 @@ no order exists with the first."""
 REDUNDANT = 1e-10
 """Entries below this part of the sum of their terms are rounding errors: the remaining rows depend on the others."""
 
+DIVISION = 10
+"""Multiplications that take as long as a division, the result of which the next lines wait for."""
+
+DEARER = 1.5
+"""Ratio of work up to which an order is preferred that is safe at every state."""
+
 MASSLESS = 1e-10
 """Singular value of the equilibrated M below which a direction counts as massless."""
 
@@ -25,13 +31,15 @@ class Elimination(NamedTuple):
 
     Attributes
     ----------
-    order : indices of coordinates and, from n on, of rows; without redundant rows, whose forces are zero
+    order : indices of coordinates and, from n on, of rows; redundant rows come last
     added : rows r with weights s: s r^T r is added to M and s r^T gamma_r to the forces, which gives pivots to massless
         directions that only a row constrains; the solution stays the same because r a = gamma_r
+    spare : number of redundant rows; wherever that many rows depend on the rows before them, they are left out
     """
 
     order: tuple[int, ...]
     added: tuple[tuple[int, float], ...] = ()
+    spare: int = 0
 
 
 def elimination(M: Matrix, J: Matrix, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Elimination | None:
@@ -60,7 +68,8 @@ def _with_rows(
     for accepted in ACCEPTED:
         order = elimination_order(_saddle(heavy, J, 0.0), _saddle(same, constant[1], True), len(M), accepted)
         if order is not None:
-            return Elimination(order, added)
+            left = sorted({*range(len(M) + len(J))} - {*order})
+            return Elimination((*order, *left), added, len(left))
     return None
 
 
@@ -109,31 +118,53 @@ def elimination_order(
     `constant` (N, N) marks the entries that are the same at every state: their elimination is computed once. Redundant
     rows, whose indices are n or larger, are left out.
 
-    Among the safe pivots constant pivots come first, and among these the pivot with the fewest varying and then the
-    fewest neighbours (Markowitz). Divisions take most of the time of a step; constant pivots need none.
+    Several orders are tried, and the one with the least work is taken. Constant pivots come first, which need no
+    division, or the pivots with the fewest neighbours (Markowitz). Rows come at any time, or not before all coordinates
+    in them: then no pivot vanishes at any state if M is regular and the rows are independent, and this is preferred
+    unless it takes `DEARER` times as much work.
     """
-    N = len(K)
-    A, size, constant = K.copy(), np.abs(K), constant.copy()
-    left: list[int] = list(range(N))
+    found = [
+        (way[0] * (1.0 if rows_last else DEARER), way[1])
+        for constant_first in (True, False)
+        for rows_last in (True, False)
+        if (way := _order(K, constant, n, accepted, (constant_first, rows_last))) is not None
+    ]
+    return min(found, key=lambda way: way[0])[1] if found else None
+
+
+def _order(
+    K: NDArray[Any], constant: NDArray[Any], n: int, accepted: float, rule: tuple[bool, bool]
+) -> tuple[int, tuple[int, ...]] | None:
+    """Return the number of operations with varying entries of an order, and the order; None if none exists."""
+    A, size, constant, filled = K.copy(), np.abs(K), constant.copy(), (K != 0) | ~constant
+    constant_first, rows_last = rule
+    left: list[int] = list(range(len(K)))
     order: list[int] = []
-
-    def work(i: int) -> tuple[bool, int, int, int]:
-        there = size[i, left] > 0
-        return not constant[i, i], int((there & ~constant[i, left]).sum()), int(there.sum()), i
-
+    operations = 0
     while left:
-        safe = [i for i in left if abs(A[i, i]) > accepted * size[i, i] > 0]
-        if not safe:
+        safe = np.array([i for i in left if abs(A[i, i]) > accepted * size[i, i] > 0], dtype=np.intp)
+        if not len(safe):
             rest = np.ix_(left, left)
             redundant = min(left) >= n and (np.abs(A[rest]) <= REDUNDANT * size[rest]).all()
-            return tuple(order) if redundant else None
-        i = min(safe, key=work)
+            return (operations, tuple(order)) if redundant else None
+        there, varies = filled[safe][:, left], ~constant[safe, safe]
+        if rows_last:
+            sure = (safe < n) | ~varies | ~there[:, np.array(left) < n].any(axis=1)
+            if sure.any():
+                safe, there, varies = safe[sure], there[sure], varies[sure]
+        met = there.sum(axis=1)
+        varying = (there & ~constant[safe][:, left]).sum(axis=1)
+        best = np.lexsort((safe, met, varying, varies) if constant_first else (safe, varies, met))[0]
+        i = int(safe[best])
         left.remove(i)
         order.append(i)
         rest = np.ix_(left, left)
         c = A[i, left] / A[i, i]
         A[rest] -= np.outer(c, A[i, left])
         size[rest] += np.abs(np.outer(c, A[i, left]))
-        there, fixed = size[i, left] > 0, constant[i, left] & constant[i, i]
-        constant[rest] &= ~np.outer(there, there) | np.outer(fixed, fixed)
-    return tuple(order)
+        joined, fixed = filled[i, left], constant[i, left] & constant[i, i]
+        all_of, same = int(joined.sum()), int((joined & fixed).sum())
+        operations += (all_of * (all_of + 5) - same * (same + 5)) // 2 + (0 if constant[i, i] else DIVISION)
+        filled[rest] |= np.outer(joined, joined)
+        constant[rest] &= ~np.outer(joined, joined) | np.outer(fixed, fixed)
+    return operations, tuple(order)

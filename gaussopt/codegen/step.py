@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy as sp
 
@@ -17,6 +17,7 @@ from gaussopt.codegen import source
 from gaussopt.codegen.ldl import Entry, StepFactors, Writer
 from gaussopt.codegen.pivot_order import Elimination
 from gaussopt.codegen.sincos import LARGEST
+from gaussopt.linalg.quaternions import G_SIGNS, PLACES
 from gaussopt.symbolic.model import SymbolicModel
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -124,6 +125,14 @@ class StepWriter:
             return None if e == 0 else repr(float(e))
         return self.w.let(source.printed(self._printer, e))
 
+    def saddle(self, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination) -> SaddleSystem:
+        """Write the factorisation of the equations with these M and J."""
+        turns = [
+            TurnNames(x.row, x.e, tuple(str(self.model.q[i]) for i in x.e), self.expressions(*x.inertia), x.weightless)
+            for x in self.model.turns
+        ]  # fmt: skip
+        return SaddleSystem(self.w, M, J, how, turns)
+
     def lines(
         self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str], begin: int = 0, end: int | None = None
     ) -> Lines:
@@ -173,31 +182,104 @@ def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]])
     return found
 
 
-class SaddleSystem:
-    """Code that factorises the equations M a - J^T lam = f, J a = g, and solves them for any right-hand sides."""
+class TurnNames(NamedTuple):
+    """A quaternion in the code, see `gaussopt.symbolic.turns`, with the names of its coordinates and its inertia."""
 
-    def __init__(self, w: Writer, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination) -> None:
-        self._w, self._J, self._added = w, J, how.added
-        heavy = [list(row) for row in M]
+    row: int
+    places: tuple[int, ...]
+    e: tuple[str, ...]
+    inertia: list[list[Entry]]
+    weightless: bool
+
+    def along(self, row: Sequence[Entry]) -> Entry:
+        """Return the scalar product of a row of entries and the quaternion."""
+        return Writer.dot([row[i] for i in self.places], self.e)
+
+
+class SaddleSystem:
+    """Code that factorises the equations M a - J^T lam = f, J a = g, and solves them for any right-hand sides.
+
+    The four accelerations and the row of a quaternion are replaced by three unknowns, see `gaussopt.symbolic.turns`:
+    a = T w + beta e. This leaves T^T M T and J T, without the row.
+    """
+
+    def __init__(
+        self, w: Writer, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination,
+        turns: Sequence[TurnNames] = (),
+    ) -> None:  # fmt: skip
+        self._w, self._M, self._added, self._turns = w, M, how.added, turns
+        self._rows = [r for r in range(len(J)) if r not in {turn.row for turn in turns}]
+        self._along = [[w.let(turn.along(row)) for turn in turns] for row in J]
+        kept, self._T = self._columns()
+        self._J = [[w.let(self._times(J[r], column)) for column in self._T] for r in self._rows]
+        known = {
+            (turn.places[i], turn.places[j]): turn.inertia[i][j]
+            for turn in turns for i in range(3) for j in range(3)
+        }  # fmt: skip
+        heavy = [[known.get((i, j), None if {i, j} & {x for x, _ in known} else M[i][j]) for j in kept] for i in kept]
         for r, weight in how.added:
-            for i in range(len(M)):
+            for i in range(len(kept)):
                 for j in range(i + 1):
-                    more = w.product(repr(weight), J[r][i], J[r][j])
+                    more = w.product(repr(weight), self._J[r][i], self._J[r][j])
                     if more:
                         heavy[i][j] = heavy[j][i] = w.let(w.total([heavy[i][j], more]))
-        self._n = len(M)
-        self._factors = StepFactors(w, step_matrix(heavy, J), how.order, self._n)
+        self._factors = StepFactors(w, step_matrix(heavy, self._J), how.order, len(kept), how.spare)
         self.checks = self._factors.checks
+
+    def _columns(self) -> tuple[list[int], list[list[tuple[int, Entry]]]]:
+        """Write T; return the coordinate in place of which each column stands, and its entries with their places."""
+        w = self._w
+        found: list[list[tuple[int, Entry]]] = [[(i, "1.0")] for i in range(len(self._M))]
+        for turn in self._turns:
+            half = w.let(f"0.5/({w.dot(turn.e, turn.e)})")
+            scaled = [w.let(w.product(half, x)) for x in turn.e]
+            for k, i in enumerate(turn.places[:3]):
+                entries = (w.product(repr(float(G_SIGNS[k, x])), scaled[PLACES[k, x]]) for x in range(4))
+                found[i] = list(zip(turn.places, entries, strict=True))
+        kept = [i for i in range(len(found)) if i not in {turn.places[3] for turn in self._turns}]
+        return kept, [found[i] for i in kept]
+
+    def _times(self, row: Sequence[Entry], column: Sequence[tuple[int, Entry]]) -> Entry:
+        """Return the scalar product of a row of entries and a column of T."""
+        return self._w.total([self._w.product(row[i], x) for i, x in column])
 
     def solve(self, f: Sequence[Entry], g: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
         """Write the code that solves for a and lam; return their names, None for multipliers of rows left out."""
-        w, force = self._w, list(f)
+        w = self._w
+        beta = [w.let(f"{g[t.row]}/{self._along[t.row][k]}") if g[t.row] else None for k, t in enumerate(self._turns)]
+        force = [w.let(self._times(f, column)) for column in self._T]
+        target = [w.let(w.total([g[r]], [*map(w.product, self._along[r], beta)])) for r in self._rows]
         for r, weight in self._added:
-            for i in range(self._n):
-                if more := w.product(repr(weight), self._J[r][i], g[r]):
+            for i in range(len(force)):
+                if more := w.product(repr(weight), self._J[r][i], target[r]):
                     force[i] = w.let(w.total([force[i], more]))
-        x = self._factors.solve([*force, *g])
-        return x[: self._n], [w.let(f"-{entry}") if entry else None for entry in x[self._n :]]
+        x = self._factors.solve([*force, *target])
+        terms: list[list[Entry]] = [[] for _ in self._M]
+        for column, entry in zip(self._T, x, strict=False):
+            for i, t in column:
+                terms[i].append(w.product(t, entry))
+        for turn, length in zip(self._turns, beta, strict=True):
+            for i, e in zip(turn.places, turn.e, strict=True):
+                terms[i].append(w.product(length, e))
+        a = [w.let(w.total(parts)) for parts in terms]
+        lam: list[Entry] = [None] * len(self._along)
+        for r, entry in zip(self._rows, x[len(force) :], strict=True):
+            lam[r] = w.let(f"-{entry}") if entry else None
+        for k, turn in enumerate(self._turns):  # M a - f - J^T lam has no component along e
+            heavy = [None if turn.weightless else w.let(w.dot(row, a)) for row in self._M]
+            pulled = [w.let(turn.along(f)), *(w.product(lam[r], self._along[r][k]) for r in self._rows)]
+            balance = w.total([turn.along(heavy)], pulled)
+            lam[turn.row] = w.let(f"({balance})/{self._along[turn.row][k]}") if balance else None
+        return a, lam
+
+
+def forces(model: SymbolicModel) -> list[Any]:
+    """Return Q - h, with the inertia forces of turning bodies in their shortest form."""
+    h = list(model.equations.h)
+    for turn in model.turns:
+        for i, short in zip(turn.e, turn.h, strict=False):
+            h[i] = short
+    return [x - y for x, y in zip(model.equations.Q, h, strict=True)]
 
 
 def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> tuple[Lines, Lines]:
@@ -210,8 +292,8 @@ def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> t
     writer = StepWriter(model, polynomials, "s")
     w, e = writer.w, model.equations
     m = len(e.J)
-    M, J, (f, g) = writer.matrices([Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
-    found = SaddleSystem(w, M, J, how)
+    M, J, (f, g) = writer.matrices(forces(model), e.gamma)
+    found = writer.saddle(M, J, how)
     a, lam = found.solve(f, g)
     end = len(w.lines)
     c = [w.let(w.total([w.dot(J[r], a)], [g[r]])) for r in range(m)]
@@ -228,12 +310,11 @@ def projection(model: SymbolicModel, how: tuple[Elimination, Elimination], polyn
     `how` holds the eliminations of the first and the second system. Results are phi (m_h); dq (n), to be subtracted
     from q; dv (n), to be subtracted from v where phi vanishes.
     """
-    writer = StepWriter(model, polynomials, "c")
-    w, e = writer.w, model.equations
+    writer, e = StepWriter(model, polynomials, "c"), model.equations
     n, m_h = len(model.q), len(model.holonomic)
     M, J, (phi, rates) = writer.matrices(model.holonomic, e.rates)
-    position = SaddleSystem(w, M, J[:m_h], how[0])
-    velocity = position if m_h == len(J) else SaddleSystem(w, M, J, how[1])
+    position = writer.saddle(M, J[:m_h], how[0])
+    velocity = position if m_h == len(J) else writer.saddle(M, J, how[1])
     (dq, _), (dv, _) = position.solve([None] * n, phi), velocity.solve([None] * n, rates)
     checks = [*writer.checks, *position.checks, *(velocity.checks if velocity is not position else ())]
     return writer.lines({"phi": phi, "dq": dq, "dv": dv}, checks)

@@ -15,6 +15,7 @@ import sympy as sp
 from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
 from gaussopt.symbolic.contacts import ContactSymbols
+from gaussopt.symbolic.turns import Turn, turn_of
 
 TIME = sp.Symbol("t", real=True)
 
@@ -85,6 +86,13 @@ class SymbolicModel:
             ):
                 found.append((i, [list(self.q).index(x) for x in e]))
         return found
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        """The quaternions of `quaternions` that turn bodies of constant inertia."""
+        known, symbols = (self.equations.M, self.equations.h), (self.q, self.v, self.p)
+        found = [turn_of(row, e, known, symbols) for row, e in self.quaternions]
+        return [turn for turn in found if turn is not None]
 
     @cached_property
     def equations(self) -> Equations:

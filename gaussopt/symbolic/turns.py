@@ -1,0 +1,87 @@
+"""Unit quaternions of a model whose four accelerations and whose row are replaced by three unknowns.
+
+With a row c (e . e - 1), the accelerations e'' of a quaternion that satisfy its row, 2 c e . e'' = g, are
+
+    e'' = T w + beta e,   T = G(e)^T / (2 e . e),   beta = g / (2 c e . e),   G e = 0,
+
+for any w, three numbers. In these unknowns the mass matrix of a rigid body is its inertia, T^T 4 G^T I G T = I, which
+is constant and regular, whereas 4 G^T I G is singular and some of its minors vanish wherever an entry of e does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy as sp
+
+SAMPLES = 3
+"""Number of random quaternions at which T^T M T is compared with its value at (1, 0, 0, 0)."""
+
+ROUNDED = 1e-12
+"""Difference, relative to the entries of M, up to which they are equal."""
+
+
+class Turn(NamedTuple):
+    """A unit quaternion of a model.
+
+    Attributes
+    ----------
+    row : the number of its row
+    e : the numbers of its four coordinates
+    inertia : (3, 3), T^T M T, expressions of parameters
+    weightless : whether M e = 0
+    h : (4,), the inertia forces 8 G(e')^T I G(e) e' in fewer operations than derived ones; () if those are different
+    """
+
+    row: int
+    e: tuple[int, ...]
+    inertia: tuple[tuple[Any, ...], ...]
+    weightless: bool
+    h: tuple[Any, ...]
+
+
+def turn_of(row: int, e: Sequence[int], given: tuple[Any, Any], symbols_of: tuple[Any, Any, Any]) -> Turn | None:
+    """Return the quaternion with the coordinates e of a model with this (M, h) and these symbols (q, v, p).
+
+    Returns None if M couples e with other coordinates, or T^T M T and T^T M e are not constant and zero.
+    """
+    (M, h), (q, v, p) = given, symbols_of
+    symbols, block = [q[x] for x in e], [M[a][b] for a in e for b in e]
+    apart = all(M[a][b] == 0 for a in e for b in range(len(q)) if b not in e)
+    if not apart or not set().union(*(x.free_symbols for x in block)) <= {*symbols, *p}:
+        return None
+    numbers = sp.lambdify([symbols, list(p)], block, cse=True)
+    random = np.random.default_rng(0)
+    values = random.uniform(0.5, 1.5, len(p))
+
+    def at(e: Any) -> Any:
+        return np.array(numbers(e, values), dtype=float).reshape(4, 4)
+
+    still, weightless = at([1.0, 0.0, 0.0, 0.0])[1:, 1:] / 4, True
+    for now in random.uniform(-1.0, 1.0, (SAMPLES, 4)):
+        mass, T = at(now), np.array(rows_of(now)).T / (2 * now @ now)
+        near = ROUNDED * float(np.abs(mass).max())
+        if np.abs(T.T @ mass @ T - still).max() > near / (now @ now) or np.abs(T.T @ mass @ now).max() > near:
+            return None
+        weightless &= bool((np.abs(mass @ now) <= near).all())
+    there = dict(zip(symbols, (1, 0, 0, 0), strict=True))
+    inertia = tuple(tuple(sp.sympify(M[a][b]).xreplace(there) / 4 for b in e[1:]) for a in e[1:])
+    rates = [v[x] for x in e]
+    short = sp.Matrix(rows_of(rates)).T * (8 * sp.Matrix(inertia) * (sp.Matrix(rows_of(symbols)) * sp.Matrix(rates)))
+    found = [h[x] for x in e]
+    if not set().union(*(sp.sympify(x).free_symbols for x in found)) <= {*symbols, *rates, *p}:
+        return Turn(row, tuple(e), inertia, weightless, ())
+    both = sp.lambdify([symbols, rates, list(p)], [*found, *short], cse=True)
+    for now, rate in random.uniform(-1.0, 1.0, (SAMPLES, 2, 4)):
+        derived, written = np.array(both(now, rate, values), dtype=float).reshape(2, 4)
+        if np.abs(derived - written).max() > ROUNDED * np.abs(derived).max():
+            return Turn(row, tuple(e), inertia, weightless, ())
+    return Turn(row, tuple(e), inertia, weightless, tuple(short))
+
+
+def rows_of(e: Sequence[Any]) -> list[list[Any]]:
+    """Return G(e), (3, 4)."""
+    a, b, c, d = e
+    return [[-b, a, d, -c], [-c, -d, a, b], [-d, c, -b, a]]
