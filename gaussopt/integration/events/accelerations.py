@@ -259,7 +259,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return self._solve(step, False, solver)
 
     def decided(self, t: float, q: Vector, v: Vector) -> Answer:
-        """Return the answer at a state; where quick proofs of uniqueness fail, enumerate the contact modes to decide it."""
+        """Return the answer at a state; where quick proofs of uniqueness fail, enumerate the modes to decide it."""
         found = self._regular(t, q, v)
         return found.answer() if found is not None and found.unique else self._solve(self.step(t, q, v), True)
 
