@@ -46,14 +46,13 @@ def measure(budget: float) -> Section:
         "Contacts beside MuJoCo, and what a feature costs",
         (
             f"A cart on a rough floor that sticks and slips, {STEPS} steps of 1 ms: the whole call, with the location "
-            "of its eleven events, which takes most of its time in Python, and the certificates; moreau-jean locates "
-            "none, and has an error of first order. MuJoCo takes contacts "
+            "of its eleven events and the certificates; moreau-jean locates none, and has an error of first order. "
+            "MuJoCo takes contacts "
             "as springs and lets friction creep. The error is that of the position at the end, in metres, against our "
             f"DOP853 with a tolerance of 1e-11. Batches have {BATCH_STEPS} steps on {THREADS} cores.",
             f"MuJoCo does more: {mujoco_engine.DOES_MORE}.",
-            "A feature is timed beside the same model without it. A motion with contacts "
-            "and a coordinate without mass is interpreted, since the kernel of a stage needs a definite mass matrix; "
-            "the motion says so. With dependent rows a recorded state is certified by singular values in Python.",
+            "A feature is timed beside the same model without it. With dependent rows a recorded state is certified by "
+            "singular values in Python.",
         ),
         (
             Table(("cart", "microseconds per step", "error"), rows, [

@@ -24,17 +24,40 @@ from gaussopt.integration.events.modes import STICKING, TOLERANCES, ContactModes
 from gaussopt.integration.events.scanning import CURVED
 from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import SOLVED, Active, Index
+from gaussopt.linalg.dense import EPS
 
-NOISE, UNSHARED = TOLERANCES.noise, TOLERANCES.unshared
+NOISE, UNSHARED, FED = TOLERANCES.noise, TOLERANCES.unshared, TOLERANCES.fed
 """Tolerances of the event loop, under names that kernels can read."""
 
-SEEN = 7
-"""Number of watched values per contact: value, rate and noise of its gap or normal force, and of its slip or stick,
-and the acceleration of its gap."""
+MOST_TRIALS = 100
+"""Largest number of steps by which an event is located."""
+
+LEVEL = 1e-9
+"""Size of an eigenvalue that is a rounding error, see `gaussopt.contact.operator.smallest_eigenvalue`."""
+
+SEEN = 9
+"""Number of watched values per contact: value, rate, acceleration and noise of its gap or normal force, the same of its
+slip or stick, and the smallest eigenvalue of the operator of all contacts; NaN where unknown."""
 
 
 Equations = Callable[[float, Vector, Vector, Vector, Vector], None]
 Stage = Callable[[Vector, int, int, int, int, Index, Vector, Active, StageWorkspace, Vector, Vector], tuple[int, int]]
+
+
+class MarchedMotion(NamedTuple):
+    """A motion with an explicit Runge-Kutta method: A, b, c its tableau, p and mu the parameters and frictions.
+
+    n, m : numbers of coordinates and of rows of joints; `tolerance` is that of certificates
+    """
+
+    p: Vector
+    mu: Vector
+    n: int
+    m: int
+    A: Matrix
+    b: Vector
+    c: Vector
+    tolerance: float
 
 
 class PhaseWorkspace(NamedTuple):
@@ -77,15 +100,21 @@ def space(n: int, m: int, m_h: int, stages: int, phase: ContactModes, sharp: flo
     """
     k, c, r = len(phase.wall), len(phase.closed), len(phase.sticking)
     smooth, contacts = n * n + n + m * n + m, 2 * k * n + 3 * k
-    active = np.zeros(c + 2 * r, np.int64)
-    active[: c + r] = 1
-    return PhaseWorkspace(
-        np.array(phase.closed, dtype=np.int64), phase.modes().astype(np.int64),
-        np.concatenate((phase.sigma.ravel(), phase.wall)), active, stage_workspace(n, m, 1, c, r),
-        np.zeros(smooth + n + 2 * k + contacts), np.zeros(smooth + contacts + k), np.zeros(n + m + 2 * c),
-        np.zeros(NUMBERS), np.zeros(2 * n), np.zeros((stages, 2 * n)), active.copy(), np.zeros((k, SEEN)),
-        np.zeros((k, SEEN)), surface(n, m, m_h, c, sorted(phase.sticking), sharp),
+    found = PhaseWorkspace(
+        np.zeros(c, np.int64), np.zeros(k, np.int64), np.zeros(2 * k), np.zeros(c + 2 * r, np.int64),
+        stage_workspace(n, m, 1, c, r), np.zeros(smooth + n + 2 * k + contacts), np.zeros(smooth + contacts + k),
+        np.zeros(n + m + 2 * c), np.zeros(NUMBERS), np.zeros(2 * n), np.zeros((stages, 2 * n)),
+        np.zeros(c + 2 * r, np.int64), np.zeros((k, SEEN)), np.zeros((k, SEEN)), surface(n, m, m_h, c, r, sharp),
     )  # fmt: skip
+    enter(found, phase)
+    return found
+
+
+def enter(space: PhaseWorkspace, phase: ContactModes) -> None:
+    """Make a workspace that of another phase with as many closed and as many sticking contacts."""
+    space.closed[:], space.kinds[:], space.modes[:] = phase.closed, phase.modes(), [*phase.sigma.ravel(), *phase.wall]
+    space.surface.sticking[:], space.active[:] = sorted(phase.sticking), 0
+    space.active[: len(phase.closed) + len(phase.sticking)] = 1
 
 
 def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
@@ -113,6 +142,8 @@ def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
         numbers[10],
     ):  # fmt: skip
         return False
+    if numbers[11] > 0.0 and not numbers[1] <= tolerance * (1.0 + numbers[6]):
+        return False
     worst[0], worst[1] = max(worst[0], error), max(worst[1], error / (1.0 + numbers[5]))
     worst[2], worst[3], worst[4] = max(worst[2], numbers[2]), max(worst[3], numbers[3]), max(worst[4], numbers[4])
     return True
@@ -123,6 +154,16 @@ def copy(x: Vector, target: Vector, at: int) -> int:
     for i in range(len(x)):
         target[at + i] = x[i]
     return at + len(x)
+
+
+def least(space: PhaseWorkspace) -> float:
+    """Return `smallest_eigenvalue` of the scaled sym(delassus) of at most two contacts that slide; NaN otherwise."""
+    S, c = space.memory.S, len(space.closed)
+    if not 1 <= c <= 2 or len(space.active) > c:
+        return math.nan
+    a, b = S[0, 0], S[c - 1, c - 1]
+    value = a if c == 1 else 0.5 * (a + b) - math.sqrt((0.5 * (a - b)) ** 2 + S[0, c - 1] ** 2)
+    return 0.0 if abs(value) <= LEVEL else value
 
 
 def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
@@ -136,36 +177,37 @@ def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
     gaps = n * n + 2 * n + m * n + m
     a, lam_N, lam_T = out[:n], out[n + m : n + m + c], out[n + m + c : n + m + 2 * c]
     still, unshared = NOISE * (1.0 + largest(y[:n])), UNSHARED * largest(lam_N)
-    moving = NOISE * (1.0 + largest(y[n:]))
+    moving, smallest = NOISE * (1.0 + largest(y[n:])), least(space)
     for i in range(k):
-        seen[i, 0], seen[i, 1], seen[i, 2] = flat[gaps + i], flat[gaps + k + i], still
-        seen[i, 3], seen[i, 4], seen[i, 5] = 1.0, math.nan, 0.0
-        seen[i, 6] = data[at_N + k * n + i]
+        seen[i, 0], seen[i, 1], seen[i, 3] = flat[gaps + i], flat[gaps + k + i], still
+        seen[i, 2] = data[at_N + k * n + i]
+        seen[i, 4], seen[i, 5], seen[i, 6], seen[i, 7], seen[i, 8] = 1.0, math.nan, math.nan, 0.0, smallest
         for j in range(n):
-            seen[i, 6] += data[at_N + i * n + j] * a[j]
+            seen[i, 2] += data[at_N + i * n + j] * a[j]
     for p in range(c):
         i = closed[p]
         w, s = data[at_N + k * n + i], data[at_T + k * n + i]
         light = slack = 0.0
         for j in range(n):
-            normal, tangent, inverse = data[at_N + i * n + j], data[at_T + i * n + j], 1.0 / data[j * n + j]
+            normal, tangent, inverse = data[at_N + i * n + j], data[at_T + i * n + j], 1.0 / space.memory.K[j, j]
             w += normal * a[j]
             s += tangent * a[j]
             light += normal**2 * inverse
             slack += tangent**2 * inverse
-        seen[i, 0], seen[i, 1], seen[i, 2] = lam_N[p] - modes[k + i] * w / light, math.nan, unshared
+        seen[i, 0], seen[i, 3] = lam_N[p] - modes[k + i] * w / light, unshared
+        seen[i, 1] = seen[i, 2] = math.nan
         mu = data[at_v + k + i]
         if kinds[i] == STICKING:
-            seen[i, 3], seen[i, 5] = mu * lam_N[p] - abs(lam_T[p]) - abs(s) / slack, unshared
+            seen[i, 4], seen[i, 7] = mu * lam_N[p] - abs(lam_T[p]) - abs(s) / slack, unshared
         elif mu > 0.0:
-            seen[i, 3], seen[i, 4], seen[i, 5] = -modes[i] * data[at_v + i], -modes[i] * s, moving
+            seen[i, 4], seen[i, 5], seen[i, 7] = -modes[i] * data[at_v + i], -modes[i] * s, moving
 
 
 def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
     """Return whether the gap of contact i stays positive in a step of length h, by the test of `scanning.above`."""
     y0, y1, r0, r1 = before[i, 0], after[i, 0], before[i, 1], after[i, 1]
     lowest = min(min(y0, y1), min(y0 + h / 3.0 * r0, y1 - h / 3.0 * r1))
-    curvature = max(max(abs(before[i, 6]), abs(after[i, 6])), abs(r1 - r0) / h)
+    curvature = max(max(abs(before[i, 2]), abs(after[i, 2])), abs(r1 - r0) / h)
     return bool(lowest > CURVED * curvature * h * h / 8.0)
 
 
@@ -178,23 +220,49 @@ def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
         if kinds[i] == APART:
             if not above(before, after, i, h):
                 return False
-        elif not after[i, 0] >= -max(before[i, 2], after[i, 2]):
+        elif not after[i, 0] >= -max(before[i, 3], after[i, 3]):
             return False
-        if not after[i, 3] >= -max(before[i, 5], after[i, 5]):
+        if not after[i, 4] >= -max(before[i, 7], after[i, 7]):
             return False
-        if before[i, 4] < 0.0 < after[i, 4]:
+        if before[i, 5] < 0.0 < after[i, 5]:
             return False
     return True
 
 
-def write_row(about: Equations, t: float, y: Vector, p: Vector, gaps: int, space: PhaseWorkspace, row: Vector) -> None:
-    """Write the row of a step, see `march`, except for its last entry, the proof; gaps begin at flat[gaps]."""
+def write_row(
+    about: Equations, t: float, y: Vector, p: Vector, gaps: int, space: PhaseWorkspace, how: int, row: Vector
+) -> None:
+    """Write the row of a step, see `march`, with the proof `how`; gaps begin at flat[gaps]."""
     flat, n, k = space.flat, len(y) // 2, len(space.kinds)
     at = copy(space.out, row, copy(y, row, 0))
     row[at], row[at + 1] = space.numbers[0], space.numbers[5]
     at = copy(flat[gaps : gaps + 2 * k], row, at + 2)
     at = copy(flat[len(flat) - k :], row, at)
-    about(t, y[:n], y[n:], p, row[at : len(row) - 1])
+    about(t, y[:n], y[n:], p, row[at : len(row) - 2])
+    row[len(row) - 2], row[len(row) - 1] = friction_power(space, y[n:]), how
+
+
+def friction_power(space: PhaseWorkspace, v: Vector) -> float:
+    """Return the power of friction, if it is fed in by more than rounding errors, otherwise 0."""
+    flat, closed, out = space.flat, space.closed, space.out
+    k, c = len(space.kinds), len(closed)
+    power = size = speed = 0.0
+    for i in range(c):
+        force = out[len(out) - c + i]
+        power += force * flat[len(flat) - k + closed[i]]
+        size = max(size, abs(force))
+    for i in range(len(v)):
+        speed += v[i] * v[i]
+    return power if power > FED * (1.0 + size * math.sqrt(speed)) else 0.0
+
+
+def may_lose_definiteness(kinds: Index, mu: Vector) -> bool:
+    """Return whether friction may make the contact operator indefinite: some contacts slide, and none sticks."""
+    sliding, sticking = False, False
+    for i in range(len(kinds)):
+        sliding = sliding or (kinds[i] != APART and mu[i] > 0.0)
+        sticking = sticking or kinds[i] == STICKING
+    return sliding and not sticking
 
 
 def keep(active: Active, kept: Active) -> None:
@@ -220,23 +288,22 @@ def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y:
 @kernel
 def march(
     step: Equations, about: Equations, stage: Stage, origin: float, dt: float, first: int, count: int, y: Vector,
-    p: Vector, mu: Vector, n: int, m: int, A: Matrix, b: Vector, c: Vector, tolerance: float, space: PhaseWorkspace,
-    worst: Vector, rows: Matrix,
+    motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix, trial: int,
 ) -> int:  # fmt: skip
     """Take the steps first, ..., first + count - 1 of a phase, or only the first of them; return the number taken.
 
-    Step i goes from origin + i dt to origin + (i + 1) dt by the explicit Runge-Kutta method A, b, c; y (2 n,) holds q
-    and v and is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called by its address,
+    Step i goes from origin + i dt to origin + (i + 1) dt by an explicit Runge-Kutta method; y (2 n,) holds q and v and
+    is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called by its address,
     so that it is not compiled again as a part of this loop. The active set in `space` is updated to the last state;
     worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step: y; a,
-    lam, lam_N, lam_T of the closed contacts; error_bound, norm_a; g_N, gdot_N, v_T; `about`; the proof of uniqueness.
+    lam, lam_N, lam_T of the closed contacts; error_bound, norm_a; g_N, gdot_N, v_T; `about`; `friction_power`; the
+    proof of uniqueness.
+
+    A trial step (`trial` is 1) may contain events, and is not projected; the active set remains that at its start.
     """
-    kinds, active, kept, before, after = space.kinds, space.active, space.kept, space.before, space.after
-    k, stages, gaps = len(mu), len(b), n * n + 2 * n + m * n + m
-    sliding, sticking = False, False
-    for i in range(k):
-        sliding = sliding or (kinds[i] != APART and mu[i] > 0.0)
-        sticking = sticking or kinds[i] == STICKING
+    active, kept, before, after = space.active, space.kept, space.before, space.after
+    kinds, p, mu, n, m, b = space.kinds, motion.p, motion.mu, motion.n, motion.m, motion.b
+    k, stages, gaps, doubtful = len(mu), len(b), n * n + 2 * n + m * n + m, may_lose_definiteness(kinds, mu)
     done, s, t = 0, 0, origin + first * dt
     for evaluation in range(stages * count + 1):
         step(t, y[:n], y[n:], p, space.flat)
@@ -245,17 +312,18 @@ def march(
             space.data, n, m, k, space.memory.sigma.shape[1], space.closed, space.modes, active, space.memory,
             space.out, space.numbers,
         )  # fmt: skip
-        sound = code == SOLVED and how != OPEN and certified(space.numbers, tolerance, worst)
+        sound = code == SOLVED and how != OPEN and certified(space.numbers, motion.tolerance, worst)
         if s == 0 and sound:
-            # This state begins or ends a step. If friction may make the contact operator indefinite, the step is taken
-            # only if a quick proof shows that the operator is definite.
+            # This state begins or ends a step, which needs a quick proof that the contact operator is definite.
             watch(space, y, m, after)
-            if evaluation:
-                sound = (how == DEFINITE or sticking or not sliding) and quiet(before, after, kinds, dt)
+            if evaluation and trial == 0:
+                sound = (how == DEFINITE or not doubtful) and quiet(before, after, kinds, dt)
             if evaluation and sound:
-                write_row(about, t, y, p, gaps, space, rows[done])
-                rows[done, rows.shape[1] - 1] = how
+                write_row(about, t, y, p, gaps, space, how, rows[done])
                 done += 1
+                if trial != 0:
+                    keep(kept, active)
+                    return done
         if not sound:
             if evaluation:
                 restore(space, y)
@@ -269,11 +337,11 @@ def march(
             space.slopes[s, i], space.slopes[s, n + i] = y[n + i], space.out[i]
         s += 1
         begin, end = origin + (first + done) * dt, origin + (first + done + 1) * dt
-        t = begin + c[s] * (end - begin) if s < stages else end
-        next_stage(s, end - begin, A, b, space, y)
+        t = begin + motion.c[s] * (end - begin) if s < stages else end
+        next_stage(s, end - begin, motion.A, b, space, y)
         if s == stages:
             s = 0
-            if not project(step, about, t, y, p, k, space.closed, space.flat, space.surface):
+            if trial == 0 and not project(step, about, t, y, p, k, space.closed, space.flat, space.surface):
                 restore(space, y)
                 return done
     copy(space.start, y, 0)
@@ -285,3 +353,39 @@ def laws(law: Equations, p: Matrix, none: Vector, table: Matrix) -> None:
     """Write the coefficients of all contacts for each row of parameters; `none` is an empty array."""
     for r in range(len(p)):
         law(0.0, none, none, p[r], table[r])
+
+
+@kernel
+def locate(
+    step: Equations, about: Equations, stage: Stage, origin: float, bracket: Vector, contact: int, column: int,
+    level: float, accuracy: float, y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix,
+) -> int:  # fmt: skip
+    """Find the length of the step from (origin, y) at whose end a watched value falls through `level`.
+
+    `bracket`, (4,), holds two lengths and the values less `level` at the ends of such steps, of different signs; the
+    first entry becomes the length found, within `accuracy`, by the method of T. R. Chandrupatla, Adv. Eng. Softw. 28,
+    1997. The watched value is column `column` of `space.after`. Returns the number of steps taken; 0 if one is
+    irregular.
+    """
+    x1, f1, x2, f2 = bracket[2], bracket[3], bracket[0], bracket[1]
+    share = 0.5
+    for taken in range(1, MOST_TRIALS):
+        x = x1 + share * (x2 - x1)
+        done = march(step, about, stage, origin, x, 0, 1, y, motion, space, worst, rows, 1)
+        if done == 0:
+            return 0
+        copy(space.start, y, 0)
+        f = space.after[contact, column] - level
+        x3, f3 = x1, f1
+        if f * f1 <= 0.0:
+            x3, f3, x2, f2 = x2, f2, x1, f1
+        x1, f1 = x, f
+        bracket[0] = x1 if abs(f1) < abs(f2) else x2
+        least = (accuracy + 2.0 * EPS * bracket[0]) / abs(x2 - x1)
+        if least > 0.5 or f1 == 0.0:
+            return taken
+        xi, phi, share = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2), 0.5
+        if phi * phi < xi and (1.0 - phi) * (1.0 - phi) < 1.0 - xi:
+            share = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+        share = min(max(share, least), 1.0 - least)
+    return 0

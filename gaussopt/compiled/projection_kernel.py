@@ -67,11 +67,10 @@ def _rows(size: int) -> RowsWorkspace:
     )  # fmt: skip
 
 
-def surface(n: int, m: int, m_h: int, closed: int, sticking: list[int], sharp: float) -> SurfaceWorkspace:
-    """Return a work space for projections: n coordinates, m rows of joints (m_h holonomic), the contacts of a phase."""
-    held = np.array(sticking, dtype=np.int64)
-    places, rates = _rows(n + m_h + closed), _rows(n + m + closed + len(held))
-    return SurfaceWorkspace(np.array([sharp]), held, np.zeros(3 + m_h + m), places, rates)
+def surface(n: int, m: int, m_h: int, closed: int, sticking: int, sharp: float) -> SurfaceWorkspace:
+    """Return a work space for n coordinates, m rows of joints, m_h of them holonomic, and the contacts of a phase."""
+    places, rates = _rows(n + m_h + closed), _rows(n + m + closed + sticking)
+    return SurfaceWorkspace(np.array([sharp]), np.zeros(sticking, np.int64), np.zeros(3 + m_h + m), places, rates)
 
 
 def largest(x: Vector) -> float:

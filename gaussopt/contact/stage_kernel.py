@@ -1,8 +1,9 @@
 """A compiled kernel that solves and certifies one instant (a stage of the integrator) of a motion with contacts.
 
-The kernel takes the regular case only: M positive definite, joints independent, every contact moved by its own force,
-and friction far enough from the limit where the contact operator loses its definiteness. In all other cases it returns
-a code and the general path (contact operator, solving, certificate) decides. The certificate of its solution is the
+The kernel takes the regular case only: M positive definite, or at least on the motions that the joints allow, joints
+independent, every contact moved by its own force, and friction far enough from the limit where the contact operator
+loses its definiteness. In all other cases it returns a code and the general path (contact operator, solving,
+certificate) decides. The certificate of its solution is the
 same as on that path: the distance of the acceleration from the acceleration that its forces cause, by the equations of
 motion; the natural map of all laws; and the distance to the solution of the mode, by one more refinement.
 
@@ -61,27 +62,70 @@ def stage(
     """
     K, L, first, norm = space.K, space.L, space.first, space.norm
     p = len(norm) // 2
+    for i in range(m):
+        space.stiffness[i] = 0.0
     if not read_laws(data, n, m, k, d, closed, modes, space):
         return HELD, UNDECIDED
     read_saddle(data, n, m, K, space.rows[2 * p])
     done = factorise(K, L, first, n)
+    singular = done < n
+    if singular:
+        stiffen(n, space)
+        done = factorise(K, L, first, n)
     if done < len(K):
         return (MASSLESS if done < n else DEPENDENT_JOINTS), UNDECIDED
     for r in range(2 * p + 1):
         respond(K, L, first, n, space.rows, space.motion, norm, space.body[0], r)
-    free = norm[2 * p]
+    whole = norm[2 * p]
+    free = without_stiffness(n, space, whole) if singular else whole
     if not form_laws(n, len(active), space):
         return HELD, UNDECIDED
     how = uniqueness(space)
     if not solve_pairs(active, space):
         return UNSOLVED, UNDECIDED
     light = apply_forces(n, space, out)
+    for i in range(m):
+        out[n + i] -= space.stiffness[i] * space.rows[2 * p, n + i]
     certify_motion(n, space, numbers)
-    bound_mode(n, free, active, space, numbers)
+    bound_mode(n, whole, active, space, numbers)
+    numbers[11] = 0.0
+    if singular:
+        numbers[5], numbers[11] = without_stiffness(n, space, numbers[5]), 1.0
     numbers[7] = free + numbers[5] + light
     if not check_laws(n, free, space, out, numbers):
         return UNLAWFUL, UNDECIDED
     return SOLVED, how
+
+
+def stiffen(n: int, space: StageWorkspace) -> None:
+    """Add J^T W J to M in K, where W = diag(stiffness): with J a = gamma only lam changes, by -W gamma.
+
+    The sum is positive definite where M is so on the motions that the joints allow, and no smaller than M, so that the
+    mass norm of it bounds that of M. The stiffness of a row is its effective mass without the other rows.
+    """
+    K, weight = space.K, space.stiffness
+    for r in range(len(weight)):
+        light = own = heaviest = 0.0
+        for j in range(n):
+            row, mass = K[n + r, j], K[j, j]
+            light += row * row / mass if mass > 0.0 else 0.0
+            own, heaviest = own + row * row, max(heaviest, mass)
+        weight[r] = 1.0 / light if light > 0.0 else heaviest / own if own > 0.0 else 0.0
+    for i in range(n):
+        for j in range(n):
+            for r in range(len(weight)):
+                K[i, j] += weight[r] * K[n + r, i] * K[n + r, j]
+
+
+def without_stiffness(n: int, space: StageWorkspace, length: float) -> float:
+    """Return the length in the norm of M of the acceleration `space.motion[2 p]` from its length with `stiffen`."""
+    K, x, square = space.K, space.motion[len(space.motion) - 1], length * length
+    for r in range(len(space.stiffness)):
+        rate = 0.0
+        for j in range(n):
+            rate += K[n + r, j] * x[j]
+        square -= space.stiffness[r] * rate * rate
+    return math.sqrt(max(square, 0.0))
 
 
 EXACT = 1e-11
@@ -153,19 +197,18 @@ def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbe
         rounding += norm[p + r] / norm[r] * z[r]
     for t in range(size + 1):
         distance = 0.0
-        for i in range(n):
+        for i in range(n if t == size or active[t] else 0):
             value = 0.0
             for r in range(p):
                 if active[r]:
                     value += motion[p + r, i] / norm[r] * (T[place[r], t] if t < size else error[r])
             y[i] = value
             distance += value * value
-        length = mass_norm(K, first, n, y)
         if t == size:
-            numbers[0] += length
+            numbers[0] += mass_norm(K, first, n, y)
             numbers[1] += math.sqrt(distance)
         elif active[t]:
-            rounding += length * extent[place[t]]
+            rounding += mass_norm(K, first, n, y) * extent[place[t]]
     numbers[4] += EPS * rounding
 
 

@@ -14,16 +14,17 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.lcp.pivoting import DEPENDENT, SIGN, STABLE, Active, Index, Indices
 
 MASSLESS, DEPENDENT_JOINTS, HELD, UNLAWFUL = 5, 6, 7, 8
-"""Codes in addition to those of `gaussopt.lcp.pivoting`: M is not positive definite; the joints are dependent or nearly
-so; a row is not moved by its own force; laws do not hold up to rounding errors."""
+"""Codes in addition to those of `gaussopt.lcp.pivoting`: M is not positive definite where the joints allow motions;
+the joints are dependent or nearly so; a row is not moved by its own force; laws do not hold up to rounding errors."""
 
 DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4, 5
 """Proofs of uniqueness; those before `MONOTONE` hold for forces too. `UNDECIDED`: contacts may stick, and the general
 solver has no proof either. `OPEN`: all contacts slide, and the general solver would try more proofs."""
 
-NUMBERS = 11
+NUMBERS = 12
 """error_bound, error_norm, constraint_residual, force_residual, rounding_floor, norm_a, norm_a_2, natural_scale,
-law_residual, smallest_w, norm_gamma: the numbers of the certificate that a stage writes, in this order."""
+law_residual, smallest_w, norm_gamma, and 1 for a singular M: the numbers of the certificate that a stage writes, in
+this order. With a singular M, errors and residuals are measured with `stage_kernel.stiffen`, the sizes without."""
 
 
 class StageWorkspace(NamedTuple):
@@ -38,6 +39,7 @@ class StageWorkspace(NamedTuple):
         Written: the motions due to a unit force along each row, to contact forces, and to other forces; their norms.
     B, T, D : (2 p - c, 2 p - c)
     S : (c, c), written for contacts that slide: sym(delassus) in the unit of the mass norm
+    stiffness : (m,), written: of the rows of the joints where M is singular, otherwise 0, see `stage_kernel.stiffen`
     """
 
     K: Matrix
@@ -54,6 +56,7 @@ class StageWorkspace(NamedTuple):
     S: Matrix
     T: Matrix
     D: Matrix
+    stiffness: Vector
 
 
 def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageWorkspace:
@@ -63,7 +66,7 @@ def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageW
         np.zeros((whole, whole)), np.zeros((whole, whole)), np.zeros(whole, np.int64), np.zeros((3, whole)),
         np.zeros((2 * p + 1, whole)), np.zeros((2 * p + 1, whole)), np.zeros(2 * p + 1), np.zeros((closed, d)),
         np.zeros((7, size)), np.zeros((3, size), np.int64), np.zeros((size, size)), np.zeros((closed, closed)),
-        np.zeros((size, size)), np.zeros((size, size)),
+        np.zeros((size, size)), np.zeros((size, size)), np.zeros(m),
     )  # fmt: skip
 
 
@@ -255,13 +258,13 @@ def solve_pairs(active: Active, space: StageWorkspace) -> bool:
         invert(B, active, T, place, taken)
         for i in range(size):
             z[i] = error[i] = 0.0
-        for _ in range(3):
+        for refinement in range(3):
             for i in range(size):
                 z[i] += error[i]
             for i in range(size):
                 value = q[i]
                 terms = abs(value)
-                for j in range(size):
+                for j in range(size if refinement else 0):
                     term = B[i, j] * z[j]
                     value += term
                     terms += abs(term)

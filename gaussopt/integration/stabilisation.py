@@ -127,7 +127,7 @@ class Projection(_Inactive):
     def velocities(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> Vector:
         """Return v, (n,), after one Newton step on phi'(q, v) = 0 at unchanged positions."""
         rate = system.velocity_residual(t, q, v)
-        if rate is None or not len(rate):
+        if rate is None or not rate.any():
             return v
         step = system.evaluate(t, q, v)
         return v - _least_agreed(system, step, step.J, rate)

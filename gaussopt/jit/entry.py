@@ -47,21 +47,27 @@ def address_of(array: NDArray[Any]) -> int:
         return array.ctypes.data
 
 
+KEPT = 4
+"""Number of records whose places a taker caches."""
+
+
 class _Record:
-    """A `Taker` of records; it caches the places of the latest record, because most calls pass the same record."""
+    """A `Taker` of records; it caches the places of a few records, because most calls pass one of them again."""
 
     def __init__(self, fields: Sequence[Taker]) -> None:
         self._fields = fields
-        self._latest: tuple[Any, list[Any]] = None, []
+        self._known: dict[int, tuple[Any, list[Any]]] = {}
 
     def __call__(self, record: Any, places: list[Any]) -> None:
-        known, found = self._latest
-        if known is not record:
-            found = []
+        known = self._known.get(id(record))
+        if known is None:
+            found: list[Any] = []
             for take, field in zip(self._fields, record, strict=True):
                 take(field, found)
-            self._latest = record, found
-        places += found
+            if len(self._known) == KEPT:
+                del self._known[next(iter(self._known))]
+            known = self._known[id(record)] = record, found  # a record that is kept keeps its number
+        places += known[1]
 
 
 def _array(entry: str, dimensions: int) -> Taker:

@@ -73,6 +73,29 @@ def test_the_certificate_is_that_of_the_general_path() -> None:
     assert (c.verdict, c.contact.reason, c.forces_unique) == (own.verdict, own.contact.reason, own.forces_unique)
 
 
+@pytest.mark.parametrize("turned", [0.0, 1.0, 2.5])
+def test_the_certificate_of_a_massless_coordinate_is_that_of_the_general_path(turned: float) -> None:
+    entry = go.problem("guided-slider-crank", case="turning").at(I2=0.0)
+    motion = go.simulate(entry, t_end=0.05, error_estimate=False)
+    row = int(turned / 2.5 * (len(motion.t) - 1))
+    step = entry.system.evaluate(float(motion.t[row]), motion.q[row], motion.v[row])
+    assert np.linalg.eigvalsh(step.M)[0] == 0.0
+    phase = ContactModes(tuple(range(step.k)), frozenset(), step.sigma, np.sign(motion.lam_N[row]) + 0.0)
+    found = StageKernel(1e-7).solve(step, phase)
+    assert found is not None
+    ours = found.answer()
+    own = certify_contact(phase.shape(step), ours.a, ours.lam, ours.lam_N, ours.lam_T)
+    c = ours.certificate
+    assert (own.passed(), c.passed(), own.singular_mass, c.singular_mass) == (True,) * 4
+    for field in ("norm_a", "norm_a_2", "norm_gamma", "smallest_w"):
+        assert getattr(c, field) == pytest.approx(getattr(own, field), rel=1e-9, abs=1e-12)
+    # An error of the acceleration that moves no mass is measured as well.
+    off = found._replace(numbers=[*found.numbers])
+    off.numbers[1] = 1e-6 * (1.0 + off.numbers[6])
+    assert found.passed(1e-7)
+    assert not off.passed(1e-7)
+
+
 def test_other_solvers_and_options_are_left_alone() -> None:
     def kernel(formulation: str, solver: str, warm: bool = True, **options: object) -> bool:
         return ContactSolvers(formulation, solver, options, 1e-7, warm).why_interpreted() is None

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import accumulate
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
@@ -25,25 +26,27 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.endings import SLIVER
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.step_data import StepData
-from gaussopt.core.stepper import Control, Stepper
+from gaussopt.core.stepper import Control, Motion, Stepper
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.time_step import SteppedSystem
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules
 from gaussopt.integration.advances.event_phases import EventPhases
-from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.accelerations import ContactAccelerations, WatchedValues, same_instant
+from gaussopt.integration.events.functions import EventFunction, Sample, Watched, first_column
 from gaussopt.integration.events.modes import STICKING, ContactModes
 from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.integration.events.segments import PhaseSegment
 from gaussopt.integration.events.turning import TURN, turning_of, turns
 from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.stabilisation import Projection, Unstabilised
+from gaussopt.integration.steppers.base import FixedStep
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.jit.kernel import COMPILED, prepare
 from gaussopt.modelling.lagrangian import LagrangianSystem
 
-FIRST = 16
-"""Largest number of steps in the first segment of a phase."""
+FIRST, LEAST = 512, 16
+"""Largest number of steps in the first segment of a motion, and in the segment after one that an event shortened."""
 
 SHARE = 0.1
 """Share of interpreted accelerations above which a motion does not count as compiled."""
@@ -71,14 +74,20 @@ class PhaseMarcher:
         assert tableau is not None
         self._motion, self._stages, self._recorder = motion, method.stages, recorder
         self._equations = contact_equations(system.model, system.source)
-        prepare(stage, kernel.march)
-        self._A, self._b, self._c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
+        prepare(stage, kernel.march, kernel.locate)
+        A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
         self._m_h = system.m_h
         self._about = 3 + self._m_h + self._m
+        tolerance = motion.solvers.main.tolerance
+        p, mu = np.zeros(len(system.parameters)), np.zeros(self._k)  # `take` writes their values
+        self._marched = kernel.MarchedMotion(p, mu, self._n, self._m, A, b, c, tolerance)
+        self._kernels: tuple[Callable[..., int], Callable[..., int]] = kernel.march, kernel.locate
         self._most = FIRST
         self._phase: ContactModes | None = None
+        self._spaces: dict[tuple[int, int], kernel.PhaseWorkspace] = {}
+        self._latest: tuple[float, Vector] = (math.nan, np.zeros(1))
 
     @staticmethod
     def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
@@ -89,18 +98,99 @@ class PhaseMarcher:
             and isinstance(system, LagrangianSystem)
             and system.tangents == 1
             and method.tableau is not None
-            and not method.adaptive
+            and isinstance(method, FixedStep)
             and isinstance(motion.stabiliser, Unstabilised | Projection)
             and control.dt is not None
         )
 
     def _enter(self, phase: ContactModes) -> None:
-        self._phase, self._most, self._rest, self._pause = phase, FIRST, 0, 0
-        stabiliser = self._motion.stabiliser
-        sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
-        self._space = kernel.space(self._n, self._m, self._m_h, self._stages, phase, sharp)
+        self._phase, self._rest, self._pause = phase, 0, 0
+        size = len(phase.closed), len(phase.sticking)
+        known = self._spaces.get(size)
+        if known is None:
+            stabiliser = self._motion.stabiliser
+            sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
+            known = kernel.space(self._n, self._m, self._m_h, self._stages, phase, sharp)
+        else:
+            kernel.enter(known, phase)
+        self._spaces[size] = self._space = known
+        self._width = 2 * self._n + len(self._space.out) + 4 + 3 * self._k + self._about
         # With more rows than coordinates, forces are never unique, and most systems solved for the modes are singular.
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
+
+    def step(self, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector] | None:
+        """Return the state after a step of any length, in which events may lie; None if a stage is irregular."""
+        n, row = self._n, self._rows(1)
+        if not self._march(t, dt, 0, 1, q, v, row, 1):
+            return None
+        q, v = row[0, :n], row[0, n : 2 * n]
+        self._know(t + dt, row[0], self._space.after)
+        return q, v
+
+    def locate(
+        self, begin: Sample, watch: EventFunction, bracket: tuple[float, float, float, float], level: float,
+        accuracy: float,
+    ) -> float | None:  # fmt: skip
+        """Return the length of a step, within `accuracy`, at whose end a watched function falls through `level`.
+
+        `bracket` holds two lengths, each followed by the value less `level` after it, of different signs. Returns None
+        if the function is none of a contact, or a stage is irregular.
+        """
+        if watch.kind in (Watched.USER, Watched.DEFINITE):
+            return None
+        row, worst, found = self._rows(1), np.zeros(5), np.array(bracket)
+        clock = perf_counter()
+        taken = self._kernels[1](
+            self._equations.step, self._equations.about, stage, begin.t, found, watch.index, first_column(watch), level,
+            accuracy, np.concatenate((begin.q, begin.v)), self._marched, self._space, worst, row,
+        )  # fmt: skip
+        self._motion.timing["solve"] += perf_counter() - clock
+        self._count(taken, worst)
+        return float(found[0]) if taken else None
+
+    def known(self, t: float, q: Vector, v: Vector) -> PhaseSegment | None:
+        """Return the state as a segment if it ended the latest step and its forces are surely unique."""
+        at, row = self._latest
+        if self._motion.phase is not self._phase or row[-1] >= MONOTONE or not same_instant(at, t):
+            return None
+        if row[: 2 * self._n].tobytes() != q.tobytes() + v.tobytes():
+            return None
+        return self._segment(np.array([t]), row[None])
+
+    def _rows(self, count: int) -> Matrix:
+        """Return rows for `march` in the present phase."""
+        if self._motion.phase is not self._phase:
+            self._enter(self._motion.phase)
+        return np.zeros((count, self._width))
+
+    def _know(self, t: float, row: Vector, watched: Matrix) -> None:
+        """Remember the state at the end of the latest step, for `known` and for samples of the event loop."""
+        n, c, self._latest = self._n, len(self._space.closed), (t, row)
+        begin = 3 * n + self._m + c
+        self._motion.know_watched(t, row[:n], row[n : 2 * n], WatchedValues(
+            row[2 * n : 3 * n], row[begin : begin + c, None], watched.copy()
+        ))  # fmt: skip
+
+    def _march(
+        self, origin: float, dt: float, first: int, count: int, q: Vector, v: Vector, rows: Matrix, trial: int
+    ) -> int:
+        """Call `march`; count its steps and its time."""
+        worst, begin = np.zeros(5), perf_counter()
+        done = self._kernels[0](
+            self._equations.step, self._equations.about, stage, origin, dt, first, count, np.concatenate((q, v)),
+            self._marched, self._space, worst, rows, trial,
+        )  # fmt: skip
+        self._motion.timing["solve"] += perf_counter() - begin
+        self._count(done, worst)
+        return done
+
+    def _count(self, steps: int, worst: Vector) -> None:
+        """Add the evaluations of some steps, and the maxima of their certificates, to those of the motion."""
+        motion = self._motion
+        motion.evaluations += steps * self._stages
+        motion.iterations += steps * self._stages
+        for name, value in zip(motion.worst, worst.tolist(), strict=True):
+            motion.worst[name] = max(motion.worst[name], value)
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, control: Control) -> PhaseSegment | None:
         """Take steps in the present phase; return None if the first step is irregular or may contain an event.
@@ -109,42 +199,42 @@ class PhaseMarcher:
 
         `control.origin` is the instant from which steps are counted in multiples of dt.
         """
-        motion, dt, end, origin = self._motion, control.dt, control.t_end, control.origin
+        dt, end, origin, n = control.dt, control.t_end, control.origin, self._n
         assert dt is not None
         assert origin is not None
-        first = round((t - origin) / dt)
-        count = min(self._most, int((end - origin) / dt - SLIVER) - first)
-        if t != origin + first * dt or count < 1:
+        self._marched.p[:], self._marched.mu[:] = list(self._motion.system.parameters.values()), mu
+        first, last = math.floor((t - origin) / dt + SLIVER), int((end - origin) / dt - SLIVER)
+        part, begun = t != origin + first * dt, (q, v)
+        count = min(self._most, last - first - part)
+        if count + part < 1 or count < 0:
             return None
-        if motion.phase is not self._phase:
-            self._enter(motion.phase)
+        rows, instants = self._rows(count + part), [t]
         if self._rest:
             self._rest -= 1
             return None
         if any(abs(rate) * dt > TURN for rate in self._turning.at(t, q, v)[1]):
             return None
-        n, m = self._n, self._m
-        rows = np.zeros((count, 2 * n + len(self._space.out) + 3 + 3 * self._k + self._about))
-        y, worst, p = np.concatenate((q, v)), np.zeros(5), np.array(list(motion.system.parameters.values()))
+        if part:  # the step from an event to the next multiple of dt
+            first += 1
+            instants.append(origin + first * dt)
+            if not self._march(t, instants[1] - t, 0, 1, q, v, rows, 0):
+                return None
+            q, v = rows[0, :n], rows[0, n : 2 * n]
         begin = perf_counter()
-        done: int = kernel.march(
-            self._equations.step, self._equations.about, stage, origin, dt, first, count, y, p, np.array(mu), n,
-            m, self._A, self._b, self._c, motion.solvers.main.tolerance, self._space, worst, rows,
-        )  # fmt: skip
+        taken = self._march(origin, dt, first, count, q, v, rows[part:], 0)
         spent = perf_counter() - begin
-        motion.timing["solve"] += spent
-        instants = np.array([origin + (first + i) * dt for i in range(done + 1)])
-        done = self._seen(instants, q, v, rows[:done])
+        times = np.array(instants + [origin + (first + i) * dt for i in range(1, taken + 1)])
+        taken = len(times) - 1
+        done = self._seen(times, *begun, rows[:taken])
         if not done:
             self._wait()
             return None
         self._pause = 0
-        motion.evaluations += done * self._stages
-        motion.iterations += done * self._stages
-        for name, value in zip(motion.worst, worst.tolist(), strict=True):
-            motion.worst[name] = max(motion.worst[name], value)
-        self._most = max(FIRST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
-        return self._read(instants[1 : done + 1], rows[:done])
+        self._rest = int(taken < count + part)  # an event may occur in the next step, which `EventPhases` takes itself
+        if done == taken:
+            self._know(float(times[done]), rows[done - 1], self._space.before)
+        self._most = max(LEAST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
+        return self._segment(times[1 : done + 1], rows[:done])
 
     def memory(self) -> dict[str, Any]:
         """Return the counts of steps to wait before the next segment is tried; empty at the start of a phase."""
@@ -158,7 +248,7 @@ class PhaseMarcher:
 
     def shortened(self, steps: int) -> None:
         """Limit the next segment, since only the first `steps` steps of the latest segment were used."""
-        self._most = max(FIRST, steps)
+        self._most = max(LEAST, steps)
         if not steps:
             self._wait()
 
@@ -179,13 +269,19 @@ class PhaseMarcher:
         if len(segment):
             self._recorder.extend(*segment.columns.values())
 
-    def _read(self, t: Vector, rows: Matrix) -> PhaseSegment:
+    def _segment(self, t: Vector, rows: Matrix) -> PhaseSegment:
         """Return the rows of `march` as a segment."""
+        undecided = (rows[:, -1] == UNDECIDED) & (not self._redundant)
+        return PhaseSegment(t, rows, self._n, self._read, undecided, undecided | (rows[:, -2] > 0))
+
+    def _read(self, segment: PhaseSegment) -> Mapping[str, NDArray[np.float64]]:
+        """Return the columns of a segment of the present phase."""
         n, m, k, phase, closed = self._n, self._m, self._k, self._motion.phase, self._space.closed
+        t, rows = segment.t, segment.rows
         c = len(closed)
-        sizes = (n, n, n, m, c, c, 1, 1, k, k, k, 3, self._about - 3 - m, m, 1)
+        sizes = (n, n, n, m, c, c, 1, 1, k, k, k, 3, self._about - 3 - m, m, 1, 1)
         ends = list(accumulate(sizes))
-        q, v, a, lam, normal, tangent, error, norm_a, gap, rate, slip, energies, phi, velocity, how = (
+        q, v, a, lam, normal, tangent, error, norm_a, gap, rate, slip, energies, phi, velocity, _, how = (
             rows[:, end - size : end] for size, end in zip(sizes, ends, strict=True)
         )
         lam_N, lam_T = np.zeros((len(t), k)), np.zeros((len(t), k, 1))
@@ -200,8 +296,21 @@ class PhaseMarcher:
             largest(velocity, rate[:, closed], slip[:, sticking]), *energies.T, (how[:, 0] < MONOTONE).astype(float),
             lam_N, gap, np.tile(phase.modes().astype(float), (len(t), 1)), lam_T, slip[:, :, None],
         )  # fmt: skip
-        undecided = (how[:, 0] == UNDECIDED) & (not self._redundant)
-        return PhaseSegment(dict(zip(("t", *COLUMNS, *CONTACT_COLUMNS), columns, strict=True)), undecided)
+        return dict(zip(("t", *COLUMNS, *CONTACT_COLUMNS), columns, strict=True))
+
+
+class PhaseStep(FixedStep):
+    """Single steps of a method of constant step in machine code; irregular steps are left to the method itself."""
+
+    name, title, source = "", "", ""
+
+    def __init__(self, method: Stepper, marcher: PhaseMarcher) -> None:
+        assert isinstance(method, FixedStep)
+        self._method, self._marcher = method, marcher
+
+    def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
+        """Return the state after a step."""
+        return self._marcher.step(t, q, u, dt) or self._method.step(motion, t, q, u, dt)
 
 
 class CompiledPhases(EventPhases):
@@ -250,5 +359,6 @@ class CompiledPhases(EventPhases):
         if PhaseMarcher.fit(motion, self.method, self.control):
             begin = perf_counter()
             with suppress(NotCompiled):  # without the loop, single stages are still compiled
-                self.fast_forward = PhaseMarcher(motion, self.method, self.recorder)
+                marcher = PhaseMarcher(motion, self.method, self.recorder)
+                self.fast_forward, self.method = marcher, PhaseStep(self.method, marcher)
             motion.timing["compile"] = perf_counter() - begin

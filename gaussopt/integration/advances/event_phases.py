@@ -82,7 +82,8 @@ class EventPhases(Advance):
     def _prepare(self) -> None:
         """Create the watched functions, the search for their zeros, and the transitions between phases."""
         self._functions = PhaseFunctions(self.motion, self.rules.events)
-        self._crossings = Crossings(self._functions, self.method, self.control)
+        fast = () if self.fast_forward is None else (self.fast_forward.locate,)
+        self._crossings = Crossings(self._functions, self.method, self.control, *fast)
         self._transitions = Transitions(self, self.motion)
         self._changes: tuple[float, list[str]] = (0.0, [])
         self._stepping = replace(self.control, origin=self.origin, every_step=True)
@@ -148,7 +149,7 @@ class EventPhases(Advance):
             self._record()
             self._fresh = True
             with self.motion.timed("events"):
-                return self._handle([self._watches[i] for i in hits], after)
+                return self._handle([self._watches[i] for i in hits], reached, after)
         self._live |= after.values > 0
         self.t, self.q, self.v, self._before = t, q, v, after
         self._take_step()
@@ -187,14 +188,10 @@ class EventPhases(Advance):
         dt = self.control.dt
         assert dt is not None
         if self.looks is not None:
-            self.looks.rows(segment.columns["t"], segment.columns["q"])
-        t, v, lam_T, slip = (segment.columns[name] for name in ("t", "v", "lam_T", "slip"))
-        due = np.round((t - self.origin) / dt).astype(int) % self.every == 0
-        power = np.einsum("Nkd,Nkd->N", lam_T, slip)
-        extent = np.abs(lam_T).max(axis=(1, 2), initial=0.0) * np.linalg.norm(v, axis=1)
-        looked_at = np.flatnonzero(segment.undecided | (power > TOLERANCES.fed * (1.0 + extent)))
+            self.looks.rows(segment.t, segment.rows[:, : segment.n])
+        due = np.round((segment.t - self.origin) / dt).astype(int) % self.every == 0
         begin = 0
-        for i in looked_at.tolist():
+        for i in np.flatnonzero(segment.looked_at).tolist():
             # States whose forces must be confirmed, or whose friction power must be reported, are handled singly.
             self.fast_forward.record(segment[begin + np.flatnonzero(due[begin:i])])
             self.t, self.q, self.v = segment.state(i)
@@ -206,8 +203,8 @@ class EventPhases(Advance):
 
     def _uneventful(self, segment: PhaseSegment) -> int:
         """Return the number of leading steps of a segment in which no user's event function comes near zero."""
-        columns = segment.columns
-        t, q, v = np.append(self.t, columns["t"]), np.vstack((self.q, columns["q"])), np.vstack((self.v, columns["v"]))
+        n, t = segment.n, np.append(self.t, segment.t)
+        q, v = (np.vstack((x, segment.rows[:, i : i + n])) for x, i in ((self.q, 0), (self.v, n)))
         events = enumerate(self.rules.events)
         return unmoved(np.array([self._functions.side(j) * event.values(t, q, v) for j, event in events]))
 
@@ -232,6 +229,11 @@ class EventPhases(Advance):
 
     def _record(self, due: bool = True) -> None:
         """Check the present state, and record it if it is due."""
+        if self.fast_forward is not None:
+            segment = self.fast_forward.known(self.t, self.q, self.v)
+            if segment is not None and not segment.looked_at.any():
+                self.fast_forward.record(segment[: int(due)])
+                return
         answer = self.motion.answer(self.t, self.q, self.v)
         if undecided(answer):
             self.motion.confirm(self.motion.step(self.t, self.q, self.v), self.motion.solvers.main)
@@ -288,8 +290,8 @@ class EventPhases(Advance):
 
     # -- changing modes ----------------------------------------------------------------------------------------
 
-    def _handle(self, hits: Sequence[EventFunction], after: Sample) -> End | None:
-        """Change the phase as the events require; return status and message if the motion ends, else None.
+    def _handle(self, hits: Sequence[EventFunction], reached: Sample, after: Sample) -> End | None:
+        """Change the phase as the events at `reached` require; return status and message if the motion ends, else None.
 
         `after`, the end of the trial step beyond the events, gives the direction of a slip that begins.
         """
@@ -303,7 +305,7 @@ class EventPhases(Advance):
         if len(users) == len(hits):
             return None
         walls = self.motion.phase.wall
-        loose = {w.index: self._friction_direction(w.index, after) for w in hits if w.kind is Watched.STICK}
+        loose = {w.index: self._friction_direction(w.index, after, reached) for w in hits if w.kind is Watched.STICK}
         accumulation = self._transitions.settle(hints, loose)
         for c in np.flatnonzero(self.motion.phase.wall != walls):
             self.note(EventKind.WALL_CHANGE, int(c))
@@ -353,14 +355,12 @@ class EventPhases(Advance):
             "with accumulation='close' (--accumulation close), or use the stepper moreau-jean."
         )
 
-    def _friction_direction(self, i: int, after: Sample) -> Vector:
-        """Return the direction of friction at contact i after the trial step or, without friction there, at the event.
-
-        The result is zero if there is no friction force at either state.
-        """
+    def _friction_direction(self, i: int, *samples: Sample) -> Vector:
+        """Return the direction of friction at contact i in the first sample that has any there; otherwise zero."""
         place = self.motion.phase.closed.index(i)
-        for state in ((after.t, after.q, after.v), (self.t, self.q, self.v)):
-            force = self.motion.answer(*state).lam_T[place]
+        for sample in samples:
+            assert sample.lam_T is not None
+            force = sample.lam_T[place]
             size = float(np.linalg.norm(force))
             if size > 0:
                 return np.asarray(force / size)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.accelerations import CertifiedAccelerations, largest
-from gaussopt.integration.events.modes import ContactModes
+from gaussopt.integration.events.modes import TOLERANCES, ContactModes
 from gaussopt.integration.events.regular_stages import CertifiedStage, StageKernel
 from gaussopt.integration.rotations import Rotations
 from gaussopt.integration.stabilisation import Baumgarte
@@ -106,6 +106,25 @@ class ContactSolvers:
         return f"it is the formulation {names}, warm-started and without options"
 
 
+class WatchedValues(NamedTuple):
+    """What machine code has found at a state of a phase with c closed contacts out of k.
+
+    Attributes
+    ----------
+    a, lam_T : (n,), (c, 1), acceleration, and friction forces of the closed contacts
+    values : (k, 9), watched values of every contact, see `gaussopt.compiled.contact_kernel.SEEN`
+    """
+
+    a: Vector
+    lam_T: Matrix
+    values: Matrix
+
+
+def same_instant(one: float, other: float) -> bool:
+    """Return whether two instants differ by rounding errors only, as the sum of a begin and a length may."""
+    return abs(one - other) <= TOLERANCES.instant * (1.0 + abs(one))
+
+
 def undecided(answer: Answer) -> bool:
     """Return whether the quick proofs could not decide if an answer is unique."""
     return answer.contact is not None and not answer.contact.decided
@@ -121,6 +140,7 @@ class ContactAccelerations(CertifiedAccelerations):
         super().__init__(system, solvers.main, stabiliser)
         self.solvers, self.kernel, self._phase = solvers, kernel, phase
         self._latest: tuple[float, bytes, CertifiedStage | None] | None = None
+        self._watched: tuple[float, bytes, WatchedValues] | None = None
 
     @property
     def stand_ins(self) -> list[str]:
@@ -157,15 +177,20 @@ class ContactAccelerations(CertifiedAccelerations):
         begin = perf_counter()
         step = self._stabilised(t, q, v)
         self.timing["model"] += perf_counter() - begin
+        found = self._by_kernel(kernel, step, self.phase)
+        self._latest = t, state, found
+        return found
+
+    def _by_kernel(self, kernel: StageKernel, step: StepData, phase: ContactModes) -> CertifiedStage | None:
+        """Return the kernel's result for a step, added to the statistics; None if the step is not regular."""
         fresh = kernel.compiling is None
-        found = kernel.solve(step, self.phase)
+        found = kernel.solve(step, phase)
         if fresh and kernel.compiling is not None:
             self.timing["compile"] = self.timing.get("compile", 0.0) + kernel.compiling
         if found is not None:
             self.timing["solve"] += found.seconds
             self.iterations += 1
             self._tally(*found.worst)
-        self._latest = t, state, found
         return found
 
     def definiteness(self, t: float, q: Vector, v: Vector) -> float:
@@ -199,12 +224,23 @@ class ContactAccelerations(CertifiedAccelerations):
 
     @phase.setter
     def phase(self, phase: ContactModes) -> None:
-        self._phase, self._last, self._latest = phase, None, None
+        self._phase, self._last, self._latest, self._watched = phase, None, None, None
+
+    def know_watched(self, t: float, q: Vector, v: Vector, values: WatchedValues) -> None:
+        """Store the watched values of a state that machine code has solved and certified in the present phase."""
+        self._watched = t, q.tobytes() + v.tobytes(), values
+
+    def watched(self, t: float, q: Vector, v: Vector) -> WatchedValues | None:
+        """Return what `know_watched` stored last if it belongs to this state; None otherwise."""
+        known = self._watched
+        if known is None or not same_instant(known[0], t) or known[1] != q.tobytes() + v.tobytes():
+            return None
+        return known[2]
 
     def forget(self) -> None:
         """Discard what is known of the latest states."""
         super().forget()
-        self._latest = None
+        self._latest = self._watched = None
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
         """Return the step data of a state, restricted to the closed contacts."""
@@ -222,9 +258,10 @@ class ContactAccelerations(CertifiedAccelerations):
         """Solve by `solver`, by default the solver that fits the step; try only quick proofs of uniqueness."""
         return self._solve(step, False, solver)
 
-    def solve_thoroughly(self, step: StepData) -> Answer:
-        """Solve; where quick proofs of uniqueness fail, enumerate the contact modes to decide it."""
-        return self._solve(step, True)
+    def decided(self, t: float, q: Vector, v: Vector) -> Answer:
+        """Return the answer at a state; where quick proofs of uniqueness fail, enumerate the modes to decide it."""
+        found = self._regular(t, q, v)
+        return found.answer() if found is not None and found.unique else self._solve(self.step(t, q, v), True)
 
     def _solve(self, step: StepData, thorough: bool, solver: StepSolver | None = None) -> Answer:
         chosen = self.solvers.for_step(step) if solver is None else solver
@@ -257,6 +294,12 @@ class ContactAccelerations(CertifiedAccelerations):
 
     def solve_impact(self, step: StepData) -> Answer:
         """Return the velocity jump of an impact if it is unique; raises Rejected otherwise."""
+        if self.kernel is not None and step.least_N is None and not step.rests_in_space:
+            resting = frozenset(np.flatnonzero(step.resting).tolist())
+            modes = ContactModes(tuple(range(step.k)), resting, step.sigma, np.ones(step.k))
+            found = self._by_kernel(self.kernel, step, modes)
+            if found is not None and found.unique:
+                return found.answer()
         chosen = self.solvers.cones if step.rests_in_space else self.solvers.any_contact
         chosen.thorough = True
         return CertifiedAccelerations.solve(self, step, chosen)

@@ -20,11 +20,17 @@ At = Callable[[float], Sample]
 """A function that returns the end of a step of the method that is shortened to the given length."""
 
 
-class Crossings:
-    """Finds the first event of each step of a motion."""
+Locate = Callable[[Sample, EventFunction, tuple[float, float, float, float], float, float], float | None]
+"""See `gaussopt.integration.events.segments.FastForward.locate`."""
 
-    def __init__(self, functions: PhaseFunctions, method: Stepper, control: Control) -> None:
-        self._functions, self._method, self._control = functions, method, control
+
+class Crossings:
+    """Finds the first event of each step of a motion; `locate` searches a bracket in machine code, if it can."""
+
+    def __init__(
+        self, functions: PhaseFunctions, method: Stepper, control: Control, locate: Locate = lambda *bracket: None
+    ) -> None:
+        self._functions, self._method, self._control, self._locate = functions, method, control, locate
         self._motion, self._system = functions.motion, functions.motion.system
         self._turning: Turning | None = None
         self._known: tuple[Sample, Angles] | None = None
@@ -145,17 +151,20 @@ class Crossings:
             level = -2.0 * noise
         if value <= level:
             return low
-        if float(at(high).values[j]) >= level:
+        beyond = float(at(high).values[j])
+        if beyond >= level:
             # The function does not fall below `level`, or falls below it only after `high`.
             if after.values[j] >= level:
                 return high
-            high = after.t - before.t
+            high, beyond = after.t - before.t, float(after.values[j])
         accuracy = TOLERANCES.instant * (1.0 + abs(before.t))
-        from scipy.optimize import brentq  # imported only for events: it takes a third of a second
+        root = self._locate(before, watches[j], (low, value - level, high, beyond - level), level, accuracy)
+        if root is None:
+            from scipy.optimize import brentq  # imported only for events: it takes a third of a second
 
-        root = brentq(lambda s: float(at(s).values[j]) - level, low, high, xtol=accuracy, rtol=8.9e-16)
+            root = float(brentq(lambda s: float(at(s).values[j]) - level, low, high, xtol=accuracy, rtol=8.9e-16))
         at_once = level < 0.0 and at(0.5 * (low + root)).values[j] < TOLERANCES.leaving * level
-        return low if at_once else float(root)
+        return low if at_once else root
 
     def _pierced(self, watches: Sequence[EventFunction], step: StepInterior, steps: int, at: At) -> str | None:
         """Return a message if a contact is inside its obstacle within a step without events; otherwise None."""
@@ -191,6 +200,8 @@ def bracket(
         low = before.culmination(j, h)
     if y1 >= -noise and not (r0 < 0 < r1):
         return None
+    if y1 < -noise and low == 0.0 and max(h * r0, 3.0 * (y1 - start) - h * (r0 + r1), h * r1) < 0.0:
+        return 0.0, h  # the cubic falls monotonically
     high = h
     crossing = _first_fall(start, h * r0, y1, h * r1, low / h)
     if crossing is not None and at(h * crossing).values[j] < 0:

@@ -49,9 +49,17 @@ class EventFunction:
     index: int
 
 
+def first_column(watch: EventFunction) -> int:
+    """Return the column of a contact's function in `WatchedValues.values`, where its `Value` begins."""
+    return 0 if watch.kind in (Watched.GAP, Watched.NORMAL) else 4
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A state with the watched functions' values and noise levels, and their first and second derivatives if known."""
+    """A state with the watched functions' values and noise levels, and their first and second derivatives if known.
+
+    a is the acceleration; lam_T holds the friction forces of the closed contacts in a motion with contacts.
+    """
 
     t: float
     q: Vector
@@ -61,6 +69,7 @@ class Sample:
     rates: Vector
     accelerations: Vector
     noise: Vector
+    lam_T: Matrix | None = None
 
     def culmination(self, j: int, h: float) -> float:
         """Estimate the time after which function j, which rises from zero, has its peak; return at most h / 2."""
@@ -138,14 +147,29 @@ class PhaseFunctions:
 
     def sample(self, watches: Sequence[EventFunction], t: float, q: Vector, v: Vector) -> Sample:
         """Evaluate the watched functions at a state, which requires the solution of a step."""
-        motion = self.motion
+        motion, known = self.motion, self.motion.watched(t, q, v)
+        if known is not None:
+            found = [self._known(watch, t, q, v, known.values) for watch in watches]
+            return _sample(t, q, v, known.a, found, known.lam_T)
         step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
         assert answer.a is not None
         sizes = [TOLERANCES.noise * (1.0 + float(np.abs(x).max())) for x in (q, v)]
         at = _Instant(t, q, v, step, answer, step.J_N @ answer.a + step.zeta_N, step.J_T @ answer.a + step.zeta_T,
                       coordinate_scale(step.M, step.J) ** 2, *sizes)  # fmt: skip
         rows = [self._value(watch, at) for watch in watches]
-        return Sample(t, q, v, answer.a, *np.array(rows).reshape(-1, 4).T)
+        return _sample(t, q, v, answer.a, rows, answer.lam_T)
+
+    def _known(self, watch: EventFunction, t: float, q: Vector, v: Vector, values: Matrix) -> Sequence[float]:
+        """Return the `Value` of a watched function from the values that machine code has found at this state."""
+        if watch.kind is Watched.USER:
+            return self.user_value(watch.index, t, q, v), math.nan, math.nan, 0.0
+        if watch.kind is Watched.DEFINITE:
+            smallest = float(values[0, 8])
+            known = smallest if math.isfinite(smallest) else self.motion.definiteness(t, q, v)
+            return known, math.nan, math.nan, 0.0
+        first = first_column(watch)
+        found: list[float] = values[watch.index, first : first + 4].tolist()
+        return found
 
     def _value(self, watch: EventFunction, at: _Instant) -> Value:
         i, step, v = watch.index, at.step, at.v
@@ -178,6 +202,11 @@ class PhaseFunctions:
         bound = float(step.mu[i] * answer.lam_N[place])
         slipping = float(np.linalg.norm(at.s[i]) / (step.J_T[i] ** 2 @ at.inverse).max())
         return bound - friction - slipping, math.nan, math.nan, noise
+
+
+def _sample(t: float, q: Vector, v: Vector, a: Vector, rows: Sequence[Sequence[float]], lam_T: Matrix) -> Sample:
+    values, rates, accelerations, noise = np.array(rows).reshape(-1, 4).T
+    return Sample(t, q, v, a, values, rates, accelerations, noise, lam_T)
 
 
 class _Instant(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ from gaussopt.contact.stage_laws import (
     NUMBERS,
     OPEN,
     UNLAWFUL,
+    StageWorkspace,
     stage_workspace,
 )
 from gaussopt.core.acceptance import accepts
@@ -39,7 +40,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.jit.kernel import COMPILED, bound
 from gaussopt.kinds.step import UNDECIDED
-from gaussopt.lcp.pivoting import SOLVED
+from gaussopt.lcp.pivoting import SOLVED, Active, Index
 from gaussopt.solving.answer import Answer
 
 PLAIN = 12
@@ -58,7 +59,7 @@ _VERDICTS = (
 """Uniqueness by the kernel's codes DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED."""
 
 _REASONS = {
-    MASSLESS: "the mass matrix is singular",
+    MASSLESS: "the mass matrix is singular where the joints allow motions",
     DEPENDENT_JOINTS: "rows of joints depend on each other, or nearly",
     HELD: "a contact is not moved by its own force",
     UNLAWFUL: "the contact laws did not hold to rounding errors at the first attempt",
@@ -90,6 +91,11 @@ class CertifiedStage(NamedTuple):
     seconds: float
 
     @property
+    def unique(self) -> bool:
+        """Whether a quick proof shows that acceleration and forces are the only ones."""
+        return _VERDICTS[self.how].forces_unique
+
+    @property
     def worst(self) -> tuple[float, float, float, float, float]:
         """Error bound, relative error, two residuals and rounding floor; trajectories keep the largest of each."""
         bound, _, missed, reported, floor, norm_a, *_ = self.numbers
@@ -97,21 +103,24 @@ class CertifiedStage(NamedTuple):
 
     def passed(self, tolerance: float) -> bool:
         """Return whether the certificate passes, by the rule of `ContactCertificate.passed`."""
-        bound, _, missed, reported, floor, norm_a, _, natural, laws, _, norm_gamma = self.numbers
+        bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, _, norm_gamma, singular = self.numbers
         own = min(tolerance, math.sqrt(tolerance))
-        return bool(
+        massless = not singular or error <= tolerance * (1.0 + norm_a_2)
+        return massless and bool(
             accepts(tolerance, own, bound, reported, laws, floor, missed, math.nan, natural, norm_a, norm_gamma)
         )
 
     @property
     def certificate(self) -> ContactCertificate:
         """The certificate, with the same numbers as from the general path."""
-        bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, smallest, norm_gamma = self.numbers
+        bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, smallest, norm_gamma, singular = (
+            self.numbers
+        )
         verdict, n = _VERDICTS[self.how], len(self.a)
         return ContactCertificate(
             error_bound=bound, error_norm=error, constraint_residual=missed, force_residual=reported,
             rounding_floor=floor, condition=math.nan, norm_a=norm_a, norm_a_2=norm_a_2, norm_gamma=norm_gamma,
-            verdict=Status.SOLVED, forces_unique=verdict.forces_unique, singular_mass=False,
+            verdict=Status.SOLVED, forces_unique=verdict.forces_unique, singular_mass=singular > 0,
             lam=self.out[n : n + self.shape[0]], natural_scale=natural, law_residual=laws, friction_power=0.0,
             smallest_w=smallest, contact=verdict,
         )  # fmt: skip
@@ -124,6 +133,19 @@ class CertifiedStage(NamedTuple):
             self.a, certificate.lam, self.out[at : at + c], self.out[at + c :].reshape(c, d), Status.SOLVED,
             Status.SOLVED, _SENTENCES[self.how], certificate, 1, Timing(solve=self.seconds, backend=0.0),
         )  # fmt: skip
+
+
+class _Space(NamedTuple):
+    """The arguments of `stage`, and the kernel bound to them."""
+
+    closed: Index
+    modes: Vector
+    active: Active
+    memory: StageWorkspace
+    data: Vector
+    out: Vector
+    numbers: Vector
+    run: Callable[[], tuple[int, int]]
 
 
 class StageKernel:
@@ -141,31 +163,34 @@ class StageKernel:
         self.compiling: float | None = None
         self.left: Counter[str] = Counter()
         self._phase: ContactModes | None = None
+        self._spaces: dict[tuple[int, ...], _Space] = {}
 
     def _enter(self, phase: ContactModes, n: int, m: int) -> None:
         """Prepare the arrays of a new phase; in its first active set all contacts push, and those at rest stick."""
         self._phase = phase
         c, (k, d) = len(phase.closed), phase.sigma.shape
         resting = len(phase.sticking)
-        self._active = np.zeros(c + 2 * resting, dtype=np.int64)
-        self._active[: c + resting] = 1
-        self._memory = stage_workspace(n, m, d, c, resting)
-        self._data = np.empty((n + m + k * (1 + d)) * (n + 1) + k * (1 + d))
-        self._out, self._numbers = np.empty(n + m + c + c * d), np.empty(NUMBERS)
-        self._stage = bound(
-            stage, self._data, n, m, k, d, np.array(phase.closed, dtype=np.int64),
-            np.concatenate((phase.sigma.ravel(), phase.wall)), self._active, self._memory, self._out, self._numbers,
-        )  # fmt: skip
+        size = n, m, k, d, c, resting  # of impacts, rows and contacts are other ones
+        known = self._spaces.get(size)
+        if known is None:
+            closed, modes, active = np.zeros(c, np.int64), np.zeros(k * (d + 1)), np.zeros(c + 2 * resting, np.int64)
+            memory, data = stage_workspace(n, m, d, c, resting), np.zeros((n + m + k * (1 + d)) * (n + 1) + k * (1 + d))
+            out, numbers = np.zeros(n + m + c + c * d), np.zeros(NUMBERS)
+            run = bound(stage, data, n, m, k, d, closed, modes, active, memory, out, numbers)
+            known = self._spaces[size] = _Space(closed, modes, active, memory, data, out, numbers, run)
+        self._space = known
+        known.closed[:], known.modes[:], known.active[:] = phase.closed, [*phase.sigma.ravel(), *phase.wall], 0
+        known.active[: c + resting] = 1
 
     def memory(self, phase: ContactModes) -> dict[str, Any]:
         """Return the active set from which the next stage of a phase starts; {} at the beginning of a phase."""
-        return {"active": self._active.copy()} if phase is self._phase else {}
+        return {"active": self._space.active.copy()} if phase is self._phase else {}
 
     def recall(self, memory: Mapping[str, Any], phase: ContactModes, n: int, m: int) -> None:
         """Restore what `memory` returned, for a system of n coordinates and m rows."""
         if "active" in memory:
             self._enter(phase, n, m)
-            self._active[:] = memory["active"]
+            self._space.active[:] = memory["active"]
 
     def learn(self, answer: Answer, step: StepData, phase: ContactModes) -> None:
         """Derive the active set from which the next stage starts from an answer of the general path.
@@ -176,14 +201,14 @@ class StageKernel:
             return
         c = len(phase.closed)
         lam_N, least = answer.lam_N, SHARE * float(np.abs(answer.lam_N).max())
-        self._active[:] = 0
-        self._active[:c] = lam_N > least
+        self._space.active[:] = 0
+        self._space.active[:c] = lam_N > least
         for place, i in enumerate(sorted(phase.sticking)):
             p = phase.closed.index(i)
             bound = float(step.mu[i] * lam_N[p])
             push = float(answer.lam_T[p, 0]) + bound
-            self._active[c + place] = push > least
-            self._active[c + len(phase.sticking) + place] = push >= 2.0 * bound - least and bound > least
+            self._space.active[c + place] = push > least
+            self._space.active[c + len(phase.sticking) + place] = push >= 2.0 * bound - least and bound > least
 
     def solve(self, step: StepData, phase: ContactModes) -> CertifiedStage | None:
         """Return the kernel's certified result for a step with all contacts; None if it is left to the general path."""
@@ -202,13 +227,13 @@ class StageKernel:
         np.concatenate((
             step.M.ravel(), step.Q - step.h, step.J.ravel(), step.gamma, step.J_N.ravel(), step.zeta_N,
             step.J_T.ravel(), step.zeta_T.ravel(), step.v_T.ravel(), step.mu,
-        ), out=self._data)  # fmt: skip
-        code, how = self._stage()
+        ), out=self._space.data)  # fmt: skip
+        code, how = self._space.run()
         if code == SOLVED and how == OPEN:
             how = MONOTONE if self._monotone(step.M, c) else OPEN
         if code == SOLVED and how != OPEN:
-            out = self._out.copy()
-            found = CertifiedStage(out[:n], out, (m, c, d), self._numbers.tolist(), how, perf_counter() - begin)
+            out = self._space.out.copy()
+            found = CertifiedStage(out[:n], out, (m, c, d), self._space.numbers.tolist(), how, perf_counter() - begin)
             if found.passed(self.tolerance):
                 return found
         self.left[_REASONS.get(code, UNPROVED)] += 1
@@ -216,10 +241,11 @@ class StageKernel:
 
     def _monotone(self, M: Matrix, c: int) -> bool:
         """Return whether accelerations are unique although forces are not; see `contact.complementarity.monotone`."""
-        motion = np.linalg.cholesky(M).T @ (self._memory.motion[c : 2 * c, : len(M)].T / self._memory.norm[:c])
-        return monotone(self._memory.S, motion)
+        memory = self._space.memory
+        motion = np.linalg.cholesky(M).T @ (memory.motion[c : 2 * c, : len(M)].T / memory.norm[:c])
+        return monotone(memory.S, motion)
 
     @property
     def smallest_eigenvalue(self) -> float:
         """Smallest eigenvalue of the scaled sym(delassus) of the latest stage; see `ContactOperator.definiteness`."""
-        return smallest_eigenvalue(self._memory.S)
+        return smallest_eigenvalue(self._space.memory.S)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.stepper import Control
+from gaussopt.integration.events.functions import EventFunction, Sample
 
 
 @dataclass(frozen=True)
@@ -19,24 +20,37 @@ class PhaseSegment:
 
     Attributes
     ----------
-    columns : arrays of N rows
-        Recorded values after each step, by name, in the order of `gaussopt.integration.trajectory.Recorder`.
+    t, rows : (N,), (N, width), instants after each step, and what the code that took the steps found there
+    n : number of coordinates; a row begins with q and v
+    read : returns the columns of a segment
     undecided : (N,), True where the uniqueness of the contact forces still has to be confirmed
+    looked_at : (N,), True where, for this reason or because friction feeds in power, a state is handled singly
     """
 
-    columns: Mapping[str, NDArray[np.float64]]
+    t: Vector
+    rows: Matrix
+    n: int
+    read: Callable[[PhaseSegment], Mapping[str, NDArray[np.float64]]]
     undecided: NDArray[np.bool_]
+    looked_at: NDArray[np.bool_]
 
     def __len__(self) -> int:
-        return len(self.undecided)
+        return len(self.t)
 
     def __getitem__(self, part: slice | NDArray[np.intp]) -> PhaseSegment:
         """Return a segment of the selected steps."""
-        return PhaseSegment({name: column[part] for name, column in self.columns.items()}, self.undecided[part])
+        return replace(
+            self, t=self.t[part], rows=self.rows[part], undecided=self.undecided[part], looked_at=self.looked_at[part]
+        )
+
+    @property
+    def columns(self) -> Mapping[str, NDArray[np.float64]]:
+        """The recorded values after each step, by name, in the order of `gaussopt.integration.trajectory.Recorder`."""
+        return self.read(self)
 
     def state(self, i: int) -> tuple[float, Vector, Vector]:
         """Return t, q and v after step i."""
-        return float(self.columns["t"][i]), self.columns["q"][i].copy(), self.columns["v"][i].copy()
+        return float(self.t[i]), self.rows[i, : self.n].copy(), self.rows[i, self.n : 2 * self.n].copy()
 
 
 class FastForward(Protocol):
@@ -44,6 +58,15 @@ class FastForward(Protocol):
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, control: Control) -> PhaseSegment | None:
         """Take steps in the present phase; return None if an event may occur in the first step."""
+
+    def locate(
+        self, begin: Sample, watch: EventFunction, bracket: tuple[float, float, float, float], level: float,
+        accuracy: float,
+    ) -> float | None:  # fmt: skip
+        """Return the length of the step at whose end a watched function falls through a level; None if it cannot."""
+
+    def known(self, t: float, q: Vector, v: Vector) -> PhaseSegment | None:
+        """Return a state as a segment if the latest step ended there; None otherwise."""
 
     def memory(self) -> dict[str, Any]:
         """Return the data on which later segments depend."""

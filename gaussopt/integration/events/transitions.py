@@ -204,8 +204,7 @@ class Transitions:
         self.project(closed, frozenset())
         if not closed:
             return True
-        answer = motion.solve_thoroughly(motion.step(self.loop.t, self.loop.q, self.loop.v))
-        return self._read_modes(answer, old, resting)
+        return self._read_modes(motion.decided(self.loop.t, self.loop.q, self.loop.v), old, resting)
 
     def _read_modes(self, answer: Answer, old: ContactModes, resting: set[int]) -> bool:
         """Set the phase from the solution of the contact laws; return False if walls change and it must be repeated."""
@@ -263,13 +262,17 @@ class Transitions:
         A slip that no force can change (at a dead centre) is not corrected, as this would change all other velocities.
         """
         loop, held = self.loop, tuple(i for i in sorted(sticking) if self._mobile(i))
-        surface = ContactSurface(self.system, self.motion.whole, closed, held)
         if self._projected == (closed, held, loop.t, loop.q.tobytes() + loop.v.tobytes()):
             return
+        surface = ContactSurface(self.system, self.motion.whole, closed, held)
         if positions_only:
             q, v = Projection().positions(surface, loop.t, loop.q, loop.v), loop.v
         else:
             q, v = Projection().correct(surface, loop.t, loop.q, loop.v)
+        if q is loop.q and v is loop.v:  # nothing to correct
+            if not positions_only:
+                self._projected = closed, held, loop.t, q.tobytes() + v.tobytes()
+            return
         moved = max(np.abs(new - x).max() / (1.0 + np.abs(x).max()) for new, x in ((q, loop.q), (v, loop.v)))
         if moved > TOLERANCES.correction:
             raise MotionStopped(
@@ -284,5 +287,7 @@ class Transitions:
         """Return whether the joints allow contact i to slip."""
         step = self._whole
         row = step.J_T[i]
+        if not step.m:
+            return bool(row.any())
         moved = np.linalg.norm(row @ eliminate_joints(step.select([])).root)
         return bool(moved > TOLERANCES.mobile * np.linalg.norm(row * coordinate_scale(step.M, step.J)))
