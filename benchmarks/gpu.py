@@ -144,8 +144,8 @@ def joints(members: int, steps: int) -> Iterator[Row]:
         yield measured("crank-slider", few, steps, False, stepper=stepper, stabilisation=stabilisation)
 
 
-def warp(steps: int) -> list[str]:
-    """Tell how fast MuJoCo Warp steps the crank-slider, as lines of a table, or why that is not measured."""
+def warp(steps: int, rates: list[float]) -> list[str]:
+    """Tell how fast MuJoCo Warp steps the crank-slider, or why that is not measured; its rates are added to `rates`."""
     try:
         import mujoco
         import mujoco_warp
@@ -169,6 +169,7 @@ def warp(steps: int) -> list[str]:
             wp.capture_launch(capture.graph)
         wp.synchronize()
         rate = count * steps / (perf_counter() - begin) / 1e6
+        rates.append(rate)
         finite = "yes" if np.isfinite(worlds.qpos.numpy()).all() else "NO"
         lines.append(f"| {count:,} | {steps:,} | {rate:,.1f} | {finite} |")
         print(lines[-1], file=sys.stderr, flush=True)
@@ -177,6 +178,31 @@ def warp(steps: int) -> list[str]:
         "float32, each step one CUDA graph, nothing recorded:"
     )
     return [about, "", *lines]
+
+
+def goals(found: list[Row], rates: list[float]) -> list[str]:
+    """Set the measured rows of this run against the goals, as lines of a table."""
+    lines = ["| what | goal | measured | met |", "| --- | --- | --- | --- |"]
+
+    def add(what: str, goal: float, measured: float, unit: str, most: bool = False) -> None:
+        met = measured <= goal if most else measured >= goal
+        kind = "at most" if most else "at least"
+        lines.append(f"| {what} | {kind} {goal:,g}{unit} | {measured:,.3g}{unit} | {'yes' if met else 'no'} |")
+
+    plain = [r for r in found if r.device == "cuda" and r.kernel and r.whole and r.stabilisation == "none"]
+    for problem, goal in (("crank-slider", 8e9), ("four-bar", 1e10)):
+        rows = [r for r in plain if r.problem == problem and r.stepper == "rk4" and not r.certified]
+        if rows:
+            kernel = max(r.members * r.steps / r.kernel for r in rows if r.kernel)
+            whole = max(r.members * r.steps / r.whole for r in rows if r.whole)
+            add(f"{problem}, RK4, kernel", goal, kernel, " steps/s")
+            add(f"{problem}, RK4, whole call", goal / 2, whole, " steps/s")
+            if problem == "crank-slider" and rates:
+                add("crank-slider, kernel against the fastest row of MuJoCo Warp", 400, kernel / 1e6 / max(rates), " ×")
+    for r in plain:
+        if r.problem == "cart" and r.whole and r.members * r.steps >= 3_000_000_000:
+            add(f"{r.members:,} carts with a contact, {r.steps:,} steps, whole call", 10, r.whole, " s", most=True)
+    return lines if len(lines) > 2 else []
 
 
 def same_bits(steps: int) -> bool:
@@ -206,11 +232,12 @@ def main() -> int:
         parser.error(f"--steps must be a multiple of {RECORDS}")
     card = "numba's simulator" if SIMULATED else cuda.driver().get_current_device().name
     card = card.decode() if isinstance(card, bytes) else str(card)
-    table = [" | ".join(HEAD), " | ".join("---" for _ in HEAD)]
+    table, rows, rates = [" | ".join(HEAD), " | ".join("---" for _ in HEAD)], list[Row](), list[float]()
     for part, found in (("contacts", contacts), ("joints", joints)):
         for row in found(given.members, given.steps) if part in given.parts else ():
             print(*row.cells(), sep=" | ", file=sys.stderr, flush=True)
             table.append(" | ".join(row.cells()))
+            rows.append(row)
     equal = same_bits(given.steps) if "bits" in given.parts else None
     numbers = f"--members {given.members} --steps {given.steps}"
     command = f"python benchmarks/gpu.py {numbers} --parts {' '.join(given.parts)}"
@@ -225,7 +252,7 @@ def main() -> int:
     )
     same = {True: "equal", False: "NOT EQUAL", None: "not compared"}[equal]
     bits = f"States are {same} bit for bit in parts and blocks of two sizes and in two runs."
-    beside = warp(WARP_STEPS) if "warp" in given.parts else ["MuJoCo Warp was not measured beside it."]
+    beside = warp(WARP_STEPS, rates) if "warp" in given.parts else ["MuJoCo Warp was not measured beside it."]
     lines = [
         "# Batches on a graphics processor",
         "",
@@ -236,8 +263,10 @@ def main() -> int:
         bits,
         "",
         *beside,
+        "",
+        *goals(rows, rates),
     ]
-    text = "\n".join(lines) + "\n"
+    text = "\n".join(lines).rstrip() + "\n"
     print(text)
     if given.out is not None:
         given.out.write_text(text)
