@@ -10,7 +10,6 @@ import sympy as sp
 import gaussopt as go
 from gaussopt.bodies import AppliedTorque, Drive, Prismatic, Revolute, Row
 from gaussopt.core import registry
-from gaussopt.integration.looks import Steps
 from gaussopt.modelling.reference import Reference
 from gaussopt.simulation.error_estimate import BOUND, amplitudes
 
@@ -210,7 +209,7 @@ def test_a_motion_too_long_for_the_memory_has_the_same_estimate(
 ) -> None:
     run = partial(go.simulate, "two-bar", t_end=2.0, engine=engine, stepper=stepper, dt=5e-3, record_every=50)
     whole = run()
-    monkeypatch.setattr("gaussopt.simulation.simulate.Steps", partial(Steps, 100))
+    monkeypatch.setattr("gaussopt.simulation.simulate.MOST", 100)
     monkeypatch.setattr("gaussopt.integration.looks.BLOCK", 64)
     monkeypatch.setattr("gaussopt.compiled.advances.fixed_steps.BLOCK", 64)
     anew = run()

@@ -549,6 +549,8 @@ KNOWN = {
     "bodies/tables.py: lambdify": "expressions and names that a program gives",
     "bodies/tree.py: lambdify": "expressions and names that a program gives",
     "symbolic/of_state.py: lambdify": "expressions and names that a program gives",
+    "symbolic/turns.py: sympify": "expressions of a model",
+    "symbolic/turns.py: lambdify": "expressions of a model, at random numbers",
     "papers/sections/appendix.py: subprocess": "git, by a list of arguments",
     "reporting/pdf.py: subprocess": "a browser, by a list of arguments",
 }
