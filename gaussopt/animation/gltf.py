@@ -92,7 +92,7 @@ class _Writer:
         """Animate properties of a node."""
         for path, values in paths.items():
             kind = "VEC4" if path == "rotation" else "VEC3"
-            if path == "rotation":  # choose the shorter of the two rotations between neighbouring frames
+            if path == "rotation":  # choose the shorter rotation from the frame before
                 turn = np.sign((values[1:] * values[:-1]).sum(axis=1))
                 values = values * np.concatenate(([1.0], np.cumprod(np.where(turn < 0, -1.0, 1.0))))[:, None]
             sampler = self.lib.AnimationSampler(input=self.clock, output=self._numbers(values, kind))

@@ -30,7 +30,7 @@ LINE = 18.0
 """Height of a line of text, px."""
 
 FURTHER = 0.4
-"""A picture shows compared motions up to this distance beyond the motion, relative to the motion's extent."""
+"""Largest distance, relative to the motion's extent, by which compared motions may extend a picture."""
 
 SECOND = Look(fill=OTHER_BODY, edge=OTHER, letters=False)
 
@@ -163,7 +163,7 @@ def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) 
         shapes = [s for s in sketch.shapes(q, parameters, owner) if not isinstance(s, NOTES)]
         if not shapes:
             raise BadInput(f"The sketch of {owner} returned nothing that moves; angles and the like are notes only.")
-        # In an animation only points keep their labels.
+        # In an animation only points are labelled.
         drawn.append([replace(s, label="") if isinstance(s, LETTERED) and s.label else s for s in shapes])
     return over_frames(drawn, owner)
 
@@ -214,7 +214,7 @@ class _Force:
 
 
 def _forces(track: Sequence[ContactPoint], frames: Frames, i: int) -> list[_Force]:
-    """Return normal force and friction; at frames where N < 0 in a two-sided contact, both act at its other wall."""
+    """Return normal force and friction; where N < 0 in a two-sided contact, both forces act at the opposite wall."""
     N, T = frames.lam_N[:, i], frames.lam_T[:, i]
     at = column(track, "at")
     if track[0].other is not None:
@@ -244,7 +244,7 @@ def _paths(shapes: Sequence[Sequence[Any]], view: View, colour: str, label: str)
 
 
 def words_beside(scene: Scene, still: bool = False) -> list[Part]:
-    """Return the texts at the edges that do not change: speed, scale of the forces, names of the motions."""
+    """Return the texts at the edges of the picture, which do not change: speed, scale of forces, names of motions."""
     right = scene.view.width - 14
     found = []
     if not still:

@@ -182,7 +182,7 @@ def _beside(track: Sequence[Any], view: View, away: float) -> list[Part]:
 def _damper(track: Sequence[sketch.Damper], view: View, look: Look) -> list[Part]:
     (x, y), angle, length = _direction(track, view)
     low, high = float(length.min()), float(length.max())
-    # The piston stays in its cylinder at all lengths if that is possible.
+    # The piston does not leave its cylinder at any length of the damper, if that is possible.
     rod = min(0.92 * low, 0.65 * high)
     cup, stub, half = high - rod + 0.06 * high, 0.5 * (low - rod), 6.5
     cylinder = Stroke((((0.0, 0.0), (stub, 0.0)), ((cup, -half), (stub, -half), (stub, half), (cup, half))),
@@ -213,7 +213,7 @@ def _wall(track: Sequence[sketch.Wall], view: View, look: Look) -> list[Part]:
 
 
 def _ground(track: Sequence[sketch.Ground], view: View, look: Look) -> list[Part]:
-    """Draw a ground that ends at the edge of the picture; it does not move."""
+    """Draw the ground, which does not move, up to the edge of the picture."""
     x, y = view.pixels(track[0].at)
     u = (math.cos(track[0].angle), -math.sin(track[0].angle))
     low, high = -math.inf, math.inf
@@ -234,7 +234,7 @@ def _point(track: Sequence[sketch.Point], view: View, look: Look) -> list[Part]:
 
 
 def _note(track: Sequence[Any], view: View, look: Look) -> list[Part]:
-    """Draw a note as it is at the first frame."""
+    """Draw a note; its place in the first frame applies to all frames."""
     return NOTES[type(track[0])](track[0], view)
 
 

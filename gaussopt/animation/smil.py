@@ -53,7 +53,7 @@ def kept(t: Vector, values: Matrix, tolerance: float) -> list[int]:
 
 
 def thinned(points: Matrix) -> Matrix:
-    """Return a line's points (P, 2) without those that deviate from the simplified line by less than 0.15 px."""
+    """Simplify a line, (P, 2): drop points that deviate from the simplified line by less than 0.15 px."""
 
     def errors(a: int, b: int) -> Vector:
         d = points[b] - points[a]
@@ -100,7 +100,7 @@ class _Film:
         return ";".join(number(min(max(t / self.cycle, 0.0), 1.0), 5) for t in at)
 
     def _smooth(self, what: str, rows: Sequence[int], texts: Iterable[str]) -> str:
-        """Return an SVG animation that interpolates values at some frames; the last is kept until the cycle ends."""
+        """Return an SVG animation that interpolates values at some frames and keeps the last until the cycle ends."""
         keys = self._keys([*(float(self.clock[i]) for i in rows), self.cycle])
         *first, last = texts
         return f'{what} values="{";".join([*first, last, last])}" keyTimes="{keys}" {self.tail}/>'
@@ -171,7 +171,7 @@ class _Film:
 
 
 def _timed_words(scene: Scene, cycle: float) -> Iterator[tuple[Word, float, float]]:
-    """Yield the time texts and the captions of events, each with its first and last second."""
+    """Yield the texts of the time and of captions, each with the seconds at which it appears and disappears."""
     times, texts = layout.stamps(scene.frames)
     begins = [scene.frames.second(t) for t in times]
     for text, begin, end in zip(texts, begins, [*begins[1:], cycle], strict=True):

@@ -33,7 +33,7 @@ MOST_PATHS = 6
 """Largest number of bodies for which the paths of their centres are drawn."""
 
 MOST_NAMED = 4
-"""Largest number of bodies that the text names."""
+"""Largest number of bodies that the page's text lists by name."""
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Instants at which the table gives positions, as fractions of the duration."""
@@ -46,7 +46,7 @@ class Film(Protocol):
     """An object that can be saved as an animation."""
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the animation and return its path."""
+        """Write the animation into a file and return the file's path."""
 
 
 @shown

@@ -114,7 +114,7 @@ class SpaceScene:
         return b - float(contact.radius) * axes[0], axes
 
     def _joint_forces(self) -> Iterator[Arrow]:
-        """Yield the forces of joints that fix a point in all directions."""
+        """Yield the forces of those joints that hold a point fixed in all three directions."""
         rows = self.motion.rows
         for name, end in self.picture.joints.items():
             mine = [f"{name}.{axis}" for axis in "xyz"]

@@ -75,7 +75,7 @@ MARGIN = 100.0
 """Rounding error decides whether two answers are equal if their difference is within this factor of `EQUAL`."""
 
 DECIDED = 1e-9
-"""Relative violation of the criterion that counts as rounding error; as in `gaussopt.contact.qp_equivalence`."""
+"""Relative violation of the criterion that counts as rounding error, as in `gaussopt.contact.qp_equivalence`."""
 
 BORDER = (1e-11, 1e-6)
 """Violations between these are called borderline: rounding error then decides whether the answers are equal."""
@@ -186,7 +186,7 @@ def study(stack: ContactStack) -> dict[str, NDArray[Any]]:
 
 
 def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[np.int_]]:
-    """Find each LCP's forces, its class and how many solutions it has; they are enumerated unless A is a P-matrix."""
+    """Find each LCP's forces, its class by number of solutions, and that number; enumerate unless A is a P-matrix."""
     A, b = stack.delassus, stack.bias
     z = np.full(b.shape, np.nan)
     code, solutions = np.zeros(len(b), dtype=np.int8), np.ones(len(b), dtype=int)
@@ -217,7 +217,7 @@ def _refusals(A: Matrix, b: Matrix, definite: Mask) -> Codes:
 
 
 def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell: Matrix | None) -> dict[str, Any]:
-    """Compare the solutions z of the LCP with the printed program, which is over all ideal forces if ell is given."""
+    """Compare the LCP's solutions z with the printed program; if ell is given, its unknowns are all ideal forces."""
     A, b, true = stack.delassus[definite], stack.bias[definite], z[definite]
     pull = None if ell is None else ell[definite]
     x = solve_printed(0.5 * (A + A.swapaxes(1, 2)), A, b, None if pull is None else 0.5 * pull)

@@ -54,7 +54,7 @@ def states(entry: Problem, axes: Sequence[Axis]) -> Iterator[StepData]:
 
 
 def state(entry: Problem, values: Mapping[str, float], points: int = 1) -> StepData:
-    """Return the step data of the start state with these parameters; for many `points` code is compiled first."""
+    """Return the step data of the start state with these parameters; if `points` is large, code is compiled first."""
     at = entry.at(**values) if values else entry
     at.system.prepare(points)
     try:

@@ -75,7 +75,7 @@ class ContactStack:
         c = -slips[None] * mu[:, None, :]  # (B, S, k)
         friction = cross[:, None] * c[:, :, None, :]
         delassus = smooth[:, None] + friction
-        # Where the terms cancel, the sign of a rounding error would decide whether there are 0, 1 or 2 solutions.
+        # Where the terms cancel, a rounding error's sign would decide whether there are 0, 1 or 2 solutions; use 0.
         delassus[np.abs(delassus) <= CANCELLED * (np.abs(smooth[:, None]) + np.abs(friction))] = 0.0
         motion = (normal[:, None] + c[:, :, :, None] * tangent[:, None]).swapaxes(2, 3)
         count, k = len(slips), slips.shape[1]
@@ -106,7 +106,7 @@ class ContactStack:
 
 
 def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
-    """Return J_N R, T R, (k, n), bias, its size, T (a_J - a0); T: slip tangents, R R^T: acceleration per force."""
+    """Return J_N R, T R, (k, n), bias, its size, T (a_J - a0): T has the slip tangents, R R^T f is a force's effect."""
     joints = eliminate_joints(step)
     if step.J_T.shape[1] == 1:
         T = step.J_T[:, 0]

@@ -90,13 +90,13 @@ def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vecto
 
 
 def view_of(atlas: Mapped) -> AtlasView:
-    """Choose the two longest dimensions as axes of the maps; the others give a panel per combination of values."""
+    """Choose the two longest dimensions as axes of the maps; each combination of values of the others has a panel."""
     dims = dimensions(atlas)
     long = sorted((d for d in dims if d != "slip"), key=lambda d: -len(dims[d][1]))
     x = long[0] if long and len(dims[long[0]][1]) > 1 else "slip"
     others = [d for d in long if d != x and len(dims[d][1]) > 1]
     y = others[0] if others else ("slip" if x != "slip" else (long[0] if long else ""))
-    names = sorted((d for d in dims if d not in (x, y)), key=lambda d: d != "slip")  # slip varies slowest
+    names = sorted((d for d in dims if d not in (x, y)), key=lambda d: d != "slip")  # slip varies last
     panels = []
     for index in itertools.product(*(range(len(dims[d][1])) for d in names)):
         words = [

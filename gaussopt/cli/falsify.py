@@ -35,7 +35,7 @@ def falsify_command(
     context: typer.Context, a: First, b: Second, given: Assumed = None, set_: common.Set = None,
     seconds: Seconds = None, tries: Tries = None, seed: Seed = SEED, out: Out = None, json_: common.Json = False,
 ) -> None:  # fmt: skip
-    """Search for the smallest example on which two formulations differ, and prove it in exact arithmetic."""
+    """Search for the smallest example on which two formulations differ; prove the difference in exact arithmetic."""
     from gaussopt.core import registry
     from gaussopt.core.files import prepare_folder
     from gaussopt.falsification.falsify import falsify

@@ -47,7 +47,7 @@ GROUPS = {
     "Work": "jobs threads device dask time_budget case_limit",
     "Results": "out save step_file record_every parquet against json_ help",
 }
-"""Groups of options in the help of commands with many options: the title of a group, and names of its arguments."""
+"""Groups of options in the help of commands with many options: a group's title, and the names of its arguments."""
 
 app = typer.Typer(
     name="gaussopt", pretty_exceptions_enable=False,
@@ -147,7 +147,7 @@ def _run(given: list[str]) -> int:
             return _fail(out, as_json, str(failure), code=1 if isinstance(failure, MachineFailure) else 2)
         except BaseException as error:  # a user's file may raise anything, even SystemExit
             if isinstance(error, SystemExit) and HELP & set(given):
-                return 1  # Typer exits in this way if a reader such as head has closed the pipe
+                return 1  # Typer exits in this way if a reader such as `head` has closed the pipe
             if "GAUSSOPT_DEBUG" in os.environ:
                 raise
             text = f"Unexpected {type(error).__name__}: {error}; this is a defect (GAUSSOPT_DEBUG=1 shows where)."

@@ -45,7 +45,7 @@ def animate_command(
     from gaussopt.modelling.problem import problem as find
     from gaussopt.simulation.simulate import simulate
 
-    # Check everything that can be checked before the motion is computed.
+    # Before the motion is computed, check everything that can be checked.
     check_ending(out)
     check_target(out)
     if problem is None and from_ is None:

@@ -173,7 +173,7 @@ def _problem_lines(data: dict[str, Any]) -> list[str]:
     return [*lines, f"End and step, if not given: t = {data['t_end']:g} s, dt = {data['dt']:g} s"]
 
 
-# -- formulations and solvers, by their results on small examples --------------------------------------------
+# -- which programs formulations make and solvers accept, by small examples ------------------------------------
 
 SMOOTH: dict[str, Any] = {"M": [[1.0, 0.0], [0.0, 1.0]], "Q": [0.0, -9.81], "v": [1.0, 0.0], "dt": 1e-3}
 CONTACT: dict[str, Any] = {"J_N": [[0.0, 1.0]], "zeta_N": [0.0], "J_T": [[[1.0, 0.0]]], "zeta_T": [[0.0]]}
@@ -204,7 +204,7 @@ EXAMPLES = {
     "least-squares problems": ("least-squares", "equality rows"),
     "linear complementarity problems": ("lcp", "a contact that slides with friction"),
 }
-"""For each kind of program, an example: a formulation, and steps from which it makes a program of this kind."""
+"""For each kind of program, a formulation and steps from which the formulation makes a program of this kind."""
 CONTACTS, CONES = "contacts with friction cones", "cone programs of contacts"
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
@@ -265,7 +265,7 @@ def _formulation(entry: Any) -> Known:
 
 
 def _refusals(refused: dict[str, str]) -> list[str]:
-    """Return lines that state each reason once, after the kinds that are refused for this reason."""
+    """Return lines that state each reason for a refusal once, after the kinds that are refused for this reason."""
     found: dict[str, list[str]] = {}
     for kind, reason in refused.items():
         found.setdefault(reason, []).append(kind)
@@ -300,7 +300,7 @@ def _solver(entry: Any) -> Known:
     missing = missing_packages(entry)
     takes, refused = [], {}
     for kind, program in _examples():
-        try:  # without its packages a solver cannot be created: check its class attributes only
+        try:  # if packages are missing, the solver cannot be created; check the attributes of its class only
             make_solver(entry.name).check(program) if not missing else _declared(entry, program)
         except NotAccepted as error:
             if isinstance(program, entry.accepts):  # `accepts` already excludes other kinds

@@ -180,7 +180,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
     certificate, operator = result["certificate"], result.get("classification")
     lines = [f"{' by '.join(names) or 'the answer'}: {_sentence(result)}"]
     lines += [f"{name:7} {text}" for name, value in result.items() if name not in TOLD and (text := _numbers(value))]
-    several = result.get("forces_unique") is False and "matrix" not in certificate  # LCP messages say this already
+    several = result.get("forces_unique") is False and "matrix" not in certificate  # LCP messages state this
     lines += ["The forces are not the only ones that cause this acceleration."] * several
     lines += result.get("ranks", {}).get("sentences", [])
     lines += [f"contact operator: {operator['sentence']}"] if operator else []

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 Row = list[Fraction]
-Sparse = tuple[list[dict[int, int]], int]  # integers of each row by column, common denominator
+Sparse = tuple[list[dict[int, int]], int]  # the integers of each row by column, and their common denominator
 NONE = Fraction(0)
 
 

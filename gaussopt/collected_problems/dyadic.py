@@ -1,6 +1,6 @@
 """Round numbers to few bits, so that every machine makes the same problem, and solve large linear systems accurately.
 
-The steps of a mechanism differ by some 1e-16 from machine to machine, because libraries of linear algebra add in
+The steps of a mechanism differ by about 1e-16 from machine to machine, because libraries of linear algebra add in
 different orders. Numbers rounded to a coarse grid agree on all machines. Their products and sums are exact in any
 order, and as fractions they are short.
 """

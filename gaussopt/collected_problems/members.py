@@ -190,7 +190,7 @@ def _subset_sums() -> Iterator[Drawn]:
         a = 2.0 * rng.integers(1, 60, size=n)
         chosen = rng.random(n) < 0.5
         chosen[0] = True
-        b = a[chosen].sum() + (0 if possible else 1)  # no sum of even numbers is odd
+        b = a[chosen].sum() + (0 if possible else 1)  # infeasible, because a sum of even numbers is not odd
         sides = np.vstack((np.ones(n), -np.ones(n)))
         M = np.block([[-np.eye(n), np.zeros((n, 2))], [sides, -n * np.eye(2)]])
         if possible:
@@ -261,7 +261,7 @@ def _contradictions(kind: str) -> Iterator[Drawn]:
             yield program.to_mapping(), {"claims": [{"rule": "ray", "y": _texts(ray)}]}
         else:
             d = rng.integers(1, 4, size=n).astype(float)
-            A = np.abs(B)  # d is a ray along which q'x falls: A d >= 0, and there are lower bounds only
+            A = np.abs(B)  # along d q'x falls without bound: A d >= 0, and the constraints are lower bounds only
             q = -np.eye(n)[rng.integers(n)]
             program = QP(np.zeros((n, n)), q, A, A @ np.ones(n) - 1, np.full(n, np.inf))
             claim = {"rule": "unbounded", "x": _texts(np.ones(n)), "y": _texts(d)}
@@ -373,6 +373,6 @@ def _counterexamples(kind: str) -> Iterator[Drawn]:
 def groups() -> list[CollectedGroup]:
     """Return all groups in the order of the collection."""
     text = "The smallest examples on which `gaussopt falsify` proved that two formulations differ."
-    kinds = ("lcp", "contact", "qp")  # one group per kind, since a solver accepts or refuses a kind
+    kinds = ("lcp", "contact", "qp")  # one group per kind, since a solver accepts or rejects whole kinds
     last = [CollectedGroup(f"counterexamples-{kind}", text, partial(_counterexamples, kind)) for kind in kinds]
     return [*_mechanisms(), *_papers(), *_whole_numbers(), *_friction(), *last]

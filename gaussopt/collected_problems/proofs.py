@@ -32,7 +32,7 @@ WELL = 1e-6
 """Smallest relative eigenvalue of a matrix that is proved definite by a rounded factor."""
 
 ENUMERATED = 6
-"""Largest number of complementarity pairs with which the proof of an LCP tries all combinations."""
+"""Largest number of complementarity pairs for which the proof of an LCP tries all combinations."""
 
 Exact = list[Fraction]
 
@@ -156,7 +156,7 @@ def _classes(problem: Mapping[str, Any], hints: Mapping[str, Any], facts: set[st
     if kind == "lcp" and not (claims and claims[0]["rule"] == "definite"):
         claims += _p_matrix(A)
         if len(A) <= ENUMERATED and not facts & {"second", "empty"}:
-            with suppress(ValueError):  # raised if a principal minor is zero: the number of answers is unknown
+            with suppress(ValueError):  # raised if a principal minor is zero; then the number of answers is unknown
                 known = check_proofs.solutions(check_proofs.matrix(given), check_proofs.row(problem["q"]))
                 claims.append({"rule": "all", "count": len(known)})
     return claims
@@ -171,7 +171,7 @@ def _p_matrix(M: Any) -> list[dict[str, Any]]:
     if (M.diagonal() <= 0).any():
         return []
     found: list[list[int]] = [[1] * n]
-    for order in (range(n - 1, -1, -1), range(n)):  # the weights of a triangular M follow in one of the two orders
+    for order in (range(n - 1, -1, -1), range(n)):  # for a triangular M, one of the two orders gives valid weights
         d = [1] * n
         for i in order:
             rest = sum(Fraction(size[i, j]) * d[j] for j in range(n) if j != i and size[i, j])

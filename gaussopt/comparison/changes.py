@@ -34,7 +34,7 @@ from gaussopt.processes.environment import difference
 CONFIDENCE = 0.99
 FEWEST = 8
 ALONE = 1.5
-"""Noise, as a factor, if there are no controls."""
+"""Factor by which times are assumed to vary by noise if there are no controls to measure it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def _words(key: Key, cases: Mapping[Key, Sequence[TimedAnswers]]) -> str:
 
 
 def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dict[Key, str]:
-    """Return why pairs that answered before are refused now; with a formulation, all its pairs are refused."""
+    """Return why pairs that answered before are refused now; if a formulation is refused, all its pairs are."""
     why = {(a.source.name, a.formulation, a.solver): a.refused for a in new.answers if a.refused}
     found = {}
     for key in there:
@@ -217,7 +217,7 @@ def _counts(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[i
 
 
 def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[float, float, float, int] | None:
-    """Return the median ratio of new to old times of a step, the interval of this median, and the number of steps."""
+    """Return the median ratio of new to old step times, the interval of this median, and the number of steps."""
     (before,), (after,) = as_used(old), as_used(new)
     if before.times is None or after.times is None:
         return None
@@ -231,7 +231,7 @@ def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[fl
     if timed < FEWEST:
         then, now = before.times.parts["work"], after.times.parts["work"]
         return middle, min(*ratios, now[1] / then[3]), max(*ratios, now[3] / then[1]), timed
-    from scipy.stats import quantile_test  # slow to import, and not needed without an earlier comparison
+    from scipy.stats import quantile_test  # import only if there is an earlier comparison, because this import is slow
 
     result: Any = quantile_test(ratios)
     interval = result.confidence_interval(CONFIDENCE)

@@ -226,7 +226,7 @@ class _Rival:
             pending.append(run.ask(item))
             spent.append(process_time() - start)
         if lap and not cold:
-            pending[0] = lap[0]  # this lap includes the set-up; the pass itself has only re-solves
+            pending[0] = lap[0]  # this lap includes the set-up; the rest of the pass consists of re-solves
         replies = [certify() for certify in pending]
         seconds = perf_counter() - begin
         self._last = self._last if self._replay else seconds
@@ -275,7 +275,7 @@ FINENESS = 4096
 
 
 def drawn_units() -> Iterator[Units]:
-    """Yield random factors between 1 and 1.5, which no solver can foresee; the first FINENESS/2 values of c differ."""
+    """Yield random factors between 1 and 1.5 that no solver can predict; the first FINENESS/2 values of c differ."""
     drawn, half = random.SystemRandom(), FINENESS // 2
     while True:
         for k in drawn.sample(range(1, half + 1), half):

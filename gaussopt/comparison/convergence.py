@@ -41,7 +41,7 @@ def convergence(program: Program, solver: str, **options: Any) -> list[float]:
     if not sequence.solver.stochastic:
         return list(raw.history)
     least = _least_cost(program, sequence.solver)
-    # The least cost has rounding errors, so the search may fall below it.
+    # Rounding errors of the least cost can exceed the excess; the search may then fall below it.
     return [max(cost - least, 0.0) for cost in raw.history]
 
 
@@ -61,7 +61,7 @@ def _least_cost(program: Program, solver: Solver[Any]) -> float:
 
 
 def _penalised(qp: QP, penalty: float) -> tuple[QP, float]:
-    """Replace equality rows by a quadratic penalty; return the program and the constant missing from its objective."""
+    """Replace equality rows by a quadratic penalty; return the program and the constant that its objective omits."""
     eq = qp.equality
     A, b = qp.A[eq], qp.l[eq]
     P = qp.P + 2.0 * penalty * (A.T @ A)

@@ -215,7 +215,7 @@ class CollectionGroup(Spec):
 
     @property
     def source(self) -> StepSource:
-        """The group."""
+        """The source of the whole group."""
         return StepSource("sequence", self.group, "collection")
 
     @property

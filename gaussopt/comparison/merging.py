@@ -147,7 +147,7 @@ def _joined(parts: Mapping[str, Results], there: Mapping[str, Path]) -> Results:
 
 
 def conflicts(parts: Mapping[str, Results]) -> Iterator[str]:
-    """Yield sentences on contradictions: different verdicts, different problems of one name, or the same machine twice.
+    """Yield sentences on contradictions: verdicts differ, problems of one name differ, or a machine occurs twice.
 
     Answers are compared by verdict, claim and, where both are confirmed, by error against the reference: the errors may
     differ by up to the sum of both certified errors and the tolerance. Smaller differences are due to the machine.
@@ -176,7 +176,7 @@ def _case(a: Answers) -> str:
 
 
 def _where(a: Answers) -> tuple[str, ...]:
-    """Return the machine and the versions of a record; empty if they were not recorded."""
+    """Return the machine and the versions by which a record was made; empty if they were not recorded."""
     return (*machine_of(a.made), a.made.get("versions", "")) if a.made else ()
 
 

@@ -27,7 +27,7 @@ Pair = tuple[str, str]
 
 
 def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
-    """Return the number of trajectories that will be simulated if every pair is right at every state."""
+    """Return the number of motions to simulate if every pair turns out right at every state."""
     carrying = {(r.source.name, r.formulation, r.solver) for r in asked if r.formulation and r.solver in plan.solvers}
     if plan.carriers is not None:
         carrying = {(name, f, s if s in plan.carriers else "") for name, f, s in carrying}
@@ -35,7 +35,7 @@ def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
 
 
 def motion_jobs(plan: Plan, answers: Sequence[Answers], times: Sequence[Times], seconds: float) -> list[Job]:
-    """Return jobs for trajectories of the pairs whose answers are all confirmed, or of the fastest of them only.
+    """Return jobs for trajectories of the pairs whose answers are all confirmed, or only of the fastest of these pairs.
 
     Each trajectory is expected to take `seconds`.
     """
@@ -73,7 +73,7 @@ def _passed(
     seconds = {(t.source.key, t.formulation, t.solver, t.start): t.step for t in times}
     found: dict[Pair, float] = {}
     for a in answers:
-        # A simulation uses the last kind of start in STARTS that its solver has.
+        # A simulation uses the last kind of start in STARTS that its solver offers.
         if a.source.key in own and a.solver in plan.solvers and a.start == starts_of(a.solver)[-1]:
             pair, good = (a.formulation, a.solver), not a.refused and not a.failure and all(a.confirmed)
             step = seconds.get((a.source.key, *pair, a.start), math.inf) if good else math.nan
@@ -82,14 +82,14 @@ def _passed(
 
 
 def _fastest(passed: Mapping[Pair, float], carriers: Sequence[str]) -> list[Pair]:
-    """Return, fastest first, the fastest pair of each formulation and all pairs whose solver is one of `carriers`."""
+    """Return the fastest pair of each formulation and all pairs whose solver is one of `carriers`, sorted by time."""
     ranked = sorted(passed, key=lambda pair: passed[pair])
     best = {f: (f, s) for f, s in reversed(ranked)}
     return [pair for pair in ranked if pair == best[pair[0]] or pair[1] in carriers]
 
 
 def sentence(plan: Plan, asked: Sequence[Job], outcomes: Mapping[str, JobOutcome]) -> str:
-    """Return a sentence on the pairs that simulate for the others, and on those out of time; "" if all simulate."""
+    """Return a sentence on the pairs that simulate for all, and on those that ran out of time; "" if all simulate."""
     if plan.carriers is None or not plan.entries:
         return ""
     late = [job.arguments for job in asked if outcomes[job.key].kind in CUT_SHORT]

@@ -27,7 +27,7 @@ MECHANISMS = ("crank-slider", "four-bar", "knife-edge-body")
 """The papers' systems without contacts."""
 
 SMALL = 1e-3
-"""Certified relative error up to which an answer equals the exact one "up to a small error"."""
+"""Largest certified relative error at which an answer equals the exact one "up to a small error", as the claim says."""
 
 GENETIC = ("deap", "deap-cma")
 
@@ -65,7 +65,7 @@ CLAIMS = {
     "C12": ("002", "without multipliers the genetic algorithm is more efficient than Lagrange's equations"),
     "C16": ("004", "quasi-velocities are computed faster than Routh's equations"),
 }
-"""Paper and wording of each claim."""
+"""For each claim, the paper that makes it and the wording."""
 
 
 def claims(

@@ -38,7 +38,7 @@ TARGETS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Seconds charged for each step to each competitor.
+    """The seconds that each competitor is charged for each step.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Costs:
     values : (steps, names), infinite where an answer is missing or wrong, NaN where the step does not count
     estimated : by name, number of right steps that were not timed; their cost is the median of the timed steps
     rescaled : by name, number of failures whose answers were confirmed, but not in the timed runs
-    apart : number of steps left out of the rows because they count for no competitor
+    apart : number of steps that have no row in `values`, because they count for no competitor
     refused : (steps, names), mask of the steps that a competitor refuses; their values are infinite
     """
 
@@ -66,7 +66,7 @@ class Costs:
 def costs(
     answers: Sequence[Answers], times: Sequence[Times], *, formulation: str | None = None, most: str = STARTS[-1]
 ) -> Costs:
-    """Charge every step that ranks solvers to every competitor.
+    """Return the cost of every step that ranks solvers for every competitor: its time, or a charge for a failure.
 
     A competitor uses the last kind of start that it has, in the order of STARTS and not after `most`; if `most` is
     "setup", all steps count. Solvers of a given formulation compete by their work. If no formulation is given, all
@@ -136,7 +136,7 @@ def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
     """
     values = table.values
     best = np.fmin.reduce(values, axis=1, keepdims=True, initial=np.inf)
-    # A time of zero is below the resolution of the clock: all competitors with zero time have the ratio 1.
+    # A time of zero is below the clock's resolution; all competitors with zero time get the ratio 1.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(np.isfinite(values), np.where(values == best, 1.0, values / best), values)
     finite = np.unique(ratios[np.isfinite(ratios)])

@@ -73,7 +73,7 @@ class Plan:
     precision : formulations whose programs every solver also solves at each of its precision settings; "" for programs
     total : seconds for the answers of all pairs together, beyond which no further case begins
     clock : seconds after which the timing of a source is stopped
-    carriers : solvers of which all pairs simulate; of others only each formulation's fastest pair. None: all solvers
+    carriers : solvers whose pairs all simulate; with other solvers only each formulation's fastest pair does; None: all
     """
 
     specs: tuple[Spec, ...]
@@ -98,7 +98,7 @@ class Plan:
         return self.case_limit, ("all pairs", self.total)
 
     def meta(self) -> dict[str, Any]:
-        """Return the settings and versions for the report, without dates and machine names."""
+        """Return the settings and versions that the report states; dates and names of machines are not included."""
         return {
             "sources": [s.source.label for s in self.specs],
             "formulations": list(self.formulations), "solvers": list(self.solvers), "tolerance": self.tolerance,
@@ -117,7 +117,7 @@ class Plan:
         return found
 
     def _code(self) -> dict[str, Any]:
-        """Return digests of the code and packages of solvers and formulations, by which `changes` detects changes."""
+        """Return hashes of the code and packages of solvers and formulations, by which `changes` detects changes."""
         parts = {("solver", registered_name(s)) for s in self.solvers} | {
             entry for f in self.formulations for entry in depends_on(f)
         }
@@ -343,7 +343,7 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
         found.append(Job(
             f"times | {_words(spec)}", time_case, arguments,
             plan.time_budget * sum(len(starts_of(solver, spec.follows)) for _, solver in there),
-            # Every pair answered all steps within this limit, so each pass over the steps takes at most as long.
+            # Every pair answered all steps within this limit, which therefore also bounds each pass over the steps.
             limit=min(plan.clock, (plan.limits(spec, "")[0] + 30 * plan.time_budget) * len(there)),
             depends=tuple(dict.fromkeys((*spec.depends, *entries))),
         ))  # fmt: skip

@@ -55,10 +55,10 @@ EARLY = 0.2
 """Share of the motion, from its start, over which formulations are compared and which a quick report simulates."""
 
 EARLIER = ", early"
-"""Suffix of the keys of jobs whose motions end early, after the fraction EARLY of the full time."""
+"""Suffix of the keys of jobs whose motions stop early, after the fraction EARLY of the full duration."""
 
 BROKEN = ("error", "crashed", "lost")
-"""Outcomes that no motion should have."""
+"""Outcomes that indicate a fault of the program or the machine."""
 
 
 Found = Callable[[Values, Values, Vector], Values]
@@ -91,7 +91,7 @@ class PublishedCase:
     ----------
     quantity : what is compared, with units
     goal : error that this package aims at
-    found : function that computes the published columns from a motion
+    found : function that computes from a motion the columns that are published
     steps : constant steps, s, the longest first; the published instants are multiples of them
     compared : columns of the published rows that are compared; none if the error is the drift of the energy
     rows : key of the rows in published.json
@@ -114,12 +114,12 @@ class PublishedCase:
 
     @property
     def name(self) -> str:
-        """The problem, with its variant."""
+        """Name of the problem, and of its variant if it has one."""
         return self.problem if self.variant is None else f"{self.problem} ({self.variant})"
 
     @property
     def entry(self) -> Problem:
-        """The problem itself."""
+        """The registered problem, in the published variant."""
         return find(self.problem, **({} if self.variant is None else {"variant": self.variant}))
 
     @property
@@ -322,7 +322,7 @@ def measured(
     out: str | Path, *, quick: bool = False, jobs: int = 1, progress: Callable[[float], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Measured:  # fmt: skip
-    """Run the benchmark problems in `jobs` processes; finished motions are kept in the folder and not run again.
+    """Run the benchmark problems in `jobs` processes; finished motions are stored in the folder and not run again.
 
     Raises BadInput, before anything is computed, if the folder cannot be written.
     """

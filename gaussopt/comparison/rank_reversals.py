@@ -17,15 +17,15 @@ Dials = tuple[tuple[str, float], ...]
 
 
 class Place(NamedTuple):
-    """A competitor at one value of a dial; times are those of the steps by which solvers are ranked.
+    """A competitor's results at one value of a swept parameter; times are those of the steps that rank solvers.
 
     Attributes
     ----------
     work : median seconds over the steps, a failure counting as infinite; infinite if at least half of the steps fail
     band : quartiles of the work over steps and repetitions
-    success : share of right answers, untimed and timed, among the steps that count
+    success : share of right answers among the steps that count, whether timed or not
     certified : largest certified error at steps that neither are recognised as ill-posed nor have several solutions
-    recognised : statuses that the solver correctly gives to ill-posed steps
+    recognised : statuses by which the solver correctly reports that steps are ill-posed
     per_step : (steps,), seconds at each step; NaN where it was not timed or is not right
     """
 

@@ -37,7 +37,7 @@ from gaussopt.processes.environment import versions
 from gaussopt.processes.workers import Workers
 
 STATES = 9
-"""Number of measured states: at least this many, if the motion has them, and at most about twice as many."""
+"""Least number of measured states, if the motion has that many; at most about twice as many are measured."""
 
 MOTION, ANSWERS, CASE, CLOCK, EACH = 3.0, 36.0, 5.0, 18.0, 0.1
 """Seconds for the motion; for the answers of all pairs, summed over cores; for the answers of one pair; for all timing;
@@ -205,13 +205,13 @@ def _right(a: Answers) -> bool:
 
 
 def _median(case: TimedAnswers, kept: Any) -> float:
-    """Return the median seconds over the steps in the mask `kept`; infinite if none was timed."""
+    """Return the median seconds over the steps that the mask `kept` selects; infinite if none of them was timed."""
     costs = case.costs(whole=True)[kept]
     return float(np.median(costs[np.isfinite(costs)])) if case.times and np.isfinite(costs).any() else math.inf
 
 
 def _choices(cases: Sequence[TimedAnswers], most: Any) -> list[Choice]:
-    """Return the best pair for each purpose; `most` is the mask of the states with most closed contacts."""
+    """Return the best pair for each purpose; `most` is a mask of the states with most closed contacts."""
     errors = {c.pair: worst(c["certified"][c["right"]]) for c in cases}
 
     def choice(purpose: str, rivals: Sequence[TimedAnswers], only: Any = True, alike: int = 0) -> Choice:

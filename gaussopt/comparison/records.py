@@ -79,7 +79,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class StepSource:
-    """Origin of a sequence of steps, in words for tables.
+    """Origin of a sequence of steps, as tables describe it.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class Answers(CaseRecord):
 
     @property
     def confirmed(self) -> list[bool]:
-        """Mask of the answers that the certificate confirms."""
+        """Mask of the answers that the certificate confirms as right."""
         return [s == "solved" for s in self.status]
 
     @property

@@ -1,4 +1,4 @@
-"""Results of a comparison, and their file, from which a report can be written without computing again."""
+"""Results of a comparison, and the file that stores them, so that a report can be written without computing again."""
 
 from __future__ import annotations
 

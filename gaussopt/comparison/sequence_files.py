@@ -61,7 +61,7 @@ def export_sequence(
 ) -> dict[str, Any]:  # fmt: skip
     """Write the step programs along a reference trajectory, each with its certified solution.
 
-    The steps are those at every `stride`-th state of the reference, by default the first of the problem, or of its own
+    The steps are those at every `stride`-th state of the problem's reference, by default its first, or of its own
     motion if it has none. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does not fit or
     makes neither a quadratic program nor an LCP, and BadInput if the folder is not empty or cannot be written.
     """
@@ -127,9 +127,9 @@ def _export(
     items: Sequence[tuple[Item, dict[str, Any]]], named: tuple[str, str], formulation: str, out: Path, *,
     follows: bool = True, progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Write the programs of steps, each given with additional entries for its manifest row; return the manifest.
+    """Write the programs of steps; each step comes with further entries for its manifest row. Return the manifest.
 
-    `named` is the problem and the reference in the manifest; `follows` says whether each step follows the previous one.
+    `named` holds the manifest's problem and reference; `follows` says whether each step follows the previous one.
     """
     exact = bool(registry.load("formulation", formulation).exact)
     prepare_folder(out)
@@ -269,7 +269,7 @@ def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
     return QP.from_mapping({"kind": "qp", "P": found["P"], "q": found["q"], "A": A, "l": l, "u": u})
 
 
-# -- check of a manifest, before anything that it names is opened -----------------------------------
+# -- check of a manifest before any file that it names is opened ---------------------------------------
 
 
 def _check_manifest(manifest: Mapping[str, Any]) -> None:

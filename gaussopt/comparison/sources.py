@@ -170,7 +170,7 @@ class ExportedSequence(Spec):
 
     @property
     def follows(self) -> bool:
-        """Whether the items follow one another: steps of a motion do, cells of an atlas do not."""
+        """Whether the items follow one another, as the steps of a motion do and the cells of an atlas do not."""
         return bool(_manifest(self.folder, self.digest).get("follows", True))
 
     @property

@@ -18,7 +18,7 @@ from gaussopt.storage.checksums import digest_of
 class Spec(ABC):
     """Describe where the steps or programs of a comparison come from.
 
-    A comparison runs in many processes and can be resumed after an interruption. It therefore holds not items but
+    A comparison runs in many processes and can be resumed after an interruption. Therefore it holds no items, but
     descriptions, frozen dataclasses of plain data: `to_mapping` writes a description,
     `gaussopt.comparison.sources.spec_of` reads it elsewhere, and `items` makes the same items, number for number.
 

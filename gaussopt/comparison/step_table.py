@@ -36,7 +36,7 @@ own
     Whether the step counts for or against the solver. A solver that correctly minimises a wrongly printed objective
     makes no false claim, nor does a solver that finds the rows of such a program contradictory.
 cost
-    Seconds charged; infinite where the answer is not right, `differs`, or was not timed; NaN, which is neither a
+    Seconds charged; infinite where the answer is not right, `differs`, or has no time; NaN, which is neither a
     success nor a failure, where the step has several solutions or the answer is not proved. Re-solves that were not
     timed cost the median of those that were, an estimate that is declared wherever it is used.
 """
@@ -226,7 +226,7 @@ def _judge(table: pd.DataFrame) -> None:
 
 
 def _charge(table: pd.DataFrame) -> None:
-    """Add the column `cost`, seconds charged to each step, to the table."""
+    """Add the column `cost`, the seconds that count for each step, failures included, to the table."""
     resolves = table["work"].where(~table["first"])
     estimate = resolves.groupby(table["case"]).transform("median").where(~table["first"])
     seconds = table["work"].fillna(estimate).fillna(np.inf)

@@ -79,7 +79,7 @@ def steps(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFra
 
 
 def times(records: Sequence[Times]) -> pd.DataFrame:
-    """Return one row for each part of the time of each case: quantiles in seconds over all steps and repetitions."""
+    """Return one row for each part of each case's time: quantiles in seconds over all steps and repetitions."""
     rows = [(*_case_of(t), part, *t.parts[part], len(t.per_step), t.repetitions) for t in records for part in PARTS]
     frame = pd.DataFrame(rows, columns=[*CASE, "part_of_time", *NAMED, "steps", "repetitions"])
     return _with_origin(frame, records, [i for i in range(len(records)) for _ in PARTS])

@@ -50,7 +50,7 @@ class WarmGain(NamedTuple):
         """Verdict in words; three quarters of the steps must agree, and the median must exceed noise and spread.
 
         Less time counts as a gain of the warm start only if the algorithm itself did less: fewer iterations, or less
-        time reported by the backend. Other parts of a call may be faster for other reasons, such as one copy less.
+        time reported by the backend. Other parts of a call may be faster for other reasons, such as saving a copy.
         """
         found = verdict_of(self.work)
         less = self.iterations < FEWER or verdict_of(self.backend) == "gain"

@@ -87,7 +87,7 @@ _latest: tuple[Numbers, StepData] | None = None
 
 
 def _step(of: Numbers) -> StepData:
-    """Return the step of an example, and keep it, because the second formulation needs the same step."""
+    """Return the step of an example, and cache it, because the second formulation needs the same step."""
     global _latest
     if _latest is None or _latest[0] is not of:
         plain = of.keys() == {"M", "Q", "J", "gamma"}
@@ -96,7 +96,7 @@ def _step(of: Numbers) -> StepData:
 
 
 def _unchecked(of: Numbers) -> StepData:
-    """Return a step without contacts; the usual checks are left out, since the search makes only valid steps."""
+    """Return a step without contacts, and skip the usual checks, since the search makes only valid steps."""
     nothing = np.zeros(len(of["Q"]))
     return StepData.smooth(of["M"], nothing, of["Q"], of["J"], of["gamma"], 0.0, nothing, nothing)
 

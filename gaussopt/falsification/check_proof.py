@@ -172,7 +172,7 @@ def in_space(name: str, p: Any, n: Any) -> None:
 
 
 def only_answer(W: list[Row], q: Row, mu: Row, least: Row) -> Row | None:
-    """Return the r with r_N >= least, u = W r + q, and Coulomb's law in the plane; None if it is not unique."""
+    """Return the only r with r_N >= least that obeys planar Coulomb's law, u = W r + q; None if no r or several do."""
     eye = [[Fraction(i == j) for j in range(len(q))] for i in range(len(q))]
     answers, modes = list[Row](), list[Any]()
     for m, low in zip(mu, least, strict=True):
@@ -212,7 +212,7 @@ def impact(name: str, p: Any, n: Any) -> None:
 
 
 def problem(example: Any, data: Any) -> Any:
-    """Return the arrays of the example; of sliding contacts also A, b, C and ell, which must agree with `data`."""
+    """Return the arrays of the example; for sliding contacts also A, b, C and ell, which must agree with `data`."""
     p = {"J": [], "gamma": [], **fractions(example["exact"])}
     near = fractions(example["exact"], lambda text: float(Fraction(text)))
     need(all(example[name] == near[name] for name in near), "the fractions are not the floating-point numbers")

@@ -127,7 +127,7 @@ def weighted(of: Sliding) -> Proved | None:
     rows = exact(np.zeros((len(pairs), k), dtype=int))
     for number, (i, j) in enumerate(pairs):
         rows[number, i], rows[number, j] = A[i, j], -A[j, i]
-    # The equations couple linked contacts only, so that each kernel vector belongs to one group of linked contacts.
+    # Each equation couples two linked contacts, so each kernel vector belongs to one group of linked contacts.
     columns = [c if c[np.flatnonzero(c)[0]] > 0 else -c for c in kernel(rows).T]
     d = sum(columns, exact([0] * k))
     if len(d) and min(d) > 0:

@@ -104,7 +104,7 @@ class Falsification:
         }  # fmt: skip
 
     def latex(self) -> str:
-        """Return the example and its proof as LaTeX; the message without an example."""
+        """Return the example and its proof as LaTeX, or the message if there is no example."""
         if self.example is None or self.proof is None:
             return self.message
         return latex_of(self.example, self.proof, self.a, self.b)

@@ -24,7 +24,7 @@ MOST_CONTACTS = 6
 
 
 class MechanismSteps(Space):
-    """A problem's start with any signs of slip and any parameters in its atlas, or the first step of a family."""
+    """The step at a problem's start, for any slip signs and any parameters in its atlas; or a family's first step."""
 
     size_words = ()
 
@@ -103,7 +103,7 @@ class MechanismSteps(Space):
         values = {name: value for name, value in example.setting.items() if not name.startswith(SLIP)}
         try:
             return pictures_of(example, self.source.at(**self._full(values)), answers)
-        except BadInput:  # it has no sketch
+        except BadInput:  # it has no sketch to draw
             return {}
 
     def _step(self, values: Mapping[str, float]) -> Any:

@@ -43,7 +43,7 @@ EQUIVALENT = {
 """Proofs of equivalence, by the pair of names."""
 
 MOST_UNKNOWNS = 40
-"""Largest number of contacts, rows and coordinates together with which an example is proved."""
+"""Largest sum of contacts, rows and coordinates for which a difference is proved."""
 
 CLASSES = ("positive-definite", "symmetric", "p-matrix")
 """Assumptions about the contact operator A of sliding contacts."""
@@ -137,7 +137,7 @@ class ComparedPair:
         if first.point == second.point:
             return None
         if None in (first.point, second.point) and not any(first.point or second.point or ()):
-            return None  # without forces, "no answer" instead of zero is no meaningful difference
+            return None  # "no answer" instead of zero forces is no meaningful difference
         if example.kind == "contact" and "coulomb-soccp" in self.names:
             return self._by_violation(example, found)  # two answers may both obey Coulomb's law
         if not (first.unique or second.unique):
@@ -174,7 +174,7 @@ class ComparedPair:
         return Proved(point, f"{name} returns {symbol} = {near}.", {symbol: point})
 
     def _by_violation(self, example: Example, found: Sequence[Proved | None]) -> Proof | None:
-        """Prove that one answer violates Coulomb's law, which the other formulation states."""
+        """Prove that the answer of one formulation violates Coulomb's law, which the other formulation states."""
         for law, other in ((0, 1), (1, 0)):
             answer = found[other]
             if self.names[law] != "coulomb-soccp" or answer is None or answer.point is None:
@@ -192,7 +192,7 @@ class ComparedPair:
         return None
 
     def _proof(self, example: Example, first: Proved, second: Proved, last: str) -> Proof | None:
-        if any(callable(g) for g in self.given):  # rounding errors must not count as a difference
+        if any(callable(g) for g in self.given):  # a difference within rounding errors does not count
             x, y = (answer(example.numbers) for answer in self.answers)
             if x is not None and y is not None:
                 size = max(float(np.abs(x).max()), float(np.abs(y).max()))

@@ -27,7 +27,7 @@ class _States(RecordedMotion):
 
 
 def pictures_of(example: Example, at: Problem, answers: Mapping[str, Any]) -> dict[str, str]:
-    """Return by formulation a picture (SVG) with its contact forces, (k,); raises BadInput without a sketch."""
+    """Return for each formulation a picture (SVG) with its contact forces, (k,); raises BadInput without a sketch."""
     known = {name: floats(z) for name, z in answers.items() if z is not None}
     if not known:
         return {}

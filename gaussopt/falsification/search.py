@@ -19,10 +19,10 @@ from gaussopt.linalg.rational import exact
 from gaussopt.papers.evidence.adversarial_search import maximise
 
 DIFFERENT = 1e-6
-"""Relative difference of two answers above which an example is shrunk; if only one answer exists, it is infinite."""
+"""Relative difference of two answers above which an example is shrunk; it is infinite if only one answer exists."""
 
 NOTHING = 1e-6
-"""Size of an answer, relative to the largest number of the example, below which it counts as zero."""
+"""Largest size of an answer, relative to the largest number of the example, that counts as zero."""
 
 CLEAR = 1e-3
 """Relative difference that an example must keep while it is shrunk and not yet proved."""
@@ -40,7 +40,7 @@ GENERATIONS = 20
 
 INTEGERS = (0, 1, -1)
 MOST_ENUMERATED = 20_000
-"""Entries of enumerated examples, which are all integers, and the largest number of these examples."""
+"""The entries of the examples that are enumerated, and the largest number of these examples."""
 
 Lines = tuple[str, str, str]
 

@@ -106,7 +106,7 @@ class Links(Pins):
         return r, d / r[:, None]
 
     def values(self, q: Vector) -> Vector:
-        """Return the constraint functions of the rods, (p,), m."""
+        """Return the constraint functions of the rods (length minus nominal length), (p,), m."""
         return self._along(q)[0] - self.length
 
     def rows(self, q: Vector) -> Matrix:

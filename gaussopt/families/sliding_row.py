@@ -1,23 +1,23 @@
 """Bodies in a row that slide on their feet over the floor, some joined to their neighbours by rods.
 
 Every body stands on two feet (more with `redundancy`, all on one line) with its centre of mass at `height` above
-them. Neighbours slide in opposite directions, but bodies that a rod joins slide together. A last body with a single
-foot swings about this foot as it slides. Loads rise and fall like waves along the row, so that at every instant some
-feet press and others are about to lift. The steps are instants of one second.
+them. Neighbours slide in opposite directions, but bodies that a rod joins slide together. If the last body has a single
+foot, it swings about this foot as it slides. Loads rise and fall like waves along the row, so that at every instant
+some feet press and others are about to lift. The steps are instants of one second.
 
 Friction makes the contact operator non-symmetric; for one free body it is
 
     X diag(1/m, 1/(m k^2)) [[1, 0], [c, 1]] X^T,   X = [1, x_i],   c = mu h sigma,
 
 with feet at x_i, radius of gyration k, height h. Its symmetric part is positive definite for |c| < 2 k = 0.6 m, and
-it is a P-matrix with two feet at +-b for |c| < b + k^2 / b; beyond is Painleve's region. Heights vary by a tenth, so
-with the other parameters at their defaults every step has one solution up to a height of 1.8 m at mu = 0.3 and up to
+it is a P-matrix with two feet at +-b for |c| < b + k^2 / b; beyond that is Painleve's region. Heights vary by a tenth.
+With the other parameters at their defaults, every step has one solution up to a height of 1.8 m at mu = 0.3 and up to
 0.4 m at mu = 1 (measured on 9 steps). At 2 m and 0.6 m, respectively, the certificate finds no or several solutions.
 ||A - A^T|| / ||A + A^T||, the asymmetry, is 0.22 at the defaults, 0.11 at a height of 0.1 m and 0.61 at 1.8 m.
 
 Rods are slanted and carry the friction of one body into the normal forces of the next. If they join bodies in pairs
 (`joints` up to half their number), A is positive definite at every mass ratio (measured at 200 contacts). If they form
-chains, it is not: with 99 rods on 100 bodies uniqueness is not proved, and at mass ratios above some 1e3, heavy
+chains, it is not: with 99 rods on 100 bodies uniqueness is not proved, and at mass ratios above about 1e3, heavy
 neighbours push and pull light bodies into Painleve's region, where an entry of the diagonal of A is negative.
 """
 
@@ -79,14 +79,14 @@ class _Row:
         self.feet = Points(body, np.column_stack((side * self.half[body], -self.height[body])))
         self.swings = np.bincount(body) == 1
         joined = min(int(at["joints"]), max(int((~self.swings).sum()) - 1, 0))
-        # Rods take every second gap first, so that few rods join bodies in pairs and many rods join them in chains.
+        # Rods join every second pair of neighbours first: a few rods make pairs of bodies, many rods make chains.
         gaps = np.concatenate((i[:-1:2], i[1:-1:2]))
         self.joined = np.sort(gaps[~self.swings[gaps + 1]][:joined])
         # Bodies joined by rods slide together as one group; the direction alternates from group to group.
         new = np.ones(self.bodies, dtype=bool)
         new[self.joined + 1] = False
         self.group = np.cumsum(new) - 1
-        # Rods go from the right side of a body to the left of its neighbour, alternately rising and falling.
+        # Each rod joins the right side of a body to its right neighbour's left side; rods rise and fall alternately.
         rise = np.where(self.joined % 2 == 0, 0.15, -0.1)
         left, right = (
             Points(body, np.column_stack((side * self.half[body], side * rise)))
@@ -95,7 +95,7 @@ class _Row:
         self.links = Links.between(left, right, self.state(0.0)[0])
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return the positions and velocities at time t, (n,) each; every foot keeps touching the ground."""
+        """Return the positions and velocities at time t, (n,) each, with all feet on the ground."""
         way = np.where(self.group % 2 == 0, 1.0, -1.0) * SPEED
         phase = 1.3 * self.group
         omega = 2 * np.pi

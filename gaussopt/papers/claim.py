@@ -81,8 +81,8 @@ class Reading:
     ----------
     meaning : the claim in this reading; a sentence without its full stop
     holds : whether it holds in all circumstances that the paper states or implies
-    parts : the same for named parts of these circumstances, which differ in properties of the data
-    ours : whether the paper leaves the meaning open, so that the reading is ours
+    parts : whether it holds in named parts of these circumstances, which differ in properties of the data
+    ours : whether this interpretation is not the paper's but ours, because the paper leaves the meaning open
     statement : the statement that is interpreted, if the claim makes several; a clause that can follow "that"
     """
 
@@ -164,7 +164,7 @@ class Judgement:
     ----------
     verdict : follows from the derivations and searches, never from an expected result
     sentence : the reason in one or two sentences, with the numbers that decide
-    derivations, searches : the evidence, at least one of each
+    derivations, searches : the evidence, at least one derivation and one search
     conditions : where each reading holds and where it fails, one line per reading; "" for a plain verdict
     columns, rows : a table of the numbers on which the verdict rests; () if there is none
     timed : the columns that hold measured times

@@ -34,7 +34,7 @@ WIDEST = 200
 """Largest stride with which slow solvers skip states of a reference."""
 
 FIRST_ALONE = 1000
-"""A stride longer than any reference: in a quick run slow solvers get only its first state."""
+"""A stride longer than any reference, so that slow solvers get only the first state in a quick run."""
 
 
 def takes_part(solver: str, formulation: str, quick: bool) -> bool:
@@ -47,7 +47,7 @@ TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 
 
 EXACT, ENGINE = ("gauss", "kkt"), "compiled" if COMPILED else "auto"
-"""Formulation and solver, and the engine, of motions whose subject is the mechanism; compiled where possible."""
+"""Formulation and solver, and the engine, of motions that study the mechanism only; compiled where possible."""
 
 
 def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
@@ -140,7 +140,7 @@ class PaperResults:
 
 
 def part(anchor: str, title: str, *blocks: Block | Iterable[Block] | None) -> Section:
-    """Return a section of blocks and lists of blocks, without the None and empty tables that failed cases leave."""
+    """Return a section of blocks and lists of blocks; None and empty tables, which failed cases leave, are dropped."""
     flat = [b for given in blocks for b in (given if isinstance(given, list | tuple) else (given,))]
     return Section(anchor, title, tuple(b for b in flat if b is not None and not (isinstance(b, Table) and not b.rows)))
 
@@ -188,7 +188,7 @@ def states_section(number: str, results: PaperResults, lead: str) -> Section:
     refusals += [("solver", f"{s} for {', '.join(of)}", why) for (s, why), of in reasons.items()]
     lucky = [g.formulation for g in judged if not g.pairs[0].exact and g.pairs[0].error < 1e-10]
     who = " and ".join(f"{f} (see paper {SHOWN_WRONG[f]})" if f in SHOWN_WRONG else f for f in lucky)
-    # The detailed table has each formulation with its first solver, and Gauss's program with all solvers.
+    # The detailed table has each formulation with its first solver only, but Gauss's program with every solver.
     shown = {
         f"{r.formulation} by {r.solver}": r
         for g in sorted(judged, key=lambda g: g.formulation == "gauss")
@@ -214,7 +214,7 @@ SHOWN_WRONG = {"least-squares-as-printed": "000", "pinv-mass-as-printed": "002"}
 
 
 def pairs_matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Table:
-    """Tabulate solvers by formulations; formulations that only one solver accepts are only in the detailed table."""
+    """Tabulate solvers by formulations, without formulations that only one solver accepts (see the detailed table)."""
     wide = [g for g in judged if len(g.pairs) > 1]
     solvers = sorted({r.solver for g in wide for r in g.pairs}, key=lambda s: (s != "kkt", s))
     rows = []
@@ -268,7 +268,7 @@ def errata_section(entry: Problem, number: str, results: PaperResults, findings:
         # The sentences say what is wrong, so they are left out where the numbers do not confirm it.
         found.append((item.id, *formulas, verdict, UNCONFIRMED if evidence.holds else Tex(evidence.sentence)))
         numbers += [(item.id, name, float(value)) for name, value in evidence.numbers.items()]
-    if confirmed < len(entry.errata):  # if all are confirmed, the summary table says so already
+    if confirmed < len(entry.errata):  # if all are confirmed, the summary table already says so
         findings.append(f"{confirmed} of {len(entry.errata)} checkable errata are confirmed by computation.")
     return part(
         f"errata-{number}", "Errata", texts.table("errata-list", found, anchor=f"errata-{number}-list", number=number),

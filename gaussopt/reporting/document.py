@@ -128,7 +128,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A table too long for the page, which links to it as a CSV file; for `timed` see `Table`."""
+    """A table that is too long for the page; the page links to it as a CSV file. For `timed` see `Table`."""
 
     name: str
     caption: str

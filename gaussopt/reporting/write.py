@@ -37,7 +37,7 @@ def write_report(results: Results, folder: Path, found: Changes | None = None) -
     Returns a mapping for JSON with status, message, report, findings, sources, numbers of answers and times, motions,
     failures, and "unanswered": the sources without an answer, each with the reason.
     """
-    if folder == results.store:  # the folder of the store also holds the report
+    if folder == results.store:  # the folder of the store is also that of the report
         prepare_folder(folder)
     else:
         prepare_report(folder)

@@ -14,7 +14,7 @@ from gaussopt.core.arrays import Vector
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """The smallest value found, the point with this value, and the number of points tried."""
+    """The smallest value found, the point at which it was found, and the number of points tried."""
 
     value: float
     at: Vector

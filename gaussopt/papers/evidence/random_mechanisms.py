@@ -52,7 +52,7 @@ class Mechanism:
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom: number of bodies less the number of independent loop conditions."""
+        """Degrees of freedom: the number of bodies minus the number of independent loop conditions."""
         return len(self.phi) - (int(np.linalg.matrix_rank(self.closures()[0], tol=1e-9)) if self.loops else 0)
 
     def step(self, repeated: int = 0) -> StepData:
@@ -67,7 +67,7 @@ class Mechanism:
         return StepData.smooth(M, zero, self.force, joints.rows(turned_to), joints.gamma(turned_to, v), 0.0, zero, v)
 
     def point(self, body: int, on: Vector) -> tuple[Vector, Matrix, Vector]:
-        """Return a point's position, K, (2, bodies), and bias; its acceleration is K phi'' + bias."""
+        """Return position, K, (2, bodies), and bias of a point; its acceleration is K phi'' + bias."""
         place, K, bias = np.zeros(2), np.zeros((2, len(self.phi))), np.zeros(2)
         while body != GROUND:
             pin = self.tree[body]

@@ -83,7 +83,7 @@ def _rms(x: Vector) -> Vector:
 
 
 def _estimate(method: Any, K: Vector, scale: Vector) -> Vector:
-    """Return the method's estimate of the error in units of the tolerance, divided by the step, (S,)."""
+    """Return the method's estimate of the error divided by the step, in units of the tolerance, (S,)."""
     if method is not DOP853:
         return _rms(np.tensordot(method.E, K, 1) / scale)
     fifth, third = (_rms(np.tensordot(E, K, 1) / scale) for E in (method.E5, method.E3))

@@ -123,7 +123,7 @@ def _start() -> Derivation:
 
 
 def _generic(samples: Samples) -> Derivation:
-    """Compute eq. (14) with generalised inverses of A = M^(1/2) N that are not least-squares inverses."""
+    """Compute eq. (14) with generalised inverses of A = M^(1/2) N that do not give least-squares solutions."""
     rng = np.random.default_rng(SEED)
     errors: list[float] = []
     off: list[float] = []
@@ -177,7 +177,7 @@ def _invariance(samples: Samples) -> Derivation:
 
 
 def _worst_gamma(s: StepData) -> Vector:
-    """Return the gamma whose correction J^+ (gamma - J a0) is a unit vector and maximises the error of (16)."""
+    """Return the gamma at which the error of (16) is largest among those with a unit correction J^+ (gamma - J a0)."""
     Y, E = _error_map(s)
     direction = np.linalg.svd(E)[2][0]
     return np.asarray(s.J @ (rs.free_acceleration(s) + Y @ direction))
@@ -272,7 +272,7 @@ def _adversary_14(quick: bool) -> Attempt:
 
 
 def _along() -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
-    """Tabulate errors of (16) at the states of two motions; the text quotes those with the printed torque."""
+    """Tabulate errors of (16) at the states of two motions; the text quotes the errors with the printed torque."""
     rows: list[tuple[object, ...]] = []
     missed: list[Vector] = []
     for tau, name in ((-0.5, "crank-A-2s"), (0.0, "crank-B-20s")):

@@ -26,7 +26,7 @@ GRID = {False: ((20, 60, 150), (0.1, 0.3, 0.5, 2 / 3, 0.8, 0.9, 0.97)), True: ((
 """Numbers n of coordinates and ratios m / n of the timed steps; the key is whether the run is quick."""
 CRANK_SLIDER = 7, 6
 MANY = 0.66
-"""Ratio m / n above which the constraints leave few degrees of freedom."""
+"""Largest ratio m / n in the plots, above which the constraints leave few degrees of freedom."""
 
 text = ClaimTexts(__file__, seed=SEED, shares=(SHARES[0], SHARES[-1]))
 
@@ -34,7 +34,7 @@ WEIGHTED = ("multipliers by Cholesky",)
 """Methods that compute eq. (16) with inverses weighted by the masses, which amounts to elimination with multipliers."""
 
 RIVALS = {"system": (plain.LU, plain.LDL), "fastest": tuple(plain.WITH)}
-"""By interpretation of the claim, the rivals of eq. (14), of which the cheapest counts; LU ignores the symmetry."""
+"""The rivals of eq. (14) in each interpretation of the claim, of which the cheapest counts; LU ignores the symmetry."""
 
 SLOWER = {"system": "slower than system", "fastest": "slower than fastest"}
 """Name of the search that tries to refute each reading of the claim."""

@@ -76,7 +76,7 @@ def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[obje
 
 
 def _double_pendulum(c: Crank, s: StepData) -> Vector:
-    """Return the accelerations, (7,), of crank and rod as a double pendulum, that is, with the slider free."""
+    """Return the accelerations, (7,), of crank and rod as a double pendulum; the slider moves freely."""
     assert s.q is not None
     assert s.v is not None
     ahead, half = np.array([float(c.l1) / 2, 0.0]), np.array([float(c.l2) / 2, 0.0])

@@ -121,7 +121,7 @@ class Crank:
         return np.asarray(weight * np.cos(theta) - self.tau - self.k * stretch * self.gain(theta))
 
     def static(self, low: float, high: float) -> float:
-        """Find the equilibrium angle of the crank between `low` and `high`, rad; NaN if there is none."""
+        """Find an angle between `low` and `high`, rad, at which the crank is in equilibrium; NaN if there is none."""
         ends = self.slope(np.array([low, high]))
         if ends[0] * ends[1] > 0:
             return float("nan")
@@ -152,7 +152,7 @@ class CrankRun:
     ----------
     covered : (steps + 1,), rad
     kinetic : (steps + 1, ...), J, of every mechanism; 0 once it has stopped
-    stops : (...), whether it stops. If started from rest it is then trapped for ever: its energy only decreases, and
+    stops : (...), whether it stops. A crank that starts from rest and stops is trapped for ever: its energy falls, and
         the potential has higher barriers on both sides.
     """
 

@@ -46,7 +46,7 @@ def multipliers(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vect
 
 
 def normal_equations(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Solve eq. (14) with Z, (n, n - m), in place of N: QR of J^T gives Z, and Z^T M Z is factorised by Cholesky."""
+    """Solve eq. (14) with another basis Z, (n, n - m), of ker J, by QR of J^T and a Cholesky factor of Z^T M Z."""
     p, Z = _particular_and_kernel(J, gamma, len(f))
     MZ = M @ Z if M.ndim == 2 else M[:, None] * Z
     C, _ = lapack.dpotrf(Z.T @ MZ, lower=1)

@@ -127,7 +127,7 @@ def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refer
 
 
 TORQUES, TURNS = (-0.5, -0.30, -0.28), 50
-"""Torques, N m: the printed one, and one on each side of the least torque that lets the crank stop; number of turns."""
+"""Torques, N m: the printed one, and two around the least torque that lets the crank stop; number of turns."""
 
 
 @cache
@@ -241,7 +241,7 @@ def _accuracy(results: PaperResults, reference: ReferenceData, findings: list[st
 def _largest(
     name: str, what: str, t: Vector, curves: dict[str, Vector], ylabel: str, largest: str, how: str = ""
 ) -> Figure:
-    """Draw curves on a logarithmic scale; the text `largest` states their largest values in caption and description."""
+    """Draw curves on a logarithmic scale; the text `largest` goes into caption and description."""
     caption = f"{what} ({how}logarithmic); largest: {largest}.{remarks(curves, log=True)}"
     alt = f"{what}; largest: {largest}."
     return line_figure(name, caption, alt, t, curves, ("t / s", ylabel), log=True, above=True)

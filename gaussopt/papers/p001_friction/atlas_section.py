@@ -51,7 +51,7 @@ def section(outcomes: Mapping[str, JobOutcome]) -> tuple[Section, list[str]]:
 
 
 def paper_section(quick: bool) -> tuple[Section, list[str]]:
-    """Return the atlas of the two bars and of the rod with their tables, as one section, and its findings.
+    """Return the atlases of the two bars and the rod with their tables, as one section, and the section's findings.
 
     The first finding is the sentence of `sliding_together`.
     """
@@ -114,7 +114,7 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
         "angle of AB / degrees", "friction coefficient μ", [LEGEND.get(c, c) for c in CLASSES["qp"]], small=True,
     )  # fmt: skip
     fine = np.linspace(theta.values[0], theta.values[-1], 400)
-    # The second curve is white, since it lies between the darkest classes.
+    # The second curve is white, to be visible on the darkest classes, between which it lies.
     for curve, style, colour in zip(BOUNDARIES.values(), ("-", "--"), ("black", "white"), strict=True):
         axes[0].plot(np.degrees(fine), curve(fine), style, color=colour, linewidth=1.2)
     # Limit the axis to the friction coefficients of the map, beyond which the curves extend.

@@ -49,7 +49,7 @@ def _stack(at: Problem, slips: Sequence[int]) -> ContactStack:
 
 
 def _root(function: Callable[..., float], low: float, high: float, *others: Any) -> float:
-    """Return a root, degrees, between two bounds, degrees; `function` takes an angle in rad, and `others`."""
+    """Return a root between two bounds, all in degrees; `function` takes an angle in rad and then `others`."""
     found = brentq(function, np.radians(low), np.radians(high), args=others, xtol=1e-14, rtol=1e-14)
     return float(np.degrees(found))
 
@@ -82,7 +82,7 @@ def _entries(theta: float, mu: float) -> float:
 
 
 def _lowest(theta: float, mu: float, slips: tuple[int, int]) -> float:
-    """Return the smallest eigenvalue of sym A."""
+    """Return the smallest eigenvalue of the symmetric part of A."""
     A = two_bar_stack(theta, slips, mu).delassus[0]
     return float(np.linalg.eigvalsh(0.5 * (A + A.T))[0])
 
@@ -152,7 +152,7 @@ SIGNS = (
     ("A = 0, B > 0", 5 / 3, 45.0, 1.0, "λ = 0", "any λ"), ("A = 0, B = 0", 5 / 3, 45.0, 0.0, "any λ ≥ 0", "any λ"),
     ("A = 0, B < 0", 5 / 3, 45.0, -1.0, "none", "infeasible"),
 )  # fmt: skip
-"""By state: signs, mu, angle in degrees, sign of B, and the results that are stated for LCP and printed QP."""
+"""Signs, mu, angle in degrees, sign of B, and the results that the table states for the LCP and the printed QP."""
 
 
 def painleve_table() -> Table:
@@ -261,7 +261,7 @@ FROZEN = (
     ("85°", 85.0, 0.0, (0.3403, 0.1170, 0.1170, 14)), ("88°", 88.0, 0.0, (0.3454, 0.0514, 0.0514, 10)),
     ("89.5°", 89.5, 0.0, (0.3464, 0.0131, 0.0131, 8)),
 )  # fmt: skip
-"""By state: angle, degrees; pull, N; stated bound on the rate, last ratio, spectral radius, number of iterations."""
+"""Cases: angle, degrees; pull, N; stated bound on the rate, last ratio, spectral radius, number of iterations."""
 
 
 def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:

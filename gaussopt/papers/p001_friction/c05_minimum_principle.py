@@ -107,9 +107,9 @@ def _two_contacts(quick: bool) -> Derivation:
 
 
 def _every_two(quick: bool) -> tuple[Matrix, Matrix]:
-    """Make a grid over all definite problems of two contacts; those that differ in units or in order count as one."""
+    """Make a grid over all definite problems of two contacts, up to a change of units or of the contacts' order."""
     s, k, load = (8, 8, 36) if quick else (20, 20, 72)
-    # The grid avoids symmetric problems: rounding errors would decide their results.
+    # The grid avoids symmetric matrices, for which rounding errors would decide the results.
     shared, skew = np.linspace(-0.97, 0.96, s), np.tan(np.linspace(0.013, 1.53, k))
     grid = np.meshgrid(shared, skew, 0.017 + np.linspace(0, 2 * np.pi, load, endpoint=False))
     return problems.two_contacts(*(x.ravel() for x in grid))
@@ -158,14 +158,14 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt]:
         def reduced(N: Matrix, A: Matrix = A, ell: Matrix = ell) -> Vector:
             return np.asarray(0.5 * np.einsum("bi,bij,bj->b", N, A, N) - 0.5 * (ell * N).sum(axis=1))
 
-        # The constant 1/2 |a_J - a_0|^2 drops out of differences.
+        # The constant 1/2 |a_J - a_0|^2 cancels in differences.
         first, second = 10.0 * rng.standard_normal((2, *forces.shape))
         exact, whole = reduced(first) - reduced(second), objective(first) - objective(second)
         worst = max(worst, float((np.abs(exact - whole) / (1.0 + np.abs(exact))).max()))
         found = samples.compare(A, drawn.b, ell)
         found = Comparison(found.laws, forces, samples.relative(A, drawn.b, forces, found.laws), found.violation)
         tally += _counted(found)
-        # The paper requires a positive definite matrix of (24), which is more than a positive definite A.
+        # The paper requires that the matrix of (24) is positive definite, a stronger condition than for A.
         inside = drawn.all_definite
         admitted[contacts > 1] += int(inside.sum())
         wrong[contacts > 1] += int((inside & ~found.equal & ~found.borderline).sum())
@@ -248,7 +248,7 @@ def _scalar(quick: bool) -> Attempt:
 
 
 def _one_contact(points: Matrix) -> Contacts:
-    """Return samples of two hinged unit bars with one contact, each decoded from eight numbers, a row of `points`."""
+    """Return samples of two hinged unit bars with one contact; each row of `points` has eight numbers for a sample."""
     one = np.ones((len(points), 2))
     load = np.zeros((len(points), 2, 3))
     load[:, 1, 0], load[:, 1, 1] = points[:, 6], points[:, 7]

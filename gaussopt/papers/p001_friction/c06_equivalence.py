@@ -19,7 +19,7 @@ from gaussopt.papers.texts import ClaimTexts
 
 SEED = 60
 GAP = 1e-6
-"""Relative distance above which two answers differ; its square is the threshold for an excess of the objective."""
+"""Relative distance above which two answers differ; an excess of the objective has the square of this as threshold."""
 
 EXAMPLE = [[2, 1], [0, 2]]
 """The matrix A of the example that is solved in rational arithmetic."""
@@ -27,7 +27,7 @@ EXAMPLE = [[2, 1], [0, 2]]
 DIRECTIONS = ("sufficient", "necessary", "primal", "dual")
 
 Broken = dict[str, Mask]
-"""Masks over a stack of samples: where each direction fails, by its name, and where all contacts carry a force."""
+"""Masks over a stack of samples, by name: failures of each direction, and samples with forces at all contacts."""
 
 texts = ClaimTexts(__file__, seed=SEED)
 
@@ -142,7 +142,7 @@ def _one(quick: bool) -> Counter[str]:
 
 
 def _even(quick: bool) -> Counter[str]:
-    """Count failures of the equivalence in each direction: symmetric matrices, and bars that open or close."""
+    """Count failures of the equivalence in each direction, for symmetric matrices and for opening or closing bars."""
     found = Counter[str]()
     opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
     for A, b in (opposite.problem, *problems.random_stacks(60 if quick else 400, (SEED, 6))):
@@ -151,7 +151,7 @@ def _even(quick: bool) -> Counter[str]:
 
 
 def _random(quick: bool) -> tuple[Counter[str], Counter[str], tuple[int, int]]:
-    """Count failures of the equivalence in each direction on random problems, and samples that load all contacts."""
+    """Count failures of the equivalence in each direction on random problems, and samples with all contacts loaded."""
     count = 60 if quick else 400
     matrices = problems.random_stacks(count // 4 + 1, (SEED, 3), problems.SKEWS)
     hinged = [

@@ -95,7 +95,7 @@ def _weighted_adversary(quick: bool) -> Attempt:
 
 
 def cycle_condition(A: Matrix) -> bool:
-    """Return whether A_ij and A_ji have equal signs, and products around every cycle are equal in both directions."""
+    """Return whether A_ij and A_ji have equal signs and products along every cycle are the same in both directions."""
     n = len(A)
     if any(np.sign(A[i, j]) != np.sign(A[j, i]) for i, j in combinations(range(n), 2)):
         return False
@@ -129,7 +129,7 @@ def _cycles(quick: bool) -> Derivation:
             problems.random_definite(count, n, 0.1, rng)[0], problems.random_symmetrisable(count, n, rng)[0],
             problems.random_symmetrisable(count, n, rng)[0],
         ]  # fmt: skip
-        # In some samples A_12 and A_21 both vanish, in others only A_12.
+        # Some samples have A_12 = A_21 = 0, others only A_12 = 0.
         both, one = kinds[2], kinds[2].copy()
         both[:, 0, 1] = both[:, 1, 0] = one[:, 0, 1] = 0.0
         for A in np.concatenate((*kinds, one)):
@@ -210,7 +210,7 @@ def _margin(theta: Vector, mu: float) -> Vector:
 
 
 def without_weights(mu: float) -> list[tuple[float, float]]:
-    """Find intervals of the angle, degrees, without symmetrising weights; both bars' ends slide to one side."""
+    """Find intervals of the angle, degrees, in which no symmetrising weights exist; both ends slide to one side."""
     grid = np.radians(np.linspace(0.5, 89.5, 3561))
     values = _margin(grid, mu)
     places = np.flatnonzero(values[1:] * values[:-1] < 0)
@@ -269,7 +269,7 @@ def _any_objective(quick: bool) -> Attempt:
     d = np.array([abs(outside[1, 0]), abs(outside[0, 1])])
     form = sets.symmetric(d[:, None] * outside)
     miss = float(np.abs(P - form / form[0, 0]).max())
-    # Where weights exist, the least error is 0, so that the error found, `control`, is the optimiser's accuracy.
+    # Where weights exist, the true least error is 0; the error found there, `control`, shows the optimiser's accuracy.
     return texts.attempt(
         "any-objective", min(errors) > 10 * control, generations=generations, directions=DIRECTIONS, degrees=degrees,
         errors=errors, miss=miss, control=control,

@@ -23,7 +23,7 @@ CONVERGED = 1e-12
 """Relative change of the forces at which an iteration ends."""
 
 ROUNDING = 1e-6
-"""Relative excess over the bound of one iteration that rounding may cause, while errors exceed 1e-6 of the forces."""
+"""The relative excess over the bound of one iteration that rounding can cause if errors exceed 1e-6 of the forces."""
 
 FALLING = [degrees for degrees, loads in POSES.values() if not loads]
 """Angles, degrees, of those special states of the two bars whose only load is gravity."""
@@ -102,7 +102,7 @@ def _bars(count: int, mu: float, rng: np.random.Generator) -> list[Contacts]:
 
 
 def _known(quick: bool) -> tuple[Derivation, Attempt]:
-    """Check that the motion minimises (25) if friction has its true value, and check the identity that implies this."""
+    """Check that the true motion minimises (25) with the true friction, and check the identity that implies this."""
     rng, number, worst, identity = np.random.default_rng([SEED, 1]), 0, 0.0, 0.0
     for steps in _bars(60 if quick else 400, 1.0, rng):
         steps = steps[problems.definite(steps.A)]
@@ -211,7 +211,7 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
         active = z[i] > 0
         S = np.linalg.solve(A0[i][np.ix_(active, active)], C[i][np.ix_(active, active)])
         radius = float(np.abs(np.linalg.eigvals(S)).max())
-        # Take the mean of two iterations, because eigenvalues of opposite sign make the ratio alternate.
+        # Average two iterations, because the ratio alternates if eigenvalues have opposite signs.
         rate = float(np.sqrt(error[j, i] / error[j - 2, i]))
         below += rate <= rho[i] * (1 + 1e-6)
         first, last = (float(np.abs(run.path[n, i] - z[i]).max()) for n in (1, -1))
@@ -262,7 +262,7 @@ def _adversary(quick: bool) -> Attempt:
         b = np.stack((np.cos(points[:, 5]), np.sin(points[:, 5])), axis=1)
         start = np.maximum(points[:, 6:8], 0.0)
         rho = contraction(A0, C)
-        # C is scaled to a contraction factor just below 1.
+        # Scale C so that the contraction factor is just below 1.
         C = 0.999 * C / np.maximum(rho, 1e-300)[:, None, None]
         z = sets.lcp(A0 + C, b)
         before = norm(A0, start - z)

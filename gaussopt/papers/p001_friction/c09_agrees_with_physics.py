@@ -30,7 +30,7 @@ POINTS = {"the centroid of AB": 0.5, "the hinge B": 0.0, "the end A": 1.0}
 """Points to which the printed x and y may belong, with their distance from B divided by the length of AB."""
 
 CONSISTENT = 1e-6
-"""Gap accelerations and powers that count as zero, m/s² and W."""
+"""Gap accelerations, m/s², and powers, W, up to this size count as zero."""
 
 texts = ClaimTexts(__file__, fed=FED, consistent=CONSISTENT, seed=SEED)
 
@@ -165,11 +165,11 @@ def _sign() -> tuple[Derivation, Attempt, float]:
 
 
 PRINTED_SIGN = -1
-"""Sign of friction as printed; with the sign 1 friction acts against the slip."""
+"""The sign of friction in the printed formulas; with the sign +1 friction acts against the slip."""
 
 
 def _rows() -> tuple[Derivation, Attempt, tuple[float, float]]:
-    """Check contact rows and bias by differences of the gaps; also return the errors of the printed rows and bias."""
+    """Check the contact rows and the bias by finite differences of the gaps; also return errors of the printed ones."""
     printed, regular = _evaluate("printed-normal"), _evaluate()
     bias = _evaluate("printed-bias").zeta_N
     assert printed.v is not None
@@ -227,7 +227,7 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]], bool]:
         named = list(_variants(step, dict(entry.parameter_values)))
         stack = Contacts.of([s for _, s in named])
         N, a = _forces(stack)
-        # What the correct model says of these accelerations: gap accelerations, friction power, energy balance.
+        # What these accelerations imply by the correct model: gap accelerations, friction power, energy balance.
         w = a @ step.J_N.T + step.zeta_N
         speed = step.v_T[:, 0]
         friction = np.array([-np.sign(s.v_T[:, 0]) * s.mu for _, s in named]) * N
@@ -259,7 +259,7 @@ PRINTED = {"sign": "along the slip", "W_N": "printed", "bias": "printed", "h": "
 
 
 def _forces(stack: Contacts) -> tuple[Matrix, Matrix]:
-    """Return normal forces by the contact laws and the accelerations that they cause."""
+    """Return the normal forces by the contact laws, and the accelerations that they cause."""
     N = sets.lcp(stack.A, stack.b)
     f = stack.force + sets.times((stack.J_N + stack.friction).swapaxes(1, 2), N)
     return N, np.asarray(np.linalg.solve(stack.M, f[..., None])[..., 0])

@@ -26,13 +26,13 @@ from gaussopt.problems.two_bar import both_ends
 Mask = NDArray[np.bool_]
 
 EQUAL = 1e-8
-"""Relative difference of the forces up to which two programs agree."""
+"""Largest relative difference of the forces at which two programs count as equal."""
 
 DECIDED = 1e-9
 """Relative violation of a criterion up to which it counts as rounding error."""
 
 BORDER = (1e-11, 1e-6)
-"""Between these violations rounding errors decide whether two answers agree, so such samples are not counted."""
+"""Between these violations, rounding errors decide whether two answers agree; such samples are not counted."""
 
 GRAVITY = 9.81
 
@@ -79,7 +79,7 @@ class Contacts:
         ), axis=1)  # fmt: skip
 
     def _forces(self, rows: Matrix) -> Matrix:
-        """Return the transpose of `rows`, padded with zeros: right-hand sides of bordered systems, (B, n + m, k)."""
+        """Return `rows` transposed and padded with zeros, as right-hand sides of bordered systems, (B, n + m, k)."""
         return np.concatenate((rows.swapaxes(1, 2), np.zeros((len(self), self.J.shape[1], rows.shape[1]))), axis=1)
 
     @cached_property
@@ -140,7 +140,7 @@ class Contacts:
 
     @cached_property
     def _all_ideal(self) -> tuple[Matrix, Matrix]:
-        """The matrices M^-1 (G + H f_F) and G^T M^-1 (G + H f_F) of (24); joints precede contacts in G and H."""
+        """The matrices M^-1 (G + H f_F) and G^T M^-1 (G + H f_F) of (24), whose rows list joints before contacts."""
         G = np.concatenate((self.J, self.J_N), axis=1).swapaxes(1, 2)
         H = np.concatenate((self.J, self.J_N + self.friction), axis=1).swapaxes(1, 2)
         moved: Matrix = np.asarray(np.linalg.solve(self.M, H), dtype=np.float64)
@@ -331,7 +331,7 @@ def natural(A: Matrix, b: Matrix, z: Matrix, y: Matrix) -> Vector:
 
 
 def relative(A: Matrix, b: Matrix, x: Matrix, z: Matrix) -> Vector:
-    """Return |x - z| relative to |z|, or to b where z vanishes, (B,); each entry is scaled by its contact's unit."""
+    """Return |x - z| relative to |z|, or to |b| if z is about 0, (B,); entries are scaled by their contact's unit."""
     unit = np.sqrt(np.abs(A.diagonal(axis1=1, axis2=2)))
     gap, size, load = (np.linalg.norm(v, axis=1) for v in ((x - z) * unit, z * unit, b / unit))
     return np.asarray(gap / np.maximum(np.where(size > 1e-6 * load, size, load), 1e-300))

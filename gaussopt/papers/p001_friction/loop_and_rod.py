@@ -1,4 +1,4 @@
-"""Show results on paper 001: errors, motions by the paper's own algorithm, energies, and the sliding rod."""
+"""Results on paper 001: errors, motions by the paper's own algorithm, energies, and motions of the sliding rod."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from gaussopt.reporting.document import Figure
 PRINTED = ("normal-force-qp", "newton")
 MECHANICS = ("lcp", "lemke")
 PAIRS = {"QP (29) by Newton": PRINTED, "LCP by Lemke": MECHANICS}
-"""The paper's program by the paper's method, and the LCP for comparison."""
+"""The paper's program, solved by the paper's method, and the LCP with which it is compared."""
 
 PRINTED_LOOP: dict[str, Any] = {"stepper": "as-printed-001", "tolerance": math.inf}
 EXACT: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
@@ -39,7 +39,7 @@ ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20,
 """Numbers of instants that motions by PRINTED and by MECHANICS record; quick runs record a fifth, at most 20."""
 
 LATER = 0.5
-"""End, s, of the runs that compare energies, both event-driven and by the paper's algorithm."""
+"""End time, s, of the runs whose energies are compared, by event-driven integration and by the paper's algorithm."""
 
 FED = 0.09
 """Instant at which the energies with both signs of friction are compared, s; no event occurs before it."""
@@ -50,7 +50,7 @@ AIR: dict[str, dict[str, Any]] = {
     "printed formulas, F = g = 0": {"variant": "as-printed", "F": 0.0, "g": 0.0},
     "correct formulas, F = g = 0": {"F": 0.0, "g": 0.0},
 }
-"""Runs of the paper's own time loop from the printed start, with their settings."""
+"""Runs of the paper's own time loop from the start that the paper prints, with their settings."""
 
 FLIGHT = "event-driven, F = g = 0"
 ROD = ("floor", "stop", "lift")
@@ -127,7 +127,7 @@ def event_name(event: Mapping[str, Any]) -> str:
 
 
 def spoken(name: str) -> str:
-    """Return the kind of an event in words, from its name in references."""
+    """Return the kind of an event in words; `name` is its name in reference files."""
     kind, _, contact = name.replace("_", "-").partition(":")
     if kind == "floor":
         return "bar on the floor"
@@ -140,7 +140,7 @@ def events_of(traj: Trajectory) -> list[tuple[str, float]]:
 
 
 def happened_in(traj: Trajectory) -> str:
-    """Return a text with the events of a motion and their times, in order."""
+    """Describe the events of a motion, with their times, in order."""
     names = (f"{event['kind']} of {' and '.join(event['contacts'])}" if "contacts" in event
              else spoken(event_name(event)) for event in traj.events)  # fmt: skip
     # A landing with an impact is reported as the impact.

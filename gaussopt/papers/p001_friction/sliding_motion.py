@@ -94,7 +94,7 @@ def slide(points: int) -> SlidingMotion:
         if len(run.t_events[0]):
             before = sides[1]
             sides[1] = -before
-            # With friction for the new direction of slip, the slip must grow in this direction; otherwise C sticks.
+            # After a reversal, friction must let the slip grow in its new direction; otherwise C sticks.
             passes &= slip(z + 1e-6 * slope(z, (sides[0], sides[1])))[1] * before > 0
         elif len(run.t_events[1]):
             passes = False

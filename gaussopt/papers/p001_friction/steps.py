@@ -130,7 +130,7 @@ def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) 
     statuses, reason = Counter[str](), ""
     for item in steps:
         try:
-            # Solve a copy, because the contact operator that a step caches would shorten later solvers' times.
+            # Solve a copy: a step caches its contact operator, which would shorten the times of later solvers.
             answers.append((item, pair.solve(replace(item.step))))
             statuses[str(answers[-1][1].status)] += 1
         except NotAccepted as refusal:
@@ -173,7 +173,7 @@ class Frozen:
 
 
 def frozen_friction() -> list[Frozen]:
-    """Iterate with friction held at its last value at every special state; Newton's method solves the programs."""
+    """Iterate with friction held at its last value, from every special state; Newton's method solves each program."""
     return [_frozen(label) for label in POSES]
 
 
@@ -267,7 +267,7 @@ def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
 
 
 def _shortened(table: Table, told: set[str], caption: str) -> tuple[Table, Data]:
-    """Return the table with the selected rows only, and the whole table as a file."""
+    """Return the table with the selected rows only; the complete table goes to a file."""
     whole = pd.DataFrame(table.rows, columns=list(table.columns))
     rows = tuple(row for row in table.rows if row[0] in told)
     return replace(table, rows=rows), Data(f"{table.name}-all", caption, whole, table.timed)

@@ -136,7 +136,7 @@ def _least(generations: int) -> Attempt:
         Z = kernel(step.J)
         lost = float(np.linalg.norm(Z.T @ lost_force(step)))
         if lost < 1e-4:
-            return math.inf  # excluded: nearly all of the lost force is normal to ker J
+            return math.inf  # excluded, because nearly all of the lost force is normal to ker J
         K = np.linalg.norm(Z.T @ step.M @ Z, 2)
         return float(K * np.linalg.norm(as_printed(step) - minimiser(step)) / lost)
 
@@ -163,7 +163,7 @@ def _one_sided(count: int) -> Attempt:
 
 
 def _searched(cost: Callable[[StepData], float], outside: float, generations: int) -> tuple[float, int]:
-    """Minimise a cost over steps of SIZES by differential evolution; return it, and the number of steps tried."""
+    """Minimise a cost over steps of all SIZES by differential evolution; return the least cost and the evaluations."""
     least, tried = math.inf, 0
     for size in SIZES:
 

@@ -34,7 +34,7 @@ OTHER = {"coordinates": "full", "penalty": 1e6}
 """Options of CMA-ES, a second evolutionary algorithm; this penalty changes the minimiser only slightly."""
 
 SMALL_SHARE = 0.01
-"""Difference of two curves of y1, as a share of its movement, up to which they look equal in a figure."""
+"""Relative to y1's movement, the largest difference at which two curves of y1 look equal in a figure."""
 
 text = ClaimTexts(__file__, step=STEP, percent=100 * SMALL_SHARE)
 
@@ -133,7 +133,7 @@ def check(quick: bool) -> Judgement:
     }  # fmt: skip
     ways = _penalised(quick)
     told |= {"ways": len(ways), "close": sum(t.largest <= SMALL for t in ways)}
-    # A better algorithm than ours might agree where ours does not: nothing here refutes the claim.
+    # A better algorithm than ours might agree where ours does not, so nothing here can refute the claim.
     missing = "" if all(r.holds for r in readings) else text("missing")
     return text.judgement(
         readings, (_carried([p for of in pairs.values() for p in of]),), tried, missing=missing, rows=rows,
@@ -174,7 +174,7 @@ def _heights(motion: Trajectory) -> tuple[float, ...]:
 
 
 def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int, solver: str = "deap") -> list[_Pair]:
-    """Compare the motions of the genetic algorithm, one for each seed, with that of Lagrange's equations."""
+    """Compare the motions by the genetic algorithm, one for each seed, with the motion by Lagrange's equations."""
     p = problem("four-bar").parameter_values
     weight, inertia = p["m"] * p["g"] * p["l"], 5 * p["m"] * p["l"] ** 2 / 3
     found = []
@@ -193,7 +193,7 @@ def _pairs(exact: Trajectory, options: Mapping[str, Any], end: float, seeds: int
 
 
 def _carry(errors: Vector, slope: float) -> float:
-    """Return a bound, rad, on the angle's error at the end that results from the errors of the accelerations."""
+    """Return a bound, rad, on the final error of the angle that results from the errors of the accelerations."""
     angle = rate = 0.0
     for e in errors[:-1]:
         rate += STEP * (slope * angle + float(e))
@@ -211,7 +211,7 @@ def _carried(pairs: Sequence[_Pair]) -> Derivation:
 
 
 def _accelerations(quick: bool, tried: Sequence[_Tried]) -> OwnResult:
-    """Study the accelerations: certified errors on states, bias of the penalty, and searches for smaller errors."""
+    """Study the accelerations: measure certified errors and the bias of the penalty, and search for smaller errors."""
     measured = genetic_accuracy(runs.recorded((NULL, FULL), 200 if quick else 50, None))
     worst = {str(row[0]): float(row[-1]) for row in measured.rows}
     own, others = ([t for t in tried if t.way.other is other] for other in (False, True))
@@ -273,7 +273,7 @@ def _null_space(count: int) -> Attempt:
 
 
 def _extent(quick: bool) -> tuple[int, tuple[float, ...]]:
-    """Return the number of states, each with a seed of its own, and the penalties in full coordinates."""
+    """Return the number of states that are searched, each with its own seed, and the penalties in full coordinates."""
     return (1, runs.PENALTIES[-1:]) if quick else (3, runs.PENALTIES)
 
 

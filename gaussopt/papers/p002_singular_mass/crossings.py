@@ -59,7 +59,7 @@ def approach(dt: float) -> Trajectory:
 
 
 def _distance(traj: Trajectory) -> Vector:
-    """Return the angle, rad, between rod 1 and the nearest singular position, where the paper's row vanishes."""
+    """Return the angle, rad, from rod 1 to the nearest singular position, where the paper's row of J vanishes."""
     return np.asarray(np.abs((traj.q[:, 0] % np.pi) - np.pi / 2))
 
 

@@ -69,7 +69,7 @@ ROWS: dict[str, Rates] = {PRINTED: printed, REGULAR: regular}
 
 
 def states(rates: Rates, dt: Any, steps: int, error: Errors, count: int) -> Iterator[Matrix]:
-    """Yield the states, (4, S): at rest at 60 degrees, then after every step of RK4; runs may differ in `dt`.
+    """Yield the states, (4, S), first at rest at 60 degrees, then after every step of RK4; runs may differ in `dt`.
 
     `error` is called once for every acceleration that RK4 evaluates.
     """

@@ -24,13 +24,13 @@ STEP, END = 0.1, 12.0
 """Time step, far too long to be accurate, and end of the motions, s."""
 
 HELD, FORMULA = "quasi-velocity", "velocity"
-"""Quantities, one of which is integrated in addition to q."""
+"""The quantities that can be integrated in addition to q; a run integrates one of them."""
 
 texts = ClaimTexts(__file__, step=STEP, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by an identity, by arbitrary states, and by motions whose long steps make all other results wrong."""
+    """Judge by an identity, by arbitrary states, and by motions with steps so long that all other results are wrong."""
     runs = _motions()
     worst = max(violation for *_, state, _, violation in runs if state == HELD)
     wrong = max(error for *_, state, error, _ in runs if state == HELD)

@@ -115,7 +115,7 @@ def _sampled(body: BladeBody, method: Any) -> dict[str, Vector]:
 
 
 def _median(counted: dict[str, Vector], rates: str, by: str = "") -> float | str:
-    """Return the median number of evaluations of `rates`, or its ratio to that of `by`; "–" if none were counted."""
+    """Return the median evaluations of `rates`, divided by those of `by` if given; "–" if none were counted."""
     return float(np.median(counted[rates] / (counted[by] if by else 1))) if rates in counted else "–"
 
 
@@ -176,12 +176,12 @@ class Pair:
         return found.sol
 
     def ratio(self, row: str = "regular") -> float:
-        """Return the number of evaluations by Routh's equations with this row, divided by that by quasi-velocities."""
+        """Return the evaluation count of Routh's equations with this row, divided by that of the quasi-velocities."""
         return self.runs[row].evaluations / self.runs["quasi"].evaluations
 
     @property
     def at_equal_error(self) -> float:
-        """The `ratio` for the regular row if Routh's tolerance is changed until both errors are equal."""
+        """The `ratio` for the regular row at the Routh tolerance at which both methods have equal errors."""
         runs = [self.runs["regular"] if f == 1.0 else self.run("regular", f) for f in FACTORS]
         errors, numbers = (np.log([getattr(r, name) for r in runs]) for name in ("error", "evaluations"))
         rising = np.argsort(errors)
@@ -230,7 +230,7 @@ def _searched(kind: str, known: Sequence[float], random: Vector, quick: bool) ->
 
     start, begun = np.array(BEGUN[kind]), _begun(kind)
     least, tried = ratio(start), 1
-    if not quick and least > 1.0:  # a start that refutes the claim needs no search
+    if not quick and least > 1.0:  # if the start refutes the claim, no search is needed
         found = minimise(ratio, list(BOUNDS.values()), 1, 16, population=2, start=start)
         least, tried = min(least, found.value), found.tried
     least = min([least, *known, *random])

@@ -21,7 +21,7 @@ from gaussopt.problems.knife_edge_body import exact_cycloid
 from gaussopt.simulation.simulate import simulate
 
 STEPS, END = (0.025, 0.0125), 3.0
-"""Two steps, s, that give the order of the violation for random bodies, and the end of their motions, s."""
+"""Two step sizes, s, from which the order of the violation for random bodies follows, and the motions' end, s."""
 
 RESOLVED = (1e-9, 1e-3)
 """Violations, m/s, whose orders are computed: above rounding errors, and small enough for an asymptotic order."""
@@ -39,10 +39,10 @@ DEGENERATE = 1e6
 """Factor by which J M^-1 J^T must grow towards a pole for the equations to count as degenerate."""
 
 COUNTS = 100, 200
-"""Numbers of whole steps up to the pole: from the residuals after it the limit of vanishing steps is extrapolated."""
+"""Numbers of steps up to the pole; the limit for vanishing steps is extrapolated from the residuals after the pole."""
 
 RATE, BEND = 0.5, 0.3
-"""Bodies count only above these bounds, m/s²: force along the blade per mass, second-order coefficient in `pole`."""
+"""Only bodies above these bounds, m/s², count: force along the blade per mass, second-order coefficient in `pole`."""
 
 texts = ClaimTexts(
     __file__, resolved=RESOLVED, ranges=RANGES, clear=CLEAR, counts=COUNTS, least=pole.LEAST, steps=STEPS, end=END,
@@ -126,7 +126,7 @@ def _left(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> Der
 
 
 def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tuple[Attempt, list[tuple[float, ...]]]:
-    """Return the search for orders that are not lost after a pole, and quantiles and number of the orders."""
+    """Return the search for motions that lose no order at a pole, and the quantiles and the number of the orders."""
     orders = []
     for coarse, fine in (forced, free):
         orders.append(np.log(np.abs(coarse.left / fine.left)) / np.log(coarse.step / fine.step))
@@ -147,7 +147,7 @@ def _less(generations: int) -> Attempt:
 
 
 def _orders(count: int) -> tuple[Attempt, dict[str, tuple[float, float, float]], float]:
-    """Search for orders of the violation that are too low, with the tan row only in motions that stay far from poles.
+    """Search for motions whose violation has too low an order; for the tan row, only among motions far from the poles.
 
     Also return least, median and largest order by row, and the share of motions with growing violation (regular row).
     """
@@ -248,7 +248,7 @@ def _drifted(tan: list[Spread], regular: list[Spread]) -> Attempt:
 
 
 def _told(tan: list[Spread]) -> str:
-    """Describe by case the drift with the random step sizes, and that with two fixed step sizes."""
+    """Describe for each case the drift with the random step sizes and the drifts with two fixed step sizes."""
     return "; ".join(
         texts("of-a-case", s=s, low=s.quantile(0.0), high=s.quantile(1.0), shown=s.shown[STEP], other=s.shown[0.0099],
               near=100 * s.near)

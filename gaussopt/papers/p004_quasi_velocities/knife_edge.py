@@ -152,7 +152,7 @@ PARTICLE_BOUNDS = ((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (0.3, 3.0), (-3.0, 3.0
 def particle() -> AbstractSystem:
     """Return a particle with a constraint that is nonlinear in the velocities, the general case of the paper.
 
-    Its horizontal speed is (1 + x^2 + sin(t)^2 / 2) times its vertical speed; omega is horizontal speed and direction.
+    Its horizontal speed is (1 + x^2 + sin(t)^2 / 2) times its vertical speed; omega holds that speed and the direction.
     """
     import sympy as sp
 

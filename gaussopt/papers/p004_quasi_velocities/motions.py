@@ -45,7 +45,7 @@ SEEN = {"NH-A": 10.0}
 """Cases that are animated, and the end of the animation, s."""
 
 FULL = (("NH-B", 60.0, 0.01), ("NH-C", 10.0, 0.01))
-"""Further cases of a full run, with their ends and steps in s."""
+"""Further cases of a full run: name, end of the motion, s, and step, s."""
 
 FRACTION = 0.25
 """Position of the pole within its step in the convergence study, as a fraction of the step."""
@@ -58,7 +58,7 @@ PLACES = (0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.45, 0.6, 0.75, 0.9)
 """Positions of the pole within its step, as fractions of the step."""
 
 OTHER = 0.99
-"""NH-B with the row in tan(phi) is also simulated with the step times this factor."""
+"""NH-B with the row in tan(phi) is also simulated with the step size multiplied by this factor."""
 
 
 def cases(quick: bool) -> list[Job]:
@@ -92,7 +92,7 @@ def _case(key: str, method: str, case: str, **options: Any) -> Job:
 
 
 def position_error(traj: Trajectory) -> Vector:
-    """Return the largest error of x and y at each recorded instant, m, against the closed form of NH-A."""
+    """Return the larger error of x and y, m, at each recorded instant, against the closed form of NH-A."""
     return np.asarray(np.abs(traj.q - exact_cycloid(traj.t))[:, [0, 2]].max(axis=1))
 
 
@@ -108,7 +108,7 @@ def violation(traj: Trajectory) -> Vector:
 
 
 def across_blade(q: Matrix, v: Matrix) -> Vector:
-    """Return the magnitude of the velocity across the blade from coordinates and velocities, (K, 3) each."""
+    """Return the magnitude of the velocity across the blade at K instants; q and v are (K, 3)."""
     return np.abs(across(np.concatenate((q, v), axis=1)))
 
 

@@ -39,7 +39,7 @@ INSTANT, AFTER = 0.5, 50
 """Instant at which `passage` passes its pole, s, and number of steps computed after it."""
 
 PASSAGES = {**{k: v for k, v in BOUNDS.items() if k != "phi"}, "place": (0.0, 1.0)}
-"""Ranges, in SI units, from which `passage` takes its body, and the position of the pole within its step."""
+"""Ranges, in SI units, of the bodies that `passage` takes, and of the position of the pole within its step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def poles(body: BladeBody, end: float) -> list[Pole]:
 
 
 def half_turns(body: BladeBody, end: float) -> tuple[Any, Any]:
-    """Return the indices of the intervals between poles that hold the smallest and the largest angle until `end`.
+    """Return the indices of the intervals between poles that contain the smallest and the largest angle until `end`.
 
     A body passes a pole if and only if the two indices differ.
     """
@@ -104,7 +104,7 @@ def _pole(body: BladeBody, t: float) -> Pole:
 
 
 def _along(body: BladeBody, t: float, phi: Any, turning: Any) -> tuple[Any, Any]:
-    """Return the force per mass along a blade with this angle and turning rate, and its time derivative."""
+    """Return the force per mass along a blade at this angle, and its time derivative at this turning rate."""
     held, change = body.F0 * np.cos(body.nu * t), -body.F0 * body.nu * np.sin(body.nu * t)
     c, s = np.cos(phi - body.alpha) / body.M, np.sin(phi - body.alpha) / body.M
     return held * c, change * c - held * s * turning
@@ -131,7 +131,7 @@ class Passage:
     clear: Vector
 
     def part(self, kept: Vector) -> Passage:
-        """Return the selected bodies."""
+        """Return the passages of the bodies that `kept` selects."""
         return Passage(*(getattr(self, f.name)[kept] for f in fields(self)))
 
 

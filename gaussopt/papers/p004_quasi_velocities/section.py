@@ -110,7 +110,7 @@ def _balance(results: PaperResults) -> list[Section]:
 
 
 def _apart(one: Trajectory, other: Trajectory, end: float) -> float:
-    """Return the largest distance between the centroids of two runs with equal steps until `end`, m."""
+    """Return the largest distance, m, up to the time `end` between the centroids of two runs with equal time steps."""
     shared = min(len(one.t), len(other.t), int(np.searchsorted(one.t, end)) + 1)
     return float(np.linalg.norm((one.q[:shared] - other.q[:shared])[:, [0, 2]], axis=1).max())
 

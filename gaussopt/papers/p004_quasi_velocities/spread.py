@@ -15,7 +15,7 @@ from gaussopt.papers.p004_quasi_velocities.knife_edge import CASES, BladeBody, a
 from gaussopt.papers.p004_quasi_velocities.pole import poles
 
 STEP, WITHIN = 0.01, 0.05
-"""Step of the report's figures, s, and the largest relative deviation of random steps from it."""
+"""Step size of the report's figures, s, and the largest relative difference between it and a random step size."""
 
 ROWS = ("tan", "regular")
 """Names of the paper's constraint row and of the regular row."""
@@ -107,7 +107,7 @@ class Spread:
 
     @property
     def random(self) -> Vector:
-        """Drift with each of the random step sizes, without those of SHOWN, m."""
+        """Drift, m, with each random step size; the drifts with the step sizes SHOWN are omitted."""
         return self.drift.position[len(SHOWN) :]
 
     @property
@@ -136,7 +136,7 @@ class Spread:
 
     @property
     def numbers(self) -> tuple[Any, ...]:
-        """Row of the report's table."""
+        """Row of the report's table on the spread of drifts."""
         law = float(np.median(self.lawful)) if len(self.law) else "–"
         quantiles = [self.quantile(q) for q in (0.0, 0.1, 0.5, 0.9, 1.0)]
         return (f"{self.case}, {self.row} row", self.end, len(self.random), *quantiles, law, self.near)
@@ -147,7 +147,7 @@ def measured(case: str, row: str, quick: bool, instants: Sequence[float] = ()) -
     """Measure the drift in a case of the paper, with the "tan" or the "regular" constraint row and all step sizes."""
     body, end = CASES[case]
     end = QUICK_END[case] if quick else end
-    # Few steps suffice for the regular row, whose drift hardly depends on the step.
+    # The regular row needs few steps, because its drift hardly depends on the step size.
     count = 20 if row == "regular" else 40 if quick else 200
     random = np.random.default_rng(4).uniform((1 - WITHIN) * STEP, (1 + WITHIN) * STEP, count)
     steps = np.concatenate((SHOWN, random))
@@ -165,7 +165,7 @@ def crests(case: str, end: float) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class Crests:
-    """Instants and values of the maxima of x(t), and the runs whose drift, `spread.drift.at`, is measured there."""
+    """The maxima of x(t), by instant and value, and the runs whose drift at these instants is `spread.drift.at`."""
 
     spread: Spread
     instants: Vector
@@ -184,7 +184,7 @@ FORCES = {
     "NH-A with α = 0": (BladeBody(alpha=0.0), 3.0, (25, 50, 100, 200)),
     "NH-B": (CASES["NH-B"][0], 22.0, (500, 1000, 2000, 4000)),
 }
-"""By body, with and without force along the blade at the first pole: body, end in s, numbers of steps to that pole."""
+"""By case: the body, the end of the motion, s, and the numbers of steps up to its first pole."""
 
 
 def orders(quick: bool) -> dict[str, tuple[float, list[float]]]:

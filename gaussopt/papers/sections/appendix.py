@@ -76,7 +76,7 @@ def colophon(quick: bool) -> Section:
         "machine": f"{found['system']}, {found['cores']} cores",
     }
     rows = ((what, Timed.plain(said)) for what, said in made.items())
-    # benchmarks/replication.py writes this file; the codes that it runs are not among the packages of this report.
+    # benchmarks/replication.py writes this file; the packages of this report do not include the codes that it runs
     replicated = json.loads(Path(__file__).with_name("replication.json").read_text(encoding="utf-8"))
     blocks = texts.table("colophon", rows), *texts.blocks("again", **replicated)
     return Section("colophon", "How this report was made", blocks)

@@ -23,7 +23,7 @@ WIDEST = ("gauss", "lcp-qp")
 """The formulations that most solvers accept, for which accuracy against time is measured."""
 
 PROBLEMS = {"crank-slider": 1, "four-bar": 1, "knife-edge-body": 1, "sliding-rod": 3, "two-bar": 2}
-"""Number of reference motions used of each problem; without contacts one suffices, as the steps have one structure."""
+"""Number of reference motions used of each problem; without contacts one suffices, as all steps are alike."""
 
 SHOWN = ("right", "fast", "precision", "warm")
 """Sections of the comparison that this report shows; claims and refusals are left to the comparison's own report."""

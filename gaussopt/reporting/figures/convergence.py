@@ -1,4 +1,4 @@
-"""Figures of convergence: Newton's residuals by iteration, costs of evolutionary searches by generation."""
+"""Figures of convergence: Newton's residuals by iteration, best costs of evolutionary searches by generation."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _logarithmic(axes: Any) -> None:
 
 
 def dots(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str) -> str:
-    """Draw a row for each name, and in it a point for each entry of `parts`, on a log axis; zeros are left out."""
+    """Draw a row for each name, and in it a point for each entry of `parts`, on a log axis; zeros are not drawn."""
     figure, axes = _new((6.4, 1.1 + 0.26 * len(names)), xlabel)
     rows = np.arange(len(names))
     for i, (label, values) in enumerate(parts.items()):
@@ -102,7 +102,7 @@ def profiles(
             markevery=(i % 7 * len(taus) // 60, max(1, len(taus) // 8)), **style,
         )  # fmt: skip
     axes.set_ylim(-0.02, 1.02)
-    # The abscissa ends soon after the last jump of any curve.
+    # The abscissa ends soon after the last step of any curve.
     ends = [taus[np.flatnonzero(y < y[-1])[-1] + 1] for y in curves.values() if len(y) and (y < y[-1]).any()]
     axes.set_xlim(1.0, max(1.1, 1.1 * max(ends, default=1.0)))
     _logarithmic(axes)
@@ -168,7 +168,7 @@ def _new(size: tuple[float, float], xlabel: str, ylabel: str = "") -> tuple[Any,
     """Make a figure of `size`, inches, with its axes."""
     from matplotlib.layout_engine import TightLayoutEngine
 
-    # This engine makes one pass over the figure; "constrained", and "tight" with a rectangle, would make two.
+    # This layout engine draws the figure once; "constrained", or "tight" with a rectangle, would draw it twice.
     figure = figure_of(size, TightLayoutEngine(rect=None))  # type: ignore[arg-type]
     axes = figure.add_subplot()
     return figure, styled(axes, xlabel, ylabel)

@@ -171,7 +171,7 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
         return None
     root.attrib.clear()
     for element in root.iter():
-        unread = (element.text or "").startswith("\\")  # an unknown command
+        unread = (element.text or "").startswith("\\")  # a LaTeX command that is not known
         _script(element)
         known = _ELEMENTS.fullmatch(element.tag) and all(map(_ATTRIBUTES.fullmatch, element.attrib))
         if unread or not known:
@@ -268,5 +268,5 @@ def portable(latex: str) -> str:
 
 def _plain(text: str) -> str:
     line = _MARKDOWN.sub(r"\\\1", typeset(" ".join(text.split()) if "\n" in text else text))
-    # The line must not begin like a list item.
+    # Escape a start of the line that Markdown would take for a list item.
     return re.sub(r"^(\s*)([-+])(?=\s)|^(\s*\d+)([.)])(?=\s)", lambda m: f"{m[1] or m[3] or ''}\\{m[2] or m[4]}", line)

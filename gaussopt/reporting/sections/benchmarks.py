@@ -121,7 +121,7 @@ def _ended(row: PublishedRun) -> str:
 
 
 def _figure(case: PublishedCase, rows: Sequence[PublishedRun], anchor: str) -> Iterator[Figure]:
-    """Draw the error over computation time, one colour per stepper; nothing if no motion has a known error."""
+    """Draw the error over computation time, one colour per stepper; return nothing if no motion has a known error."""
     shown = [row for row in rows if isfinite(row.error)]
     by_stepper = gathered(shown, lambda row: row.stepper)
     if not by_stepper:

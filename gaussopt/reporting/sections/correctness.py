@@ -165,7 +165,7 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
 
 
 def _asked(table: pd.DataFrame) -> dict[Any, str]:
-    """Return a text with the number of steps for each pair that was given only some of the steps of the table."""
+    """State how many steps each pair was given, for pairs that were given only some of the table's steps."""
     steps = table[["source", "step"]].drop_duplicates()
     own = table.drop_duplicates(["formulation", "solver", "source", "step"]).groupby(["formulation", "solver"]).size()
     return {pair: f" (asked at {n} of {plural(len(steps), 'step')})" for pair, n in own.items() if n < len(steps)}
@@ -234,7 +234,7 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
     lines = []
     for solver, of in gathered(times, lambda t: t.solver).items():
         told, known = [t for t in of if math.isfinite(t.replayed)], [t for t in of if t.remembers]
-        # A solver that remembers answers is fast in every record; a few fast records may be disturbed measurements.
+        # A solver that stores answers is fast in every record; a few fast records may be disturbed measurements.
         if len(known) > 1 and 2 * len(known) >= len(told):
             share = max(t.replayed for t in known)
             lines.append(texts("remembers", solver=solver, share=share, rows=plural(len(known), "row"), all=len(told)))

@@ -123,7 +123,7 @@ def first(rows: Sequence[T], most: int, noun: str = "") -> tuple[Sequence[T], st
 
 
 def listed(names: Sequence[str], most: int = 8, sep: str = ", ") -> str:
-    """Return names separated by commas; after `most` of them only the number of further names is stated."""
+    """Return names separated by commas; of more than `most` names, only the number of the others is stated."""
     return sep.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -138,7 +138,7 @@ def in_words(statuses: Sequence[str]) -> str:
 
 
 def shape_of(reason: str) -> str:
-    """Mask the numbers of a sentence, so that reasons that differ only in numbers become equal."""
+    """Mask the numbers of a sentence, so that reasons become equal if they differ in numbers only."""
     return re.sub(r"\d[\d.e+-]*", "#", reason)
 
 

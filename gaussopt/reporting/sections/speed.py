@@ -59,7 +59,7 @@ class Speed:
 
     @classmethod
     def of(cls, group: Group) -> Speed:
-        """Return the costs and means of the solvers under the group's formulation, and those of all pairs."""
+        """Compute costs and means of the solvers under the group's formulation, and of all formulation-solver pairs."""
         answers, times = group.main()
         exact = [a for a in answers if a.exact]
         solvers = performance.costs(exact, times, formulation=group.formulation)

@@ -142,7 +142,7 @@ def _cell(of: Sequence[Place]) -> Any:
 
 
 def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, formulation: str = "") -> list[Block]:
-    """Return the table of reversals; a formulation common to all is named only once."""
+    """Return the table of reversals; a formulation that all competitors share is named only once."""
     shared = f"{formulation} by " if formulation else ""
     if not turned:
         return [Paragraph(f"No order of {what} reverses beyond the noise along {dial}.")]

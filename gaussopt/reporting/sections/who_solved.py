@@ -70,7 +70,7 @@ def _anchor(group: Group, i: int) -> str:
 
 
 def _row(case: TimedAnswers) -> tuple[Any, ...]:
-    """Return a row with the answer of a solver to a program."""
+    """Return a table row on the answer of a solver to a program."""
     a = case.answers
     said = (a.failure or "no answer", "–") if not a.status else (a.status[0], a.claim[0])
     told = (case[name][0] for name in ("certified", "error", "primal", "dual", "gap", "iterations"))
