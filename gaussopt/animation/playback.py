@@ -18,20 +18,20 @@ SHORTEST, LONGEST = 4.0, 12.0
 """Shortest and longest playback, s."""
 
 RATE = 100.0
-"""Frames per second of playback, enough to interpolate fast rotations linearly; superfluous frames are left out when
+"""Frames per second of playback, enough for linear interpolation of fast rotations; superfluous frames are dropped when
 the picture is written."""
 
 HOLD = 1.0
 """Seconds for which the last frame is shown before the animation repeats."""
 
 SAME = 1e-12
-"""Two instants that differ by less than this, relative to 1 + t, count as the two sides of an event."""
+"""Two instants count as the two sides of an event if they differ by less than this, relative to 1 + t."""
 
 TOGETHER = 0.25
-"""Events within this number of seconds of playback share a caption."""
+"""Events that are at most this many seconds of playback apart share a caption."""
 
 CAPTION, FLASH = 1.6, 0.45
-"""Longest time that a caption (except the last) is shown, and time that an impact flashes, s of playback."""
+"""Longest display of a caption (except the last), and duration of the flash at an impact, s of playback."""
 
 
 def nice_below(value: float) -> float:
@@ -131,8 +131,8 @@ def frames_of(trajectory: RecordedMotion, t_end: float | None = None, rate: floa
 
 
 def sampled(trajectory: RecordedMotion, grid: Vector, speed: float) -> Frames:
-    """Return frames at increasing instants (G,), and at both ends of each phase between events that is not short."""
-    from scipy.interpolate import CubicHermiteSpline  # loaded here, as only drawing needs it
+    """Return frames at the instants of `grid`, (G,), and at both ends of every longer phase between events."""
+    from scipy.interpolate import CubicHermiteSpline  # imported here, since only drawing needs it
 
     rows = usable(trajectory)
     t = trajectory.t[:rows]

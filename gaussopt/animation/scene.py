@@ -150,7 +150,7 @@ def _beside(
 
 
 def _near(places: Matrix, seen: Matrix) -> Matrix:
-    """Return the points near the region that must be shown, so that a diverging motion does not enlarge the picture."""
+    """Return the points near the region that must be visible; without the others a diverging motion stays in scale."""
     low, high = seen.min(axis=0), seen.max(axis=0)
     reach = FURTHER * float((high - low).max())
     return np.asarray(places[((places >= low - reach) & (places <= high + reach)).all(axis=1)])
@@ -288,7 +288,7 @@ def caption_word(scene: Scene, caption: Caption) -> Word:
 
 
 def timeline(scene: Scene) -> tuple[list[Part], float, float, float]:
-    """Return the time axis at the lower edge with its events, the positions of its ends, and its height, px."""
+    """Return the time axis at the lower edge with its events, the x positions of its ends, and its height, px."""
     left, right, y = 44.0, scene.view.width - 76.0, scene.view.height - 18.0
     t0, span = float(scene.frames.t[0]), scene.frames.span
     marks: list[Mark] = [

@@ -28,7 +28,7 @@ FIXED = sketch.Ground | sketch.Wall | sketch.Bearing
 """Shapes that do not move."""
 
 LETTERED = sketch.Bar | sketch.Block | sketch.Disk | sketch.Blade | sketch.Spring | sketch.Damper
-"""Shapes whose labels are left out in an animation."""
+"""Shapes whose labels an animation omits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ CLASSES = {
     "lcp": LCP_CLASSES, "matrix": MATRIX_CLASSES, "qp": QP_CLASSES, "joint": JOINT_CLASSES,
     "weighted": WEIGHTED_CLASSES,
 }  # fmt: skip
-"""Meaning of the codes, by variable."""
+"""For each variable, the meaning of its codes."""
 
 MEANINGS = {
     "lcp": ("solutions of the contact laws", ""),
@@ -72,13 +72,13 @@ EQUAL = 1e-8
 """Relative difference of the forces up to which two answers are equal."""
 
 MARGIN = 100.0
-"""Rounding error decides whether two answers are equal if their difference is within this factor of `EQUAL`."""
+"""Rounding errors may decide whether two answers are equal if their difference is within this factor of `EQUAL`."""
 
 DECIDED = 1e-9
 """Relative violation of the criterion that counts as rounding error, as in `gaussopt.contact.qp_equivalence`."""
 
 BORDER = (1e-11, 1e-6)
-"""Violations between these are called borderline: rounding error then decides whether the answers are equal."""
+"""Range of violations called borderline, because rounding errors then decide whether the answers are equal."""
 
 
 def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> Matrix:

@@ -55,7 +55,7 @@ CHUNK = 4000
 """Approximate number of points that are solved together."""
 
 OF_CONTACTS = {"lam_lcp": 1, "lam_qp": 1, "eta": 1, "bias": 1, "delassus": 2}
-"""Arrays with one or two axes over contacts, which follow the axes of the grid, and the number of these axes."""
+"""Arrays that have one or two axes over contacts after the axes of the grid, and the number of these axes."""
 
 
 @shown
@@ -112,12 +112,12 @@ class Atlas(Mapped):
         return np.asarray(self.data[name].values, dtype=int)
 
     def values(self, cell: Cell) -> dict[str, float]:
-        """Return the parameters at a cell, on the axes or computed from these; raises errors as `step` does."""
+        """Return a cell's parameters: those on the axes, and those computed from them; raises the errors of `step`."""
         index = self._index(cell)
         return values_at(self._entry(), self.axes, [a.values[i] for a, i in zip(self.axes, index, strict=False)])
 
     def step(self, cell: Cell) -> StepData:
-        """Return the step that was studied at a cell: all contacts closed, sliding with its signs, under its load.
+        """Return the step studied at a cell: all contacts are closed and slide with the cell's signs, under its load.
 
         `cell` is a number in the order of the arrays, or the indices of the axis values, of the signs and of the load.
         Raises BadInput for a missing cell, and UnknownName if the problem of an atlas from a file is not registered.

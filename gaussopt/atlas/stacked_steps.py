@@ -71,8 +71,8 @@ class ContactStack:
         normal, tangent, bias, size, along = (np.array([p[i] for p in parts]) for i in range(5))
         smooth, cross = normal @ normal.swapaxes(1, 2), normal @ tangent.swapaxes(1, 2)
         mu = np.array([step.mu for step in steps])
-        # Column j of the operator has the sign of contact j, whose friction force is -slip mu along the tangent.
-        c = -slips[None] * mu[:, None, :]  # (B, S, k)
+        # Column j belongs to the normal force of contact j, whose friction is -slip mu times it; hence the sign.
+        c = -slips[None] * mu[:, None, :]  # shape (B, S, k)
         friction = cross[:, None] * c[:, :, None, :]
         delassus = smooth[:, None] + friction
         # Where the terms cancel, a rounding error's sign would decide whether there are 0, 1 or 2 solutions; use 0.
@@ -89,7 +89,7 @@ class ContactStack:
         )  # fmt: skip
 
     def with_bias(self, bias: Matrix) -> ContactStack:
-        """Combine each operator with each of L biases, (L, k), which vary fastest. With joints `ell` becomes NaN."""
+        """Combine each operator with L biases, (L, k); the biases vary fastest. With joints `ell` becomes NaN."""
         delassus, smooth, motion, ell = (
             np.repeat(x, len(bias), axis=0) for x in (self.delassus, self.smooth, self.motion, self.ell)
         )

@@ -38,7 +38,7 @@ def completion(*kinds: str, words: tuple[str, ...] = (), files: tuple[str, ...] 
 
 
 def option(names: str, told: str, *of: str, words: tuple[str, ...] = (), **more: Any) -> Any:
-    """Declare an option, whose value a shell completes to registered names of the kinds `of` or to `words`."""
+    """Declare an option; a shell completes its value to registered names of the kinds `of` or to `words`."""
     offered = completion(*of, words=words) if of or words else None
     return typer.Option(*names.split(), help=told, autocompletion=offered, **more)
 
@@ -135,7 +135,7 @@ def stop(message: str, code: int = 1) -> NoReturn:
 
 
 def show(out: Any, as_json: bool, data: Any, *lines: str) -> None:
-    """Print the result of a command on standard output: data as JSON, or lines for the user."""
+    """Print the result of a command on standard output, either as JSON or as lines for the user."""
     if as_json:
         print_json(out, data)
     else:

@@ -97,7 +97,7 @@ Followed = Annotated[
 ]
 EveryNth = Annotated[int, option("--stride", "Distance of two states, or cells, that are taken.")]
 MOST_SAID = 20
-"""Maximum number of sentences on contradictions that are printed; the report contains all."""
+"""Maximum number of sentences on contradictions that are printed; the report contains all of them."""
 
 
 def compare_command(
@@ -243,7 +243,7 @@ def _sources(
         raise BadInput("--dial turns a dial of a family; name the family with --family.")
     unknown = [d for d in dials if not any(_has(name, d) for name in families)]
     for name in families:
-        # Each family gets only the dials that it has, and those that no family has, so that the first one refuses them.
+        # Each family gets only the dials that it has. It also gets dials that no family has, so as to refuse them.
         found += family_sweep(name, [d for d in dials if _has(name, d)] + unknown)
     found += [*(convex_programs() if sets[0] else ()), *(lcp_programs() if sets[1] else ())]
     found += [ExportedSequence.of(folder) for folder in sequences]

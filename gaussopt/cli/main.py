@@ -75,7 +75,7 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         with _plain_warnings():
             return _run(given)
-    except OSError as error:  # standard output cannot be written: a full disk, a closed pipe
+    except OSError as error:  # standard output cannot be written, as with a full disk or a closed pipe
         note(f"Cannot write the result: {error.strerror or error}.")
         return 1
 
@@ -145,7 +145,7 @@ def _run(given: list[str]) -> int:
             what = "The command was not done" if error.filename is None else f"Cannot use {str(error.filename)!r}"
             failure = file_error(what, error)
             return _fail(out, as_json, str(failure), code=1 if isinstance(failure, MachineFailure) else 2)
-        except BaseException as error:  # a user's file may raise anything, even SystemExit
+        except BaseException as error:  # code in a user's file may raise anything, even SystemExit
             if isinstance(error, SystemExit) and HELP & set(given):
                 return 1  # Typer exits in this way if a reader such as `head` has closed the pipe
             if "GAUSSOPT_DEBUG" in os.environ:

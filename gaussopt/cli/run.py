@@ -85,7 +85,7 @@ def run_command(
         trajectory = concatenate([start, trajectory])
     lost = ""
     if save is not None:
-        try:  # if saving fails, the result is still printed
+        try:  # the result is printed even if saving it fails
             trajectory.save(save)
         except BadInput as error:
             lost = str(error)

@@ -45,7 +45,7 @@ def show_command(context: typer.Context, name: Name, set_: Set = None, json_: Js
         kind, name = registry.register(name)
         kinds = [kind]
     else:
-        kinds, name = _kinds(name), name.partition(":")[0]  # a solver may be followed by its variant
+        kinds, name = _kinds(name), name.partition(":")[0]  # the name of a variant may follow that of the solver
     if set_ and "problem" not in kinds:
         raise BadInput(f"--set changes a problem, and {name!r} is a {kinds[0]}.")
     data: dict[str, Any] = {"status": "solved", "name": name}
@@ -90,7 +90,7 @@ def _columns(rows: Iterable[Sequence[Any]]) -> list[str]:
 
 
 def _problem(entry: Problem, given: str, settings: list[str]) -> Known:
-    """Return the information on a problem, with a `run` command whose options avoid drift and endless impacts."""
+    """Return the information on a problem, and a `run` command with options that avoid drift and endless impacts."""
     from gaussopt.comparison.items import typical_step
     from gaussopt.comparison.pairing import misfit
     from gaussopt.core import registry

@@ -154,7 +154,7 @@ def verify_command(
     context: typer.Context, file: OneFile, answer_file: AnswerFile, tolerance: Tolerance = 1e-7, rows: RowOrder = None,
     json_: Json = False,
 ) -> None:  # fmt: skip
-    """Certify an answer to a step, a qp, an lcp or a contact problem, whoever computed it."""
+    """Certify an answer to a step, a QP, an LCP or a contact problem, whatever code computed the answer."""
     from gaussopt.core.tolerances import check_tolerance
     from gaussopt.interchange.problem_reader import read_answer, read_problem
     from gaussopt.kinds import page_of
@@ -197,7 +197,7 @@ TOLD = (
     "status", "message", "formulation", "solver", "certificate", "ranks", "classification", "timing", "iterations",
     "forces_unique",
 )  # fmt: skip
-"""Entries of a result that have separate lines; all others are numbers."""
+"""Entries of a result that are printed on lines of their own; all other entries are numbers."""
 
 
 def _sentence(result: dict[str, Any]) -> str:
@@ -215,7 +215,7 @@ def _sentence(result: dict[str, Any]) -> str:
     elif "relative_residual" in c:
         words = f"its residuals are at most {c['relative_residual']:.2g} (relative)"
     else:
-        return str(result["message"])  # for contact problems the message is complete
+        return str(result["message"])  # the message on a contact problem is complete
     return f"{result['message']} {words[0].upper()}{words[1:]}."
 
 

@@ -182,7 +182,7 @@ def matrix_class(p: Any, claim: Any) -> set[str]:
         need(low if rule == "definite" else low is not None, f"the matrix is not {rule}")
         same = all(A[0][j].get(i) == x for i, entries in enumerate(A[0]) for j, x in entries.items())
         return {rule, "semidefinite", *(["symmetric"] if same else [])}
-    if "weights" in claim:  # M times diag(d), d > 0, must be diagonally dominant with a positive diagonal
+    if "weights" in claim:  # M diag(d) with d > 0 must be diagonally dominant and have a positive diagonal
         d = row(claim["weights"])
         gaps = (2 * x.get(i, 0) * d[i] - sum(abs(a) * d[j] for j, a in x.items()) for i, x in enumerate(A[0]))
         need(min(d) > 0 and min(gaps) > 0, "the weights do not make the matrix diagonally dominant")

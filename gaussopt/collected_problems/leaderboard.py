@@ -38,7 +38,7 @@ LAW = "coulomb-soccp"
 """Formulation of contact problems with friction: Coulomb's law itself, without relaxation."""
 
 SIZES = (10, 100, 10_000)
-"""Largest numbers of unknowns of the size classes."""
+"""Upper limits of the size classes, as numbers of unknowns."""
 
 LIMITS: dict[str, Any] = {"time_budget": 0.1, "case_limit": 20.0}
 """Seconds for timing a solver on a group, and for all answers of a solver to a group."""

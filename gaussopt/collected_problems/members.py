@@ -67,7 +67,7 @@ class CollectedGroup:
 
 
 def _quadratic(step: StepData, rows: int = 0) -> Drawn:
-    """Return the Gauss program of a step, rounded, with `rows` redundant equations, each the sum of two others."""
+    """Return the rounded Gauss program of a step, with `rows` redundant equations, each the sum of two others."""
     program: Any = formulate(step, "gauss")
     P = program.P
     diagonal = is_sparse(P) or not np.count_nonzero(P - np.diag(np.diag(P)))
@@ -165,7 +165,7 @@ def _known() -> Iterator[Drawn]:
         M, q = known.lcp.M, known.lcp.q
         if known.z is not None:
             yield _lcp(M, q, known.z)
-        elif (M.sum(axis=0) <= 0).all():  # w >= 0 is impossible: q < 0, so the sum of w is negative
+        elif (M.sum(axis=0) <= 0).all():  # q < 0 and M's column sums are <= 0: no w >= 0
             yield _lcp(M, q, claims=[{"rule": "ray", "y": _texts(np.ones(len(q)))}])
         else:
             yield _lcp(M, q, claims=[{"rule": "all", "count": 0}])
@@ -321,7 +321,7 @@ def _contacts(pile: str, count: int, mu: float, seed: int, steps: int = 1) -> It
     k = len(given.mu)
     W = F.T @ F
     unit = np.exp2(-(np.frexp(np.abs(W).max())[1] // 2))
-    mode = rng.choice(3, size=k, p=(0.2, 0.4, 0.4))  # 0: open, 1: sticking, 2: sliding
+    mode = rng.choice(3, size=k, p=(0.2, 0.4, 0.4))  # modes: 0 open, 1 sticking, 2 sliding
     way = np.array(DIRECTIONS)[rng.integers(len(DIRECTIONS), size=k)]
     push, speed = rng.integers(20, 60, size=k), rng.integers(20, 60, size=k)
     for _ in range(steps):

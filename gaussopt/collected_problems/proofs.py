@@ -29,7 +29,7 @@ FACTORED = 150
 """Largest size of a factor that is stored."""
 
 WELL = 1e-6
-"""Smallest relative eigenvalue of a matrix that is proved definite by a rounded factor."""
+"""Smallest relative eigenvalue for which a rounded factor proves that a matrix is definite."""
 
 ENUMERATED = 6
 """Largest number of complementarity pairs for which the proof of an LCP tries all combinations."""
@@ -117,7 +117,7 @@ def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
         right = np.where(y > 0, found.l, found.u)
     n, rows = found.n, np.flatnonzero(active)
     if found.m > 1 and not is_sparse(found.A) and np.linalg.matrix_rank(found.A[rows]) < len(rows):
-        rows = rows[independent(exact(found.A[rows].T))]  # dependent rows get the multiplier 0
+        rows = rows[independent(exact(found.A[rows].T))]  # dependent rows have the multiplier 0
     A, right = found.A[rows], np.concatenate((-found.q, right[rows]))
     if len(right) <= EXACT and not is_sparse(found.P):
         table = np.block([[found.P, -A.T], [A, np.zeros((len(rows), len(rows)))]])

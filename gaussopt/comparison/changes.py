@@ -46,7 +46,7 @@ class PairChange:
     changed : how code and packages of the pair differ from before, in words; "" if they are the same
     gained, lost : number of steps that became right, and of steps that became wrong
     false_before, false_after : number of claims, "solved" or "ill-posed", that the certificate does not confirm
-    factor, low, high : new time divided by old time, corrected for the pace of the machine, and its interval; None
+    factor, low, high : new time divided by old time, corrected for the machine's pace, and its interval; None
         where the pair was not timed in both comparisons
     noise : factor up to which two times count as equal
     timed : number of steps that were timed in both comparisons

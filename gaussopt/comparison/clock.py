@@ -2,7 +2,7 @@
 
 Rivals take turns, in a seeded random order, so that noise affects all equally. A turn is one pass over the steps. A
 fast solver first solves the leading steps an additional time, so that the timed re-solves include neither set-up nor
-cold caches. Answers are certified after the pass. Each pass begins with a new solver and in its own random units
+cold caches. Answers are certified after the pass. Each pass begins with a new solver and with its own random units
 (`in_units`), so that an answer remembered from another pass is wrong. Some passes are repeated with the same numbers; a
 solver that is then much faster remembers its answers. While timed, a solver only sets up, updates and solves; the clock
 runs until its answer has been read.
@@ -41,7 +41,7 @@ MAX_REPETITIONS = 25
 """Maximum number of passes over a sequence; more would hardly change the quantiles."""
 
 REPLAYS = (1, 3, 5)
-"""Indices of the passes that repeat the numbers of the previous pass."""
+"""Indices of the passes that use the numbers of the previous pass again."""
 
 LEADING = 8
 """Number of leading steps, which are solved to warm up a rival and are replayed."""
@@ -91,7 +91,7 @@ def on_one_clock(
 
 @contextmanager
 def _collected() -> Iterator[None]:
-    """Turn automatic garbage collection off in the `with` block, and exempt the existing objects from collection."""
+    """Switch automatic garbage collection off in the `with` block, and exempt objects that exist at its start."""
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -105,7 +105,7 @@ def _collected() -> Iterator[None]:
 
 
 class _Between:
-    """Work done before every turn, so that no rival finds caches warmed by its own or a similar turn."""
+    """Work done before every turn, so that no rival finds in the caches what its own or a similar turn left there."""
 
     def __init__(self) -> None:
         self._large = np.ones(1 << 18)  # 2 MiB, more than the caches next to a core
@@ -239,7 +239,7 @@ class _Rival:
                 self._new[i].append(reply.timing)
 
     def early(self, items: Sequence[Item]) -> int:
-        """Count the leading steps whose timed answers are all wrong, but right after an untimed call of `refuses`."""
+        """Count the leading steps that are wrong in all timed answers, but right after an untimed call of `refuses`."""
         wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
         if not wrong or math.isinf(self._spent):  # only the warm-up pass was timed, and it calls `refuses`
             return 0
@@ -255,7 +255,7 @@ class _Rival:
         columns = {part: [getattr(t, part) for t in samples] for part in (*Timing._fields, "total")}
         columns["work"] = [s for i in timed for s in own[i]]
         parts = {part: np.quantile(columns[part], QUANTILES).tolist() for part in PARTS}
-        # Noise only adds time, so the shortest pass counts: a step that was disturbed once is not a slow step.
+        # Noise only adds time, so the shortest pass decides: a step that was disturbed once must not count as slow.
         begin = 0 if self._about[2] == STARTS[0] else 1
         both = [x for x in list(zip(self._cpu, self._again, strict=True))[begin:] if x[1]]
         felt = [(min(new), min(again)) for new, again in both if min(new) > FELT]

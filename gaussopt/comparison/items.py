@@ -36,7 +36,7 @@ OWN: dict[str, Any] = {
 """Settings of the default motion."""
 
 FEWEST = 10
-"""Least number of states of a motion that ends early."""
+"""Smallest number of states of a motion that ends early."""
 
 LEAST_SHARE = 1e-3
 """Least share of the motion that is computed, even if its first step takes longer than the time limit."""
@@ -116,7 +116,7 @@ def end_within(entry: Problem, seconds: float) -> float:
 
     def late(done: float) -> None:
         nonlocal begin, share
-        begin, share = min(begin, process_time()), done  # the clock starts at the first step, after code generation
+        begin, share = min(begin, process_time()), done  # time is measured from the first step, after code generation
         if process_time() - begin > seconds:
             raise _Late
 

@@ -65,7 +65,7 @@ def motion_jobs(plan: Plan, answers: Sequence[Answers], times: Sequence[Times], 
 def _passed(
     plan: Plan, problem: str, settings: Mapping[str, object], answers: Iterable[Answers], times: Iterable[Times]
 ) -> dict[Pair, float]:
-    """Return the pairs whose answers to a problem were all confirmed, with their seconds for a step, or inf."""
+    """Return the pairs whose answers to a problem were all confirmed, with the seconds of a step; inf if not timed."""
     own = {
         s.source.key for s in plan.specs
         if isinstance(s, ProblemStates) and (s.problem, dict(s.settings)) == (problem, settings)

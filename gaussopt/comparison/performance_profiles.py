@@ -26,7 +26,7 @@ from gaussopt.comparison.step_table import TimedAnswers, base_of, competing
 from gaussopt.core.arrays import Matrix, Vector
 
 SHIFT = 10e-6
-"""Shift of the geometric mean, s: differences far below 10 µs, about one call through Python, hardly count."""
+"""Shift of the geometric mean, s, about one call through Python; far smaller differences hardly count."""
 
 PENALTY = 10.0
 """A failure is charged the time of the slowest confirmed answer to the same step times this factor."""
@@ -118,7 +118,7 @@ class Profile:
     problems: int
 
     def order(self) -> list[int]:
-        """Return the indices of names, sorted for display by falling area under rho over log tau: no ranking."""
+        """Return the indices of names by falling area under rho over log tau; this order for display is no ranking."""
         weights = np.diff(np.log(self.taus), prepend=0.0) if len(self.taus) > 1 else np.ones(len(self.taus))
         area = weights @ self.rho
         return [int(i) for i in np.lexsort((-self.solved, -area))]

@@ -55,7 +55,7 @@ FILES = (".json", ".npz", ".mat", ".mps", ".qps", ".MPS", ".QPS", ".SIF", ".sif"
 """Suffixes of the names of program files."""
 
 MOTION_TIME = 30.0
-"""Seconds for all trajectories of a problem together, and at most for each, if the user did not request them."""
+"""Seconds for all trajectories of a problem together, and for each one, if the user did not request them."""
 
 OF_SET = 0.1
 """Fraction that a single problem may take of a solver's time for a whole set of problems (`Spec.together`)."""
@@ -92,7 +92,7 @@ class Plan:
     clock: float = math.inf
 
     def limits(self, spec: Spec, solver: str) -> tuple[float, tuple[str, float]]:
-        """Return the limit, s, for the answers of a solver to a source, and the budget that it shares (`Job.share`)."""
+        """Return the limit, s, for a solver's answers to a source, and the budget of which it is part (`Job.share`)."""
         if spec.together:
             return self.case_limit * OF_SET, (f"{solver} on {spec.together}", self.case_limit)
         return self.case_limit, ("all pairs", self.total)
@@ -230,7 +230,7 @@ def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> N
 
 
 def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
-    """Return formulations whose programs are solved at every precision setting; "" stands for single programs."""
+    """Return the formulations whose programs are solved at every precision setting; "" stands for single programs."""
     if isinstance(precision, bool):
         return ("", *formulations) if precision else ()
     for f in precision:

@@ -249,7 +249,7 @@ def measure(
     else:
         many = times[-1] / setting > MOST_RECORDED
         how = {"dt": setting, "record_every": max(1, round(interval / setting)) if many else 1}
-    named = None if formulation == "gauss" else formulation  # "auto" compiles no named formulation
+    named = None if formulation == "gauss" else formulation  # "auto" compiles only unnamed formulations
     for engine in engines:
         try:
             motion = simulate(
@@ -283,7 +283,7 @@ def plan(quick: bool) -> Iterator[tuple[PublishedCase, Job]]:
         if quick and case.variant is not None:
             continue
         ladder = case.ladder or dict.fromkeys(CONSTANT, case.steps) | TOLERANCES
-        # A quick report uses only the longest constant step, which costs least, and only the tightest tolerance.
+        # A quick report uses only the longest constant step, which is the cheapest, and only the tightest tolerance.
         if quick:
             ladder = {name: (max(x) if name in CONSTANT else min(x),) for name, x in ladder.items()}
         asked = [(name, x, "gauss", quick) for name, steps in ladder.items() for x in steps]
@@ -312,7 +312,7 @@ def derive(case: str) -> None:
 
 @dataclass(frozen=True)
 class Measured:
-    """Measured motions: full ones by every stepper, and early parts by every formulation."""
+    """Measured motions: complete motions by every stepper, and their first parts by every formulation."""
 
     steppers: tuple[PublishedRun, ...]
     formulations: tuple[PublishedRun, ...]

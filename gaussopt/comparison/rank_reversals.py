@@ -1,4 +1,4 @@
-"""Rankings of competitors along a dial (a parameter) of a family of problems, and the values at which they reverse."""
+"""Rankings of competitors along a swept parameter of a family (a dial), and the values at which rankings reverse."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def places(
 
 
 def reversals_of(found: Sequence[Place]) -> list[Reversal]:
-    """Find where the order of two competitors changes along one dial; changes of the first place come first.
+    """Find where the order of two competitors changes along a dial; list changes of the fastest competitor first.
 
     An order counts at a value if it exceeds the noise: the medians differ by at least the factor NOISE, and either the
     interquartile ranges do not overlap, or the same competitor is faster at three quarters of the common steps, of

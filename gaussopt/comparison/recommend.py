@@ -47,7 +47,7 @@ ASKED = 6
 """Least number of steps that a pair solves while it is timed: in warm-up, timing and replay together."""
 
 ALIKE, ROUNDING, LEAST = 10.0, 1e-14, 1e-16
-"""Errors within the factor ALIKE of the least, or below ROUNDING, count as equal; LEAST is the least printed error."""
+"""Errors within the factor ALIKE of the least, or below ROUNDING, count as equal; no error below LEAST is printed."""
 
 ACCURACY, SPEED, CONTACTS = "accuracy", "speed of re-solves", "many contacts"
 
@@ -159,7 +159,7 @@ def recommend(
     )  # fmt: skip
     spec = _states(entry)
     with Workers(2) as place:
-        place.prepare(spec.items)  # compute the motion once, before the cases
+        place.prepare(spec.items)  # compute the motion once, before the cases, which all use it
         results = carry_out(replace(plan, specs=(spec,)), place, None, CasesDone(progress), rivals=_rivals)
     contacts = np.array([getattr(item.data, "k", 0) for item in spec.items()])
     cases = [c for c in competing(results.answers, results.times) if _right(c.answers)]
@@ -200,7 +200,7 @@ def _rivals(answers: Sequence[Answers], seconds: Mapping[Pair, float]) -> list[A
 
 
 def _right(a: Answers) -> bool:
-    """Return whether a pair is right at all states that have a unique solution."""
+    """Return whether all answers of a pair are right, at least at the states that have a unique solution."""
     return not a.failure and {status for status in a.status if status not in SEVERAL} == {"solved"}
 
 

@@ -178,7 +178,7 @@ def read_results(folder: Path) -> Results:
     try:
         text = gunzip(packed)
         data = unsealed(text, FORMAT)
-        if b"\\ud" in text.lower():  # unpaired surrogates, not encodable in UTF-8
+        if b"\\ud" in text.lower():  # unpaired surrogates, which UTF-8 cannot encode
             json.dumps(data, ensure_ascii=False).encode()
         return Results.from_mapping(data, folder)
     except (Damage, KeyError, TypeError, AttributeError, ValueError) as error:

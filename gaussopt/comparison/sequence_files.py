@@ -265,7 +265,7 @@ def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
         raise BadInput("the two sides of a row do not fit each other")
     A[low], l[low] = -below, -lower
     A[high], u[high] = above, upper
-    # Zeros may have different signs in the file and in the program; the numbers are equal.
+    # A zero may have one sign in the file and the other in the program; this is no difference.
     return QP.from_mapping({"kind": "qp", "P": found["P"], "q": found["q"], "A": A, "l": l, "u": u})
 
 

@@ -71,7 +71,7 @@ def canonical(word: str) -> str:
 
 
 def precision_words(word: str) -> list[str]:
-    """Return what names a solver at each of its precision settings, from loose to tight; [] if it has none."""
+    """Return the words for a solver at each of its precision settings, from loose to tight; [] if it has none."""
     name, options = parse_word(word)
     cls: type[Solver[Any]] = registry.load("solver", registered_name(word))
     return [solver_word(name, {**options, **setting}) for setting in cls.precision]

@@ -75,7 +75,7 @@ class ProblemStates(Spec):
             return start
         try:
             first = next(states_of(entry, self.reference, self.stride, self.t_end), None)
-        except BadInput:  # the motion does not begin, which every case will report
+        except BadInput:  # the motion cannot begin; every case will report this
             first = None
         return typical_step(entry) if first is None else first.data  # type: ignore[return-value]
 
@@ -240,7 +240,7 @@ def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[F
         for dial, values in swept.items()
         for value in values
     ]
-    if set(swept) - set(given):  # the other dials may rule out part of a dial's range
+    if set(swept) - set(given):  # part of a dial's range may be impossible with the values of the other dials
         points = [p for p in points if _possible(p)]
     return points or [FamilyPoint(name, fixed, "", count)]
 

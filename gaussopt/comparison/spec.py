@@ -34,7 +34,7 @@ class Spec(ABC):
     """
 
     together = ""
-    """Name of a set of problems that share the time limit of one case of a solver; "" if each problem has its own."""
+    """Name of a set of problems whose solution by a solver shares one time limit; "" if each problem has its own."""
 
     @property
     @abstractmethod
@@ -69,7 +69,7 @@ class Spec(ABC):
         Returns
         -------
         StepData, or a program
-            It has equality rows, contacts and friction if any of the items does.
+            An item with equality rows if any item has such rows; the same holds for contacts and for friction.
         """
 
     @property

@@ -60,7 +60,7 @@ PROGRAM_TOLERANCE = 1e-6
 """Relative residuals up to which an answer solves its program, whether or not the program is right."""
 
 BEYOND = 1e3
-"""If the error exceeds the residuals by this factor, the program is wrong: a tighter tolerance would not help."""
+"""Ratio of error to residuals above which the program is considered wrong: a tighter tolerance would not help."""
 
 SEVERAL = ("multiple_solutions", "acceleration_not_unique")
 """Verdicts on a step, not on a solver: no answer can be confirmed as the true one, since there are several."""

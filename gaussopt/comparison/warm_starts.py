@@ -58,7 +58,7 @@ class WarmGain(NamedTuple):
 
 
 def verdict_of(ratios: Sequence[float]) -> str:
-    """Return the verdict on the quartiles of a ratio; |median - 1| must exceed the distance between the quartiles."""
+    """Return the verdict on a ratio by its quartiles; |median - 1| must exceed the distance between the quartiles."""
     low, middle, high = ratios
     if np.isnan(middle):
         return "not timed"

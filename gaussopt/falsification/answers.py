@@ -25,7 +25,7 @@ from gaussopt.solving.solve import solve_step
 from gaussopt.solving.solver_sequence import SolverSequence
 
 FloatAnswer = Callable[[Numbers], Vector | None]
-"""Function that solves an example, given by its arrays; None if the formulation or its solver has no answer."""
+"""Function that solves an example, given by its arrays; it returns None if it finds no answer."""
 
 Given = str | Callable[..., Any]
 """A formulation by its name, or a function of the arrays of an example."""
@@ -45,7 +45,7 @@ class Solvers:
         if key not in self._known:
             page = page_of(program)
             name = page.default_solver(program)
-            if (page.name, name) == ("qp", "kkt"):  # kkt is no optimiser: it solves Lagrange's equations
+            if (page.name, name) == ("qp", "kkt"):  # kkt is no optimiser; it solves Lagrange's equations
                 name = "daqp"
             self._known[key] = name, SolverSequence(name, warm_start=False)
         raw, _ = self._known[key][1].solve(program)
@@ -58,7 +58,7 @@ def name_of(given: Given) -> str:
 
 
 def takes_lcp(given: Given) -> bool:
-    """Return whether a formulation needs no other data than an LCP."""
+    """Return whether a formulation needs only the data of an LCP."""
     return isinstance(given, str) and given not in LAWS and not is_contact_formulation(given) and isinstance(
         find(given), SlidingFormulation
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Contacts with friction in exact rational arithmetic: Coulomb's law in space, its relaxations, planar impact laws.
 
 Answers over round cones are irrational in general. Rational directions of slip are guessed from the solver's
-floating-point answer; the exact answer with these directions is then checked, without the floating-point answer.
+floating-point answer; the exact answer with these directions is then checked without use of the floating-point answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gaussopt.papers.evidence.active_sets import lcp_exactly
 
 ROWS = 3
 SMALL = 1e-7
-"""Size, relative to the largest entry, below which an entry of the floating-point answer counts as zero."""
+"""Entries of the floating-point answer below this size, relative to the largest entry, count as zero."""
 
 FINEST = 100
 """Largest denominator of tan(angle / 2) for a direction of slip, which makes its sine and cosine rational."""

@@ -144,7 +144,7 @@ def weighted(of: Sliding) -> Proved | None:
 
 
 def frozen(of: Sliding) -> Proved | None:
-    """Iterate from z = 0, with friction held at its last value; None if the iteration neither settles nor cycles."""
+    """Iterate from z = 0 with friction held at its last value; None if the iterates neither converge nor cycle."""
     if of.friction is None:
         return None
     smooth = of.A - of.friction

@@ -28,10 +28,10 @@ AXES = {
 
 SYMMETRIC = {"lcp": "", "contact": "W", "step": "M"}
 FIXED = ("v_T",)
-"""Arrays whose entries are signs; the search neither rounds nor varies them."""
+"""Arrays whose entries are signs, which the search neither rounds nor varies."""
 
 ROUNDINGS = (1, 2, 4, 8, 32, 1024)
-"""Denominators that are tried in turn: all entries of an example are rounded to multiples of 1/d."""
+"""Integers d, tried in turn: all entries of an example are rounded to multiples of 1/d."""
 
 Numbers = Mapping[str, NDArray[np.float64]]
 """The arrays of an example as floats."""

@@ -18,7 +18,7 @@ from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem
 
 SLIP = "slip of contact "
-"""Beginning of the name of a contact's slip sign in the setting of an example; the contact's number follows."""
+"""Prefix of the key of a contact's slip sign in the setting of an example; the contact's number follows."""
 
 MOST_CONTACTS = 6
 

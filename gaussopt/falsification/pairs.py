@@ -139,7 +139,7 @@ class ComparedPair:
         if None in (first.point, second.point) and not any(first.point or second.point or ()):
             return None  # "no answer" instead of zero forces is no meaningful difference
         if example.kind == "contact" and "coulomb-soccp" in self.names:
-            return self._by_violation(example, found)  # two answers may both obey Coulomb's law
+            return self._by_violation(example, found)  # both answers may obey Coulomb's law
         if not (first.unique or second.unique):
             return None
         last = parting_line(*self.names, (first, second), self.space.symbol)

@@ -15,7 +15,7 @@ from gaussopt.modelling.problem import Problem, sketch_of
 
 
 class _States(RecordedMotion):
-    """Motion for a picture: its states, one for each formulation, differ only in the contact forces."""
+    """A motion made for a picture: its states, one for each formulation, differ only in the contact forces."""
 
     def __init__(self, at: Problem, lam_N: Any, lam_T: Any) -> None:
         count = len(lam_N)

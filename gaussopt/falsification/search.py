@@ -108,7 +108,7 @@ class Search:
 
     @property
     def tries(self) -> int:
-        """Number of examples that satisfied the assumptions and were given to both formulations."""
+        """Number of examples that satisfied the assumptions and were passed to both formulations."""
         return sum(row["tried"] for row in self.account.values())
 
     @property
@@ -147,7 +147,7 @@ class Search:
         x, y = (answer(numbers) for answer in self.answers)
         if x is None or y is None:
             return np.nan if x is None and y is None else np.inf
-        # If the true answer is zero, both answers are rounding errors of the data.
+        # If the true answer is zero, both answers consist of rounding errors of the data.
         floor = NOTHING * max(float(np.abs(array).max(initial=0.0)) for array in numbers.values())
         size = max(float(np.abs(x).max(initial=0.0)), float(np.abs(y).max(initial=0.0)), floor)
         return float(np.abs(x - y).max(initial=0.0)) / size if size else 0.0

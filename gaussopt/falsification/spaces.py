@@ -245,7 +245,7 @@ class ConeProblems(Space):
         X = x[: n * n].reshape(1, n, n)
         W = contact_problems.definite_from(X, 0 * X, 0.0)[0]
         q = x[n * n : n * n + n]
-        if "sticking" in self.given:  # impulses r drawn inside the cones bring the bodies to rest if q = -W r
+        if "sticking" in self.given:  # impulses r, drawn inside the cones, bring the bodies to rest if q = -W r
             mu = 0.55 + 0.45 * x[n * n + n :]
             q = q.reshape(-1, 3).copy()
             q[:, 0] = 1.0 + 0.5 * q[:, 0]

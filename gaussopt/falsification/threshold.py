@@ -20,7 +20,7 @@ from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem
 
 PARTED = 1e-9
-"""Relative difference above which two exact answers count as different: far above the rounding of a step's numbers."""
+"""Relative difference above which two exact answers count as different, far above a step's rounding errors."""
 
 CLOSE = 1e-9
 """Length of the interval at which a bisection ends, relative to the magnitude of its ends."""
@@ -69,7 +69,7 @@ class Boundary:
     Attributes
     ----------
     problem, a, b, axis : names
-    stretches : the axis, cut where the outcome of the comparison changes, for each combination of signs of slip
+    stretches : for each combination of slip signs, the axis cut where the outcome of the comparison changes
     thresholds : the cuts between "equal" and "different"
     """
 
@@ -82,7 +82,7 @@ class Boundary:
 
     @property
     def lines(self) -> list[str]:
-        """A sentence on each combination of signs."""
+        """Sentences, one for each combination of slip signs."""
         found = []
         for slip, parts in groupby(self.stretches, key=lambda part: part.slip):
             told = ", ".join(f"{part.outcome} from {part.low:.7g} to {part.high:.7g}" for part in parts)

@@ -152,7 +152,7 @@ def graded(ratio: float, count: int, zigzag: bool = False) -> Vector:
 
 
 def shared_out(count: int, each: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Vector]:
-    """Divide contacts into groups of `each`; the last group takes the remainder.
+    """Divide contacts into groups of `each` contacts; a remainder forms the last group.
 
     Return for each contact its group, the size of the group, and its position in the group, -1 to 1 (-1 if alone).
     """
@@ -170,7 +170,7 @@ def in_units(step: StepData, unit: float) -> StepData:
     if unit == 1.0:
         return step
     u = unit
-    size = np.tile([u, u, 1.0], step.n // 3)  # a = size * a'
+    size = np.tile([u, u, 1.0], step.n // 3)  # a = size * a', where a' is the acceleration in the new units
     energy = u**3
     return replace(
         step, M=step.M * np.outer(size, size) / energy, h=step.h * size / energy, Q=step.Q * size / energy,

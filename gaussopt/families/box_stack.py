@@ -60,7 +60,7 @@ class _Stack:
         rest = np.zeros(self.boxes)
         self.q = np.column_stack((rest, (np.arange(self.boxes) + 0.5) * THICKNESS, rest)).ravel()
         upper, share, side = shared_out(k, each)
-        # A single contact carries its box in the middle.
+        # A single contact is in the middle of the box that it carries.
         x = np.where(share > 1, 0.5 * side * 0.9 * WIDTH, 0.0)
         under = np.where(upper > 0, upper - 1, GROUND)
         top = np.where(upper > 0, 0.5 * THICKNESS, 0.0)

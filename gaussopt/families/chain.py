@@ -71,7 +71,7 @@ class _Waves:
         return np.asarray(self._along @ shape + 0.3 * np.sin(2 * np.pi * t + self._phase))
 
     def rates(self, t: float) -> Vector:
-        """Return the time derivatives of the angles, (N,), rad/s, while the two numbers of the shape are constant."""
+        """Return the time derivatives of the angles, (N,), rad/s; the two numbers of the shape are held constant."""
         return np.asarray(0.6 * np.pi * np.cos(2 * np.pi * t + self._phase))
 
     def closed(self, end: tuple[float, float], t: float) -> tuple[Vector, Vector]:

@@ -118,7 +118,7 @@ class _Mechanism:
         return q, v - np.linalg.lstsq(J, J @ v, rcond=None)[0]
 
     def turned(self, m: int) -> Matrix:
-        """Return T, (repeated, m); T J repeats rows: those of pins in a rotated direction, those of rods unchanged."""
+        """Return T, (repeated, m), for repeated rows T J: rows of pins along rotated axes, rows of rods unchanged."""
         T = np.zeros((self.repeated, m))
         pins = len(self.pins.first)
         for i in range(self.repeated):

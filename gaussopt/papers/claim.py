@@ -22,7 +22,7 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Evidence:
-    """Base class of evidence; texts quote its numbers by the name of the evidence, as in `{{NAME[worst]}}`."""
+    """Base class of evidence; texts quote the numbers of an evidence by its name, as in `{{NAME[worst]}}`."""
 
     values: Mapping[str, Any] = field(default_factory=dict, compare=False)
     name: str = field(default="", compare=False)
@@ -111,8 +111,8 @@ class Reading:
 def verdict(readings: Sequence[Reading], derivations: Sequence[Derivation], missing: str = "") -> ClaimVerdict:
     """Judge a claim by the rule that is common to all claims.
 
-    A claim is undecided if this run fails to confirm a derivation. Without readings the paper claims nothing, and the
-    evidence is our own result. A claim cannot be reproduced if the paper does not print the data that decide it
+    If this run fails to confirm a derivation, the claim is undecided. Without readings the paper claims nothing, and
+    the evidence is our own result. A claim cannot be reproduced if the paper does not print the data that decide it
     (`missing` names them). Otherwise each statement of the claim is true if all its readings hold in all circumstances
     of the paper, false if none holds even in a named part of them, and true under conditions in the remaining cases. A
     claim whose statements get different verdicts is true in part.

@@ -82,7 +82,7 @@ def _supplement(
     number: str, k: int, drawn: tuple[Section, Sequence[str]], judged: Mapping[str, Judgement | str],
     outcomes: Mapping[str, JobOutcome],
 ) -> Document:  # fmt: skip
-    """Return the page with all results on one paper."""
+    """Return the page of the supplement with all results on one paper."""
     section, findings = drawn
     *parts, errata = section.sections
     pages = [*parts, ledger.section(number, judged), errata]
@@ -131,7 +131,7 @@ def section_and_chapter(
 
 
 def _own(outcomes: Mapping[str, JobOutcome], number: str) -> dict[str, JobOutcome]:
-    """Return the outcomes of a paper's cases; keys lose the paper's number, and 001 includes the case of the atlas."""
+    """Return the outcomes of a paper's cases, by keys without its number; 001 includes the case of the atlas."""
     own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
     mapped = atlas_section.KEY in outcomes and number == atlas_section.PAPER
     return own | ({atlas_section.KEY: outcomes[atlas_section.KEY]} if mapped else {})

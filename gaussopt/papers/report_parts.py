@@ -28,7 +28,7 @@ from gaussopt.simulation.simulate import simulate
 texts = Texts(__file__)
 
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
-"""Slow solvers, and the factor by which their stride over the states of a reference is multiplied."""
+"""Slow solvers, and the factors by which their strides over the states of a reference are multiplied."""
 
 WIDEST = 200
 """Largest stride with which slow solvers skip states of a reference."""
@@ -43,7 +43,7 @@ def takes_part(solver: str, formulation: str, quick: bool) -> bool:
 
 
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
-"""Parts of the time of a step; "hand over" is the solver's update or, if it keeps no data, its set-up."""
+"""Parts of the time of a step; "hand over" is the update of the solver, or its set-up if it keeps no data."""
 
 
 EXACT, ENGINE = ("gauss", "kkt"), "compiled" if COMPILED else "auto"

@@ -36,7 +36,7 @@ class ClaimTexts(Texts):
         return Reading(self(name, **values), holds, told, ours, statement and self(statement))
 
     def brief(self, readings: Sequence[Reading], /, **values: Any) -> str:
-        """Return the reason of a verdict in one sentence, "" if none was written for the readings that hold.
+        """Return the reason of a verdict in one sentence; "" if none was written for the set of readings that hold.
 
         The name of the entry states which readings hold, as in "brief yes no".
         """

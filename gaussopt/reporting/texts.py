@@ -34,7 +34,7 @@ class _Filling(Formatter):
 
 
 FILLING = _Filling()
-"""Formatter that finds and formats the values in texts."""
+"""The formatter that finds and formats the values in texts."""
 
 
 def number(x: float, digits: int = 2) -> str:
@@ -58,7 +58,7 @@ class Texts:
     def __init__(self, module: str, kind: type[str] = Tex, **values: Any) -> None:
         """Use the Markdown file next to a module, whose `__file__` is `module`, with `values` for all entries.
 
-        Paragraphs and cells are of type `kind`: `str` if texts from users are among the values.
+        Paragraphs and cells are of type `kind`, which is `str` if texts from users are among the values.
         """
         self.file, self.kind, self.values = Path(module).with_suffix(".md"), kind, values
 

@@ -17,7 +17,7 @@ SIZES, SKEWS = (2, 3, 4, 5), (0.1, 0.3, 1.0, 3.0)
 """Numbers of contacts, and norms of the skew part, of random problems."""
 
 DEFINITE = 1e-3
-"""Smallest eigenvalue of sym A, scaled to unit diagonal, with which a sample counts as positive definite."""
+"""Smallest eigenvalue of sym A, scaled to unit diagonal, at which a sample counts as positive definite."""
 
 
 def definite(A: Matrix, least: float = DEFINITE) -> Mask:

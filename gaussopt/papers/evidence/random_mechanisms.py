@@ -71,7 +71,7 @@ class Mechanism:
         place, K, bias = np.zeros(2), np.zeros((2, len(self.phi))), np.zeros(2)
         while body != GROUND:
             pin = self.tree[body]
-            arm = turned(self.phi[body], on - pin.on_a)  # from the joint towards the point
+            arm = turned(self.phi[body], on - pin.on_a)  # the vector points from the joint towards the point
             place += arm
             K[:, body] = across(arm)
             bias -= arm * self.omega[body] ** 2

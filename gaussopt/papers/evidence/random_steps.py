@@ -132,7 +132,7 @@ def by_formulation(name: str) -> Callable[[StepData], Vector]:
 
 
 def _orthonormal(X: Matrix) -> Matrix:
-    """Make the columns of X, or of each matrix of a stack, orthonormal; a small shift gives X = 0 full rank, too."""
+    """Make the columns of X, or of each matrix of a stack, orthonormal; a small shift gives full rank even to X = 0."""
     rows, columns = X.shape[-2:]
     return np.asarray(np.linalg.qr(X + 1e-3 * np.eye(rows, columns))[0])
 

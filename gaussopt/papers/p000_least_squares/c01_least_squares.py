@@ -308,7 +308,7 @@ def _constraint(s: StepData, a: Vector) -> float:
 
 
 def _adversary_condition(quick: bool) -> Attempt:
-    """Search for the least ratio of the error of (16) to |N M (I - N)| / |M|; by the theory it is at least 1."""
+    """Search for the least ratio of the error of (16) to |N M (I - N)| / |M|, which is at least 1 by the theory."""
     n, m = 3, 1
     size = rs.entries(n, m)
 

@@ -26,7 +26,7 @@ GRID = {False: ((20, 60, 150), (0.1, 0.3, 0.5, 2 / 3, 0.8, 0.9, 0.97)), True: ((
 """Numbers n of coordinates and ratios m / n of the timed steps; the key is whether the run is quick."""
 CRANK_SLIDER = 7, 6
 MANY = 0.66
-"""Largest ratio m / n in the plots, above which the constraints leave few degrees of freedom."""
+"""Ratio m / n from which on the constraints are said to leave few degrees of freedom."""
 
 text = ClaimTexts(__file__, seed=SEED, shares=(SHARES[0], SHARES[-1]))
 
@@ -37,7 +37,7 @@ RIVALS = {"system": (plain.LU, plain.LDL), "fastest": tuple(plain.WITH)}
 """The rivals of eq. (14) in each interpretation of the claim, of which the cheapest counts; LU ignores the symmetry."""
 
 SLOWER = {"system": "slower than system", "fastest": "slower than fastest"}
-"""Name of the search that tries to refute each reading of the claim."""
+"""Names of the searches that try to refute each reading of the claim, by reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def cheaper_from(rivals: tuple[str, ...]) -> float:
 
 
 def _against_lu() -> tuple[Span, float]:
-    """Return the operations of eq. (14) relative to those of LU, and the ratio m / n from which they are fewer."""
+    """Return the operations of eq. (14) relative to LU's, and the least ratio m / n at which (14) takes fewer."""
     return Span.of(operation_ratio((plain.LU,), True)), cheaper_from((plain.LU,))
 
 
@@ -195,7 +195,7 @@ def _equation_16() -> Derivation:
 def operation_ratio(
     rivals: tuple[str, ...], diagonal: bool, shares: Vector = SHARES, ways: tuple[str, ...] = tuple(plain.WITHOUT)
 ) -> Vector:
-    """Return for each m / n the least operation count of `ways`, relative to the least operation count of `rivals`."""
+    """Return for each m / n the least operation count among `ways`, divided by the least among `rivals`."""
     of = plain.operations(shares, diagonal)
     least = [np.min([of[way] for way in among], axis=0) for among in (ways, rivals)]
     return np.asarray(least[0] / least[1])
@@ -241,7 +241,7 @@ def _rows(races: list[Race]) -> tuple[tuple[object, ...], ...]:
 
 
 def _beside(quick: bool, races: list[Race]) -> OwnResult:
-    """Measure how eq. (14) competes if M is dense, and how fast eq. (16) is, whose acceleration is not the true one."""
+    """Measure eq. (14) against its rivals if M is dense, and the speed of eq. (16), whose acceleration is not true."""
     dense = [_race(n, m, False, quick) for n, m in _sizes(quick)]
     spans = {name: Span.of(np.array([r.ratio(rivals) for r in dense])) for name, rivals in RIVALS.items()}
     return OwnResult(text("beside", **spans, printed=_printed(races), printed_dense=_printed(dense)))

@@ -29,7 +29,7 @@ SEED = 3
 PRINTED = "crank-A-2s"
 """The reference with the printed torque."""
 PARAMETERS = problem("crank-slider").parameter_values
-"""Printed values of the paper, and our choice of gravity and inertias."""
+"""The values that the paper prints, and the gravity and inertias that we chose."""
 
 
 def check(quick: bool) -> Judgement:
@@ -62,10 +62,10 @@ def check(quick: bool) -> Judgement:
         "such": f", such as {', or '.join(resting)}" if resting else "",
         "resting": "Some" if choices.refutes else "None", "tried": choices["count"] + choices["tried"],
         "work": 2 * np.pi * abs(PARAMETERS["tau"]),
-        # This is the angle at which the crank rests without torque, if it comes to rest.
+        # This is the angle of the crank at rest without torque, if the crank comes to rest.
         "static": crank.at(tau=0.0).static(-np.pi, 0.0) if limits[0] < 0 < limits[1] else None,
     }  # fmt: skip
-    # If the crank rests with some of our parameters only, values that the paper does not print decide the claim.
+    # If the crank rests for only some of our parameters, values that the paper does not print decide the claim.
     missing = text("missing") if choices.refutes and not rests else ""
     return text.judgement(
         readings, (minimal, *_turns(crank, per_turn), _unit_masses(crank, unit, states)),

@@ -59,7 +59,7 @@ def _medians_16(quick: bool) -> dict[str, float]:
 
 
 def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[object, ...], ...], tuple[float, float]]:
-    """Check closed forms for the crank-slider, cut open and closed; also return table rows with errors of (14)."""
+    """Check closed forms for the crank-slider, cut open and closed; also return table rows with the errors of (14)."""
     crank = Crank.of(problem("crank-slider").parameter_values)
     states = reference_steps("crank-A-2s")[::stride]
     trees = [replace(s, J=s.J[:4], gamma=s.gamma[:4]) for s in states]

@@ -103,7 +103,7 @@ def _motions(results: PaperResults, reference: ReferenceData, findings: list[str
 
 
 def end_miss(exact: Trajectory, reference: ReferenceData) -> float:
-    """Return the difference between the crank's angles at the end of a motion and in the reference, rad."""
+    """Return the difference, rad, between the crank's final angle by the exact equations and that of the reference."""
     last = int(np.argmin(np.abs(reference.t - exact.t[-1])))
     return float(abs(exact.q[-1, 2] - reference.q[last, 2]))
 
@@ -196,7 +196,7 @@ def _label(run: str) -> str:
 
 
 def _falling(settles: Trajectory) -> str:
-    """Return a clause on falling amplitude if the angle's range falls from quarter to quarter, else ""."""
+    """Return a clause on falling amplitude if the angle's range falls from each quarter to the next; else return ""."""
     quarters = [float(np.ptp(part)) for part in np.array_split(settles.q[:, 2], 4)]
     return " with falling amplitude" if all(np.diff(quarters) < 0) else ""
 

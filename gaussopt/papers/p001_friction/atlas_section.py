@@ -117,7 +117,7 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
     # The second curve is white, to be visible on the darkest classes, between which it lies.
     for curve, style, colour in zip(BOUNDARIES.values(), ("-", "--"), ("black", "white"), strict=True):
         axes[0].plot(np.degrees(fine), curve(fine), style, color=colour, linewidth=1.2)
-    # Limit the axis to the friction coefficients of the map, beyond which the curves extend.
+    # The curves extend beyond the map, so limit the axis to the friction coefficients of the map.
     axes[0].set_ylim(mu.values[0], mu.values[-1])
     angles, frictions = np.meshgrid(np.degrees(theta.values).round(6), mu.values, indexing="ij")
     data = {"angle of AB / degrees": angles.ravel(), "mu": frictions.ravel(),

@@ -70,7 +70,7 @@ def _active(A: Matrix, b: Vector, eta: bool) -> float:
 
 
 def _closed_eta(theta: float, mu: float) -> float:
-    """Return eta at C from the closed form of the operator; only its sign counts: the bias is set to (-1, -1)."""
+    """Return eta at C by the closed form of the operator, for the bias (-1, -1); only the sign of eta matters."""
     p = {**problem("two-bar").parameter_values, "mu": mu}
     return _active(delassus(theta, (1, 1), p), np.full(2, -1.0), True)
 
@@ -116,7 +116,7 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
     ):
         name, shown = f"spreading: positive definite below ({bound})", bound.replace("=", "<")
         rows.append(_row(name, mu, _root(_lowest, *between, mu, SPREADING), np.degrees(angle), shown))
-    # If both ends slide to the same side, sym A ceases to be positive definite at the smallest mu near 90 degrees.
+    # If both ends slide to the same side, sym A loses positive definiteness at the smallest mu near 90 degrees.
     limit = float(brentq(lambda mu: _lowest(np.pi / 2 - 1e-4, mu, CO_SLIDING), 0.8, 1.0, xtol=1e-12))
     name = "co-sliding: positive definite at all angles for μ below 8/√75"
     rows.append(_row(name, limit, limit, 8 / 75**0.5, 0.9237, "1"))
@@ -219,7 +219,7 @@ def table_25() -> Table:
 
 
 def joint_table() -> Table:
-    """Tabulate forces by program (24) over all ideal forces, with two rows per hinge, at the states of `table_25`."""
+    """Tabulate forces by program (24) in all ideal forces, with two rows per hinge, at the states of `table_25`."""
     stated = {"60°, 20 N up at C": "19.4323, -0.8988"}
     rows = []
     for name, degrees, omega, pull, *_ in STATES[:5]:
@@ -265,7 +265,7 @@ FROZEN = (
 
 
 def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
-    """Iterate from zero with frozen friction; return all errors in A_0's norm, and the first iterate."""
+    """Iterate from zero with frozen friction; return all iterates' errors in A_0's norm, and the first iterate."""
     path = Iteration.run(stack.smooth, stack.delassus - stack.smooth, stack.bias, 60).path
     errors = norm(stack.smooth, path - sets.lcp(stack.delassus, stack.bias))[:, 0]
     return errors[: int(np.argmax(errors <= 1e-12 * errors[0])) + 1], path[1, 0]

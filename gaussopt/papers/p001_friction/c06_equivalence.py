@@ -121,7 +121,7 @@ def _scalar() -> Derivation:
 def _symmetric(quick: bool) -> Derivation:
     count, number, worst = (60 if quick else 400), 0, 0.0
     for A, b in problems.random_stacks(count, (SEED, 1)):
-        # To be independent of the functions under test, solve (36) as contact laws, and (37) with its multipliers.
+        # To be independent of the functions under test, solve (36) as an LCP, and (37) together with its multipliers.
         z = sets.lcp(A, b)
         x = sets.solve(A, np.zeros_like(b), A, A, b).x
         values = (

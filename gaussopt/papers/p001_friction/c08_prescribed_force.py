@@ -26,7 +26,7 @@ ROUNDING = 1e-6
 """The relative excess over the bound of one iteration that rounding can cause if errors exceed 1e-6 of the forces."""
 
 FALLING = [degrees for degrees, loads in POSES.values() if not loads]
-"""Angles, degrees, of those special states of the two bars whose only load is gravity."""
+"""Angles, degrees, of the special states of the two bars at which gravity is the only load."""
 
 STEPS = 250
 """Number of iterations in cases without a bound on the number that is needed."""
@@ -114,7 +114,7 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
         size = norm(steps.M, a) + norm(steps.M, free)
         worst = max(worst, float((norm(steps.M, minimum - a) / size).max()))
         number += len(steps)
-        # Compare with other accelerations that the joints allow: delta is drawn from ker J.
+        # Compare with other accelerations that the joints allow: add delta, drawn from ker J.
         drawn = rng.standard_normal(a.shape)
         inverse = np.asarray(np.linalg.pinv(steps.J), dtype=np.float64)
         delta = drawn - sets.times(inverse, sets.times(steps.J, drawn))
@@ -128,7 +128,7 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
 
 
 def _gauss(M: Matrix, a: Matrix, push: Matrix) -> Vector:
-    """Return the objective of (25), (B,), without a term that does not depend on a."""
+    """Return the objective of (25), (B,), without a constant term, which does not depend on a."""
     return np.asarray(0.5 * np.einsum("bi,bij,bj->b", a, M, a) - (a * push).sum(axis=1))
 
 

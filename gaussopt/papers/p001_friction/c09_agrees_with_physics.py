@@ -149,11 +149,11 @@ def _without_load() -> Attempt:
 
 
 def _least_bias() -> float:
-    """Return the least entry of the printed B for F = g = 0 along the straight motion from the printed start, m/s²."""
+    """Return the least entry, m/s², of the printed B along the straight motion (F = g = 0) from the printed start."""
     entry = problem("two-bar", variant="as-printed", case="airborne", F=0.0, g=0.0)
     times = np.linspace(0.0, 5.0, 60)
     steps = Contacts.of([entry.system.evaluate(t, entry.q0 + t * entry.v0, entry.v0) for t in times])
-    # With b >= 0 the LCP has the solution 0 for any A; without loads (force and h zero) the motion is then straight.
+    # If b >= 0, z = 0 solves the LCP for any A; with force and h zero, too, the motion is straight.
     return float(np.where(np.abs(steps.b) < 1e-12, 0.0, steps.b).min())
 
 

@@ -50,7 +50,7 @@ def agreement_section(results: PaperResults, findings: list[str]) -> Section:
 
 
 def printed_loop(results: PaperResults, findings: list[str]) -> Section:
-    """Show the paper's algorithm of six steps, started on the floor and in the air."""
+    """Show motions by the paper's algorithm of six steps, which is started on the floor and in the air."""
     rows = motions.reference_of("two-bar", "two-bar-contact").load()
     table = []
     for key, traj in results.group("loop, ").items():

@@ -33,7 +33,7 @@ ENGINES = {PRINTED: "interpreted", MECHANICS: "compiled"}
 """Engines of event-driven motions; for the LCP the compiled motion equals the interpreted one up to rounding."""
 
 STEPS, FEW_STEPS = (600, 1200), (200,)
-"""Numbers of steps of the paper's algorithm, in full and in quick runs; the LCP is run with the first number only."""
+"""Numbers of steps of the paper's algorithm in full and in quick runs; the LCP runs with the first number only."""
 
 ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20, 50)}
 """Numbers of instants that motions by PRINTED and by MECHANICS record; quick runs record a fifth, at most 20."""

@@ -62,7 +62,7 @@ def slip(z: Vector) -> tuple[float, float]:
 
 
 def energies(t_end: float, sign: int) -> tuple[float, float]:
-    """Return the energies, J, at the start and at t_end while both ends slide; with `sign` -1 friction adds energy."""
+    """Return the energies, J, at the start and at t_end while both ends slide; friction adds energy if `sign` is -1."""
     entry = problem("two-bar")
     z = start(), solve_ivp(lambda _, z: slope(z, (sign, sign)), (0.0, t_end), start(), **EXACT).y[:, -1]
     states = [both_ends(theta, x, vx, omega, parameters()["l"]) for theta, omega, x, vx in z]

@@ -35,7 +35,7 @@ REFERENCES = {
     "two bars": ("two-bar", ("two-bar-contact", "two-bar-airborne")),
     "rod": ("sliding-rod", ("rod-floor", "rod-stop", "rod-lift")),
 }
-"""By group of reference states, the problem and the names of its references."""
+"""For each group of reference states, the problem and the names of its references."""
 
 STRIDES = {"two bars": 20, "rod": 25}
 """By group, k: every k-th row of the references is used."""
@@ -159,7 +159,7 @@ class Frozen:
 
     Attributes
     ----------
-    lcp : normal forces by the contact laws, N
+    lcp : normal forces that satisfy the contact laws, N
     frozen, first : normal forces of the last and of the first iterate; `frozen` is None without an answer
     contraction, count : contraction factor of the iteration, and number of programs that it solves
     """
@@ -254,7 +254,7 @@ def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
 
 
 def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
-    """Return each formulation's first pair, and its worst: fewest confirmed answers, then the largest error."""
+    """Return each formulation's first pair and its worst pair: fewest confirmed answers, then largest error."""
     by: dict[str, list[str]] = {}
     for name, pair in pairs.items():
         by.setdefault(pair.formulation, []).append(name)

@@ -101,7 +101,7 @@ def _circumstances() -> dict[str, tuple[float, float]]:
 
 
 def _shared(unit: float) -> StepData:
-    """Return a step of a unit mass with velocity v1 + v2, v2 = 0 and unit force on q2; q2 is in 1/`unit` m."""
+    """Return a step of a unit mass with velocity v1 + v2, v2 = 0, and unit force on q2, whose unit is 1/`unit` m."""
     S, zero = np.diag([1.0, 1.0 / unit]), np.zeros(2)
     force, J = S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S
     return StepData.smooth(S @ np.ones((2, 2)) @ S, zero, force, J, np.zeros(1), 0.0, zero, zero)

@@ -173,7 +173,7 @@ def _search() -> Least | None:
 
 
 def _cheapest(best: Least | None, spans: Mapping[str, str], least: Sequence[float]) -> Attempt:
-    """Return the search against the claim by the cheapest settings found; `least` holds ratios of times."""
+    """Return the search for a refutation of the claim by the cheapest settings; `least` holds ratios of times."""
     if best is None:
         found, operations = text("none found"), math.inf
     else:

@@ -50,7 +50,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def approach(dt: float) -> Trajectory:
-    """Simulate, with the printed row, from the last reference state before theta1 = pi/2 to as far behind it."""
+    """Simulate, with the printed row, from the last reference state before theta1 = pi/2 to equally far beyond pi/2."""
     reference = problem(PROBLEM).reference(REFERENCE)
     k = int(np.flatnonzero(reference.q[:, 0] < np.pi / 2)[-1])
     ahead = (np.pi / 2 - reference.q[k, 0]) / reference.v[k, 0]

@@ -87,7 +87,7 @@ class Branch:
     Attributes
     ----------
     singular : whether M is singular, the criterion of the flow chart
-    chart, plain : first acceleration by the flow chart and by 1/2 a^T M a - a^T Q~, rad/s^2
+    chart, plain : the first coordinate's acceleration by the flow chart and by 1/2 a^T M a - a^T Q~, rad/s^2
     outside : part of (I - M M^+) Q~ outside the range of J^T, which the flow chart loses
     """
 

@@ -27,7 +27,7 @@ NOISE = (1e-3, 1e-2)
 """Standard deviations of the errors of the accelerations, rad/s^2."""
 
 OFF = 0.1
-"""|theta1 - theta2| in rad above which a run has left the branch."""
+"""Difference |theta1 - theta2|, rad, above which a run has left its branch."""
 
 RUNS = 500
 """Number of runs for each constraint row and each standard deviation."""

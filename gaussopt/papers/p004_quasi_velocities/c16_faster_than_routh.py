@@ -31,7 +31,7 @@ SPAN, TOLERANCE = 10.0, 1e-6
 """Duration, s, and relative tolerance of the motions in searches."""
 
 FACTORS = (0.1, 1.0, 10.0)
-"""Factors on the tolerance for Routh's equations, from which evaluations at equal error are interpolated."""
+"""Factors by which Routh's tolerance is multiplied to interpolate the evaluations at equal error."""
 
 FORMULATIONS = ("quasi-velocity", "routh")
 
@@ -73,7 +73,7 @@ def check(quick: bool) -> Judgement:
     same = texts.attempt("at-equal-error", min(equal) <= 1.0, count=len(drawn), least=min(equal), most=max(equal))
     timed, hand, package = _times(quick)
     parts = {"over-a-pole": not over.refutes, "no-pole": not away.refutes}
-    # The lower quartile decides, so that a single disturbed measurement has no influence.
+    # The lower quartile decides, so that a single disturbed measurement cannot.
     clock = {name: bool(np.quantile(x, 0.25) > NOISE) for name, x in (("by-hand", hand), ("by-the-package", package))}
     readings = (
         texts.reading("evaluations-printed-row", all(parts.values()), parts),
@@ -109,7 +109,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _sampled(body: BladeBody, method: Any) -> dict[str, Vector]:
-    """Count evaluations for many bodies, by name of the rates; the printed row is integrated by RK45 only."""
+    """Count evaluations for many bodies, by name of the rates; the printed row is integrated only by RK45."""
     starts = {"quasi": body.omega, "regular": body.velocity} | ({"tan": body.velocity} if method is RK45 else {})
     return {name: evaluations(getattr(body, name), of, SPAN, TOLERANCE, method) for name, of in starts.items()}
 

@@ -30,7 +30,7 @@ LOST = 3.0
 """Order below which RK4, of order 4, has lost its order."""
 
 GROWN = 1.0
-"""A violation grows if its maximum in the later half of a motion exceeds that in the first half by this factor."""
+"""A violation grows if its maximum in a motion's later half is more than this times that in the first half."""
 
 CLEAR = 0.2
 """A motion passes no pole if |cos(phi)|, its distance from the poles, stays above this value."""
@@ -104,11 +104,11 @@ def _multiplier(count: int) -> Derivation:
 
 
 def _pass(force: bool, count: int) -> tuple[Passage, Passage]:
-    """Let random bodies pass a pole after COUNTS whole steps, with or without a force along the blade at the pole."""
+    """Let random bodies pass a pole after COUNTS whole steps; at the pole, a force along the blade acts or does not."""
     z = numbers(np.random.default_rng(17), count, ranges=pole.PASSAGES.values())
     if not force:
         row = {name: z[i] for i, name in enumerate(pole.PASSAGES)}
-        # There is no torque, and at the pole either no force or only a force across the blade.
+        # There is no torque. At the pole there is no force, or only a force across the blade.
         row["L_C"][:], row["F0"][::2], row["alpha"][1::4], row["alpha"][3::4] = 0.0, 0.0, 0.0, np.pi
     coarse, fine = (passage(z, n) for n in COUNTS)
     enough = np.abs(fine.rate) > RATE if force else np.abs(fine.two) > BEND * fine.step**2
@@ -135,7 +135,7 @@ def _over(forced: tuple[Passage, Passage], free: tuple[Passage, Passage]) -> tup
 
 
 def _less(generations: int) -> Attempt:
-    """Search bodies and positions of the pole for the least residual, relative to step and force per mass."""
+    """Search bodies and positions of the pole for the least residual, relative to the step and the force per mass."""
 
     def cost(z: Vector) -> Vector:
         p = passage(z, COUNTS[1])
@@ -210,7 +210,7 @@ def _singular(generations: int) -> tuple[Attempt, dict[str, bool]]:
 
 
 def _motion() -> Derivation:
-    """Check motions of case NH-A against rates written by hand; the step places the pole at a quarter of a step."""
+    """Check motions of case NH-A against rates written by hand; a step size puts the pole at a quarter of a step."""
     dt = math.pi / 2 / 25.25
     steps, body = int(END / dt), BladeBody()
     hands = {

@@ -52,7 +52,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _drift(results: PaperResults, spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
-    """Return numbers for sentences on the drift; in keys, A and R are NH-A by TAN and by REGULAR, B is NH-B."""
+    """Return numbers for sentences on the drift; in keys, A is NH-A by TAN, R is NH-A by REGULAR, B is NH-B."""
     found: dict[str, Any] = {k: s and _distribution(s) for k, s in spreads.items()}
     tan, free, regular = spreads.values()
     run = results.trajectory(f"NH-B: {TAN}")

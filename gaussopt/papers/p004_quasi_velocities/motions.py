@@ -127,20 +127,20 @@ class Convergence:
 
 
 def convergence(method: str, counts: Sequence[int]) -> Convergence:
-    """Return errors of RK4 for steps refined so that the pole at t = pi/2 always lies at FRACTION of a step."""
+    """Return errors of RK4 for decreasing steps; the pole at t = pi/2 always lies at FRACTION of a step."""
     steps = tuple(math.pi / 2 / (count + FRACTION) for count in counts)
     return Convergence(steps, tuple(float(position_error(_to_end(method, dt)).max()) for dt in steps))
 
 
 def places(count: int) -> list[tuple[float, float, float, float]]:
-    """Return by position of the pole: step, and |omega3| after the pole in the run TAN and by the closed form."""
+    """Return for each position of the pole: it, the step, and |omega3| after the pole by TAN and in closed form."""
     (pole,) = poles(CASES["NH-A"][0], ORDER_END)
     steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
     return [(f, dt, float(_to_end(TAN, dt).velocity_drift[-1]), float(abs(pole.left(dt)))) for f, dt in steps]
 
 
 def other_step(step: float) -> str:
-    """Return the label of the run TAN whose step is OTHER times `step`."""
+    """Return the label of the run TAN whose step is `step` times OTHER."""
     return f"{TAN}, {OTHER * step:.4g} s"
 
 

@@ -36,7 +36,7 @@ LEAST = 2 / 3 * math.pi * (math.pi - 2)
 """Least value of `first` over all positions of the pole, reached at a quarter of a step."""
 
 INSTANT, AFTER = 0.5, 50
-"""Instant at which `passage` passes its pole, s, and number of steps computed after it."""
+"""Instant, s, at which `passage` passes its pole, and number of steps that are computed after the pole."""
 
 PASSAGES = {**{k: v for k, v in BOUNDS.items() if k != "phi"}, "place": (0.0, 1.0)}
 """Ranges, in SI units, of the bodies that `passage` takes, and of the position of the pole within its step."""
@@ -120,7 +120,7 @@ class Passage:
     left : (S,), the residual omega3 after the pole, m/s
     one, two : (S,), the terms of first and second order of the closed form, m/s; `two` assumes that there is no torque
     rate : (S,), force along the blade at the pole per mass, m/s^2
-    clear : (S,), whether the blade always turns at 0.3 rad/s or more in one sense, and no stage is near the pole
+    clear : (S,), whether the blade turns in one sense at 0.3 rad/s or more throughout, and no stage is near the pole
     """
 
     step: Vector

@@ -233,7 +233,7 @@ def spread_figure(spreads: Sequence[Spread]) -> Figure:
 
 
 def _crests(results: PaperResults, findings: list[str]) -> Table | None:
-    """Tabulate the maxima of x(t) in NH-B, and how far Routh's curves are from the quasi-velocity curve there."""
+    """Tabulate the maxima of x(t) in NH-B, and the distance of Routh's curves from the quasi-velocity curve there."""
     quasi, regular = (results.trajectory(f"NH-B: {m}") for m in (QUASI, REGULAR))
     crests: Crests | None = results.value("spread: NH-B")
     if quasi is None or regular is None or crests is None:

@@ -52,7 +52,7 @@ class Drift:
 
 
 def drift(body: BladeBody, rates: str, steps: Vector, end: float, instants: Sequence[float] = ()) -> Drift:
-    """Compare motions until `end` by the rates "tan" or "regular" with those by quasi-velocities, by step size."""
+    """Compare the motions by the rates "tan" or "regular" with those by quasi-velocities, for each step size."""
     many = replace(body, phi=np.full_like(steps, body.phi))
     runs = zip(march(getattr(many, rates), many.velocity, steps), march(many.quasi, many.omega, steps), strict=True)
     position, violation = np.zeros_like(steps), np.zeros_like(steps)
@@ -90,12 +90,12 @@ def predicted(body: BladeBody, steps: Vector, end: float) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The drift of a case with one constraint row, for the steps SHOWN and random steps around STEP.
+    """The drift of a case with one constraint row, for the step sizes SHOWN and random step sizes around STEP.
 
     Attributes
     ----------
     case, row, end : case, constraint row and end, s, of the motions
-    drift : the drift with all steps
+    drift : the drift with all step sizes
     law : the largest position drift, (S,), m, that the closed form predicts; empty for the regular row
     """
 
@@ -131,7 +131,7 @@ class Spread:
 
     @property
     def shown(self) -> dict[float, float]:
-        """Position drift, m, by step length, for the steps in SHOWN."""
+        """Position drift, m, for the step sizes SHOWN, by step size."""
         return dict(zip(SHOWN, map(float, self.drift.position), strict=False))
 
     @property

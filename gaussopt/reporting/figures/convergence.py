@@ -32,11 +32,11 @@ EVOLUTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 CRANK = "crank-slider"
 STATE = 50
-"""Row of the crank-slider's reference; at the first row zero acceleration, the search's origin, is feasible."""
+"""Row of the crank-slider's reference; in the first row, the origin of the search, zero acceleration, is feasible."""
 
 
 def contact_programs(problems: Collection[str] | None = None) -> dict[str, Program]:
-    """Return a QP and an LCP for a box that tips about one of three contacts, and for two bars with two contacts.
+    """Return a QP and an LCP, one for a box that tips about one of three contacts, one for two bars with two contacts.
 
     If problem labels are given, only programs of these problems are returned.
     """

@@ -107,7 +107,7 @@ def _contact(contact: sketch.ContactPoint, view: View, rough: bool, middle: floa
         u = (direction[0], -direction[1])
         tip = (x + size * u[0], y + size * u[1])
         upright = abs(u[1]) > 0.7
-        right = contact.at[0] >= middle if upright else u[0] > 0  # an upright arrow's label faces away from the body
+        right = contact.at[0] >= middle if upright else u[0] > 0  # an upright arrow has its label outside
         at = (tip[0] + (8 if right else -8) if upright else tip[0] + 2 * u[0], tip[1] + (6 if upright else 17))
         label = f"{letter}_{name}" if name else letter
         anchor = "start" if right else "end"

@@ -220,7 +220,7 @@ def _bounds(element: ElementTree.Element) -> bool:
 
 
 def _opens(before: ElementTree.Element | None) -> bool:
-    """Return whether a sign after the element `before` is a prefix of what follows, not a binary operator."""
+    """Return whether a sign that follows the element `before` is a prefix (as in -x) and not a binary operator."""
     return before is None or before.tag == "mspace" or (before.tag == "mo" and before.text not in (")", "]", "}", "!"))
 
 

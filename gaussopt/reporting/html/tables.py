@@ -14,7 +14,7 @@ from gaussopt.reporting.html.formulas import has_formulas, html
 from gaussopt.reporting.references import References
 
 PROSE = 36
-"""Largest text length, in characters, in a column that is not widened for prose."""
+"""Largest text length, in characters, in a column of normal width; a column with longer texts is widened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _cell(cell: Any, timed: bool, digits: int, references: References | None) ->
 
 
 def _kind(cells: Sequence[Any], timed: bool) -> str:
-    if timed:  # the kind must not depend on text lengths, which vary with the times
+    if timed:  # the kind must not depend on the length of texts, since this length varies with the times
         return "n" if any(is_number(c) for c in cells) else ""
     if cells and all(is_number(c) or c in ("", "–") for c in cells):
         return "n"

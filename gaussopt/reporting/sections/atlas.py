@@ -132,7 +132,7 @@ def _lead(atlas: Atlas) -> str:
 
 
 def _weighted(counts: Mapping[str, int]) -> str:
-    """Return the number of states at which the weighted QP equals the LCP, or that no weights exist; no full stop."""
+    """Return a sentence, without full stop, on where the weighted QP equals the LCP, or where weights exist."""
     equal, different = counts.get("equal", 0), counts.get("different", 0)
     if equal + different:
         return f"The weighted QP equals the LCP at {equal} states and differs at {different}"

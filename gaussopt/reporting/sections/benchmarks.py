@@ -20,7 +20,7 @@ texts = Texts(__file__)
 STEPPERS = (*CONSTANT, *TOLERANCES)
 LOOKS = {name: i for i, name in enumerate(STEPPERS)}
 SAME = 0.1
-"""Relative difference of errors below which they count as equal; errors below ROUNDING are all equal."""
+"""Relative difference up to which errors count as equal; errors below ROUNDING all count as equal."""
 ROUNDING = 1e-12
 
 
@@ -147,7 +147,7 @@ def _formulations_table(rows: Sequence[PublishedRun]) -> Table:
 
 
 def _why_table(found: Measured) -> Table:
-    # Warnings depend on the stepper, not the formulation; another table lists the formulations that do not fit.
+    # Warnings depend on the stepper, not on the formulation. Another table lists the formulations that do not fit.
     rows = [r for r in found.steppers if r.warned or not r.reached]
     rows += [r for r in found.formulations if not (r.reached or r.status == "refused")]
     told = [(r.case, r.stepper, r.setting, r.formulation, r.message) for r in rows]

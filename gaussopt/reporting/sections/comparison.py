@@ -26,7 +26,7 @@ from gaussopt.reporting.texts import Texts
 texts = Texts(__file__, str)
 
 MOST_ROWS = 24
-"""Largest number of rows of a table on the page if a file holds the others."""
+"""Largest number of rows in a table on the page, if a file holds the other rows."""
 
 MOST_FAILURES = 60
 
@@ -173,7 +173,7 @@ def _evidence(claim: MeasuredClaim) -> list[Block]:
 
 
 def _refused(refused: Sequence[Answers]) -> Section | None:
-    """List refusals by reason; reasons that differ only in names and numbers count as the same."""
+    """List refusals by reason; reasons that differ only in names and numbers are merged."""
     if not refused:
         return None
     by: dict[tuple[str, str], tuple[str, dict[str, None], dict[str, None], dict[str, None]]] = {}

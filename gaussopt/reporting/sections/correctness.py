@@ -230,7 +230,7 @@ def _differing(table: pd.DataFrame) -> list[str]:
 
 
 def _beside_the_clock(times: Sequence[Times]) -> list[str]:
-    """Return sentences on solvers that remember answers, and on those that work outside the timed calls."""
+    """Return sentences on solvers that remember answers, and on solvers that work outside the timed calls."""
     lines = []
     for solver, of in gathered(times, lambda t: t.solver).items():
         told, known = [t for t in of if math.isfinite(t.replayed)], [t for t in of if t.remembers]
@@ -282,7 +282,7 @@ def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
 
 
 def cut(text: str, most: int = 150) -> str:
-    """Shorten a long sentence to its beginning; the CSV has the whole sentence."""
+    """Shorten a long sentence to its beginning; the CSV file holds the complete sentence."""
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} ..."
 
 

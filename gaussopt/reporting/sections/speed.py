@@ -26,13 +26,13 @@ DRAWN = 12
 """Largest number of pairs in a figure; its data hold all pairs."""
 
 START_WORDS = {"setup": "set up anew", "cold": "updated, cold", "warm": "updated, warm"}
-"""Kinds of start in figures; tables have the short names."""
+"""Words for the kinds of start in figures; tables use the short names."""
 
 PROGRAMS = ("qp", "lcp", "file", "sequence")
 """Kinds of source whose steps are programs without mechanics."""
 
 FLOOR = 1e-8
-"""Least error bound shown for programs: it follows from the duality gap, which cannot resolve smaller errors."""
+"""Smallest error bound shown for programs; it follows from the duality gap, which cannot resolve smaller errors."""
 
 MEAN = ("mean / µs", "ratio to the first", "failures", "estimated", "steps", "common steps", "refused", "not proved")
 """Columns of a table of means; its rows are ordered by the means, so every column depends on the times."""
@@ -154,7 +154,7 @@ def _stages(speed: Speed) -> dict[str, list[Any]]:
 
 
 def _first_of_each(speed: Speed) -> list[Mean]:
-    """Return, fastest first, the pairs in which a solver or a formulation occurs for the first time."""
+    """Return, in order of speed, the pairs in which a solver or a formulation occurs for the first time."""
     parts = {c.label: (c.answers.formulation, c.answers.solver) for c in join(*speed.group.main())}
     seen: set[tuple[int, str]] = set()
     found = []

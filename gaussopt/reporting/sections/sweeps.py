@@ -75,7 +75,7 @@ def _dial(
 
 
 def _fast(pairs: Sequence[Place]) -> list[str]:
-    """Return the fastest pairs: those with the least geometric mean, over the dial's values, of time to least time."""
+    """Return the fastest pairs: least geometric mean, over the dial's values, of a pair's time over the least time."""
     work = pd.Series({(p.others, p.value, p.label): p.work for p in pairs}).unstack()
     # A failure, or a value at which all fail, counts as a factor of 1000; this only decides which pairs are drawn.
     factors = work.div(work.min(axis=1), axis=0).clip(upper=1e3).fillna(1e3)
@@ -83,7 +83,7 @@ def _fast(pairs: Sequence[Place]) -> list[str]:
 
 
 OF_TIME = ("seconds", "q25", "q75", "success")
-"""Columns that depend on times; `success` does, since an answer that differs in a timed run is a failure."""
+"""Columns that depend on times. `success` is one, since an answer that differs in a timed run is a failure."""
 
 
 def _frame(found: Sequence[Place]) -> Any:
@@ -162,7 +162,7 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
 
 
 def _lines(group: Group, dial: str, turned: Sequence[Reversal]) -> list[str]:
-    """Return sentences on up to two changes of the fastest competitor, or else on the clearest other change."""
+    """Return sentences on up to two changes of the fastest competitor, or else on the clearest other reversal."""
     leads = [r for r in turned if r.leads] or sorted(turned, key=lambda r: -min(r.ratio_before, r.ratio_after))[:1]
     return [
         texts("finding", group=group.title, dial=dial, before=r.before, after=r.after, first=r.first,
