@@ -179,7 +179,7 @@ def check_drawable(entry: Problem, path: Path) -> None:
 
 
 def check_ending(path: Path) -> str:
-    """Return the ending of a file; raise BadInput if it is not an ending of animations."""
+    """Return the ending of a file's name; raise BadInput if animations cannot have this ending."""
     return ending_of(path, ENDINGS, "an animation")
 
 
@@ -196,7 +196,7 @@ def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSyste
         entry = find_problem(given) if given else registered_problem(name)
     except UnknownName:
         entry = None
-    # A user's System may have the name of a registered problem, so that the names of the parameters must agree, too.
+    # A user's System may have the name of a registered problem, so compare the names of the parameters, too.
     known = trajectory.meta.get("parameters") or {}
     if entry is None or (given is None and {p.name for p in entry.parameters} != set(known)):
         raise BadInput(
@@ -230,7 +230,7 @@ def still_svg(scene: Scene, label: str) -> str:
 
 
 def _bodies(scene: Scene) -> list[Part]:
-    """Return the parts of a scene that move, without labels."""
+    """Return those parts of a scene that move; labels are left out."""
 
     def moves(part: Part) -> bool:
         return any(np.ndim(v) and float(np.ptp(v)) > 1e-9 for v in (part.x, part.y, part.angle, part.sx))

@@ -179,7 +179,7 @@ def placed(part: Part, frame: int = 0) -> str:
 
 
 def page(body: Sequence[str], width: float, height: float, label: str, extra: str = "") -> str:
-    """Return a complete SVG file with a white background and its text alternative."""
+    """Return a complete SVG file that shows `body` on a white background, with a text alternative."""
     size = f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{_escaped(label)}"{extra}>'
     ground = f'<rect width="{number(width)}" height="{number(height)}" fill="{WHITE}"/>'
@@ -203,7 +203,7 @@ class View:
         return np.stack((self.x0 + self.scale * places[:, 0], self.y0 - self.scale * places[:, 1]), axis=1)
 
     def pixels(self, place: tuple[float, float]) -> Pixels:
-        """Return the position in the picture, px, of a point, m."""
+        """Return the position of a point, given in m, in the picture, px."""
         return float(self.x0 + self.scale * place[0]), float(self.y0 - self.scale * place[1])
 
 

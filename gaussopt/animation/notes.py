@@ -85,7 +85,7 @@ def _angle(shape: sketch.Angle, view: View) -> list[Part]:
         back = shape.end - math.copysign(0.8 * HEAD[0] / r, sweep)
         tail = (x + r * math.cos(back), y - r * math.sin(back))
         marks.append(arrow_head(arc[-1], math.atan2(arc[-1][1] - tail[1], arc[-1][0] - tail[0]), INK, 0.75))
-    # A narrow angle has no space for its symbol between the legs; the symbol is drawn before the first leg.
+    # In a narrow angle the symbol has no space between the legs, so it is drawn before the first leg.
     narrow = abs(sweep) <= 0.5
     middle = shape.start - math.copysign(0.25, sweep) if narrow else (shape.start + shape.end) / 2
     reach = r + 15

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def page_of(template: str, **values: Any) -> str:
-    """Return the HTML page of a template with the given values."""
+    """Fill a page template with the given values, and return the HTML page."""
     import jinja2
 
     environment = jinja2.Environment(

@@ -163,7 +163,7 @@ def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) 
         shapes = [s for s in sketch.shapes(q, parameters, owner) if not isinstance(s, NOTES)]
         if not shapes:
             raise BadInput(f"The sketch of {owner} returned nothing that moves; angles and the like are notes only.")
-        # In an animation only points are labelled.
+        # In an animation only points have labels.
         drawn.append([replace(s, label="") if isinstance(s, LETTERED) and s.label else s for s in shapes])
     return over_frames(drawn, owner)
 

@@ -131,7 +131,7 @@ class _Film:
         return f'<g transform="{kind}({text(0)})">{move}{inner}</g>'
 
     def path(self, track: Track) -> str:
-        """Return a path that grows with the motion, over a pale copy of the complete path."""
+        """Return a path that is drawn as the motion proceeds, over a pale copy of the complete path."""
         steps = np.concatenate(([0.0], np.cumsum(np.hypot(*np.diff(track.points, axis=0).T))))
         if steps[-1] < 1.0:
             return ""

@@ -72,7 +72,7 @@ EQUAL = 1e-8
 """Relative difference of the forces up to which two answers are equal."""
 
 MARGIN = 100.0
-"""Rounding errors may decide whether two answers are equal if their difference is within this factor of `EQUAL`."""
+"""Within this factor of `EQUAL`, rounding errors may decide whether the difference of two answers counts as zero."""
 
 DECIDED = 1e-9
 """Relative violation of the criterion that counts as rounding error, as in `gaussopt.contact.qp_equivalence`."""

@@ -365,7 +365,7 @@ def load_directions(count: int, k: int) -> Matrix:
     if k == 1:
         return np.array([[1.0], [-1.0]])
     if k == 2:
-        # The directions lie half a step away from the axes, so that no entry of the bias vanishes.
+        # The directions lie half a step away from the axes, so that no entry of the bias is zero.
         angle = 2 * np.pi * (np.arange(count) + 0.5) / count
         return np.column_stack((np.cos(angle), np.sin(angle)))
     x = np.random.default_rng(0).standard_normal((count, k))

@@ -25,7 +25,7 @@ MAX_PANELS = 9
 """Largest number of maps in a figure; the file of the atlas holds all."""
 
 SMALLEST = 1e-6
-"""Relative differences below this value are drawn with this value."""
+"""Smallest relative difference that is drawn; smaller differences are drawn with this value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ def _symbol(name: str) -> str:
 
 
 def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vector]]:
-    """Return label and values of each dimension, angles in degrees; `plain` gives labels for heads of data files."""
+    """Return label and values (angles in degrees) of each dimension; `plain` gives labels for heads of data files."""
     found: dict[str, tuple[str, Vector]] = {}
     for axis, unit in zip(atlas.axes, atlas.units, strict=True):
         values, unit = (np.degrees(axis.values), "degrees") if unit == "rad" else (axis.values, unit)

@@ -44,7 +44,7 @@ def option(names: str, told: str, *of: str, words: tuple[str, ...] = (), **more:
 
 
 def argument(metavar: str, told: str, *of: str, words: tuple[str, ...] = (), files: tuple[str, ...] = ()) -> Any:
-    """Declare an argument like `option`; a shell also completes it to files with the endings `files`."""
+    """Declare an argument like `option`; a shell also completes the argument to files whose names end as in `files`."""
     offered = completion(*of, words=words, files=files) if of or words or files else None
     return typer.Argument(metavar=metavar, help=told, autocompletion=offered)
 

@@ -143,7 +143,7 @@ def report_command(
     context: typer.Context, folder: Folder, out: OtherOut = None, against: Against = None, parquet: Parquet = False,
     json_: common.Json = False,
 ) -> None:  # fmt: skip
-    """Write the report on stored results once more, without computing."""
+    """Write the report on stored results again, without computing them again."""
     from gaussopt.comparison.changes import changes
     from gaussopt.comparison.results import Results
     from gaussopt.comparison.tables import check_parquet

@@ -107,7 +107,7 @@ def _misread(error: typer.TyperException) -> str:
 
 @cache
 def command_line() -> Callable[..., Any]:
-    """Return all commands, built once from their functions, because building them takes longer than most commands."""
+    """Return all commands. They are built only once, because building them takes longer than most commands run."""
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
     root = typer.Context(group, **group.context_settings)
@@ -185,8 +185,8 @@ def _quiet_backends() -> Iterator[Any]:
 
 
 def _interrupted(out: Any, given: list[str]) -> int:
-    # If Ctrl-C interrupts Python code that an extension module runs, as some do when imported, CPython records this and
-    # ends by the signal, whatever the exit code. Empty code, run in the same way, clears the record.
+    # If Ctrl-C interrupts Python code that an extension module runs, for instance at import, CPython records this and
+    # ends by the signal, whatever the exit code. Running empty code in the same way clears the record.
     ctypes.pythonapi.PyRun_SimpleString(b"")
     resumes = "compare" in given[:2] and any(word.partition("=")[0] == "--out" for word in given)
     kept = " Finished cases are kept; the same command goes on from there." if resumes else ""

@@ -280,7 +280,7 @@ def _reason(error: Exception) -> str:
 
 
 def _takers(program: Program) -> list[str]:
-    """Return the installed solvers that take a program."""
+    """Return the installed solvers that accept a program."""
     from gaussopt.comparison.pairing import installed_solvers
     from gaussopt.core.solver import make_solver
 
@@ -340,7 +340,7 @@ def _declared(entry: Any, program: Program) -> None:
 
 
 def _meaning(options: type) -> str:
-    """Return the joined docstrings of a class of options and of its base classes."""
+    """Return the docstrings of a class of options and its base classes as one text."""
     own = (c for c in reversed(options.__mro__[:-2]) if c.__doc__ and not c.__doc__.startswith(f"{c.__name__}("))
     return " ".join(" ".join(str(c.__doc__).split()) for c in own).replace("`", "")
 

@@ -215,7 +215,7 @@ def _sentence(result: dict[str, Any]) -> str:
     elif "relative_residual" in c:
         words = f"its residuals are at most {c['relative_residual']:.2g} (relative)"
     else:
-        return str(result["message"])  # the message on a contact problem is complete
+        return str(result["message"])  # the message on a contact problem needs no addition
     return f"{result['message']} {words[0].upper()}{words[1:]}."
 
 

@@ -145,7 +145,7 @@ def _condition(kind: str, program: Any) -> float | None:
     """Return the condition number of P, M or W to two digits; None above WORST or for a matrix larger than LARGEST."""
     given = formed(getattr(program, KINDS[kind][1]))
     if is_sparse(given) and kind == "qp":
-        values = np.abs(given.diagonal())  # sparse Hessians are diagonal in the collection
+        values = np.abs(given.diagonal())  # in the collection every sparse Hessian is diagonal
         found = float(values.max() / values.min())
     elif given.shape[0] > LARGEST:
         return None

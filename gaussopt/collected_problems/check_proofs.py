@@ -156,7 +156,7 @@ KINDS: Any = {"qp": ("xy", "P", worst_qp), "lcp": ("z", "M", worst_lcp), "contac
 
 
 def answer(p: Any, claim: Any) -> set[str]:
-    """Check an exact answer, the residual of the stored answer ("near"), a second answer, or the number of answers."""
+    """Check an answer that a claim asserts: exact, "near" (by its residual), a second one, or the number of answers."""
     (names, _, worst), rule = KINDS[p["kind"]], claim["rule"]
     stored, exact = ([row(of[name]) for name in names] if names[0] in of else [] for of in (p, claim))
     if rule == "all":

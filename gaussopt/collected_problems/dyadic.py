@@ -29,7 +29,7 @@ def short(x: Any, bits: int = BITS) -> Any:
         return found
     values = np.asarray(x, dtype=np.float64)
     grid = np.exp2(np.frexp(np.abs(values).max(initial=0.0))[1] - bits)
-    return np.round(values / grid) * grid + 0.0  # no negative zeros
+    return np.round(values / grid) * grid + 0.0  # adding zero removes negative zeros
 
 
 def significant(x: Any, bits: int = BITS) -> Any:

@@ -98,7 +98,7 @@ def _lost(answers: Answers) -> bool:
 
 
 def _steps(results: Results, index: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return for each problem and solver the answer from the solver's last kind of start, and data of the problem."""
+    """Return, for each problem and solver, the answer from the last kind of start, and data of the problem."""
     table = step_table(results.answers, results.times)
     table = table[~table["refused"] & ~table["case"].isin([i for i, a in enumerate(results.answers) if _lost(a)])]
     order = table["start"].map(STARTS.index)

@@ -206,7 +206,7 @@ def _drawn_lcps(kind: str) -> Iterator[Drawn]:
         B = _integers(rng, n, n)
         gram, skew = B @ B.T + np.eye(n), np.triu(B, 1) - np.triu(B, 1).T
         dominant = B.copy()
-        dominant[1:, 0] = np.where(B[1:, 0] < 0, 60, -60)  # a large first column makes the symmetric part indefinite
+        dominant[1:, 0] = np.where(B[1:, 0] < 0, 60, -60)  # with a large first column the symmetric part is indefinite
         np.fill_diagonal(dominant, np.abs(dominant).sum(axis=1) - np.abs(dominant.diagonal()) + 1)
         M = {"definite": gram, "skew": gram + 5 * skew, "dominant": dominant, "tied": gram + skew, "any": B}[kind]
         size, held = rng.integers(1, 10, size=n), rng.random(n) < 0.5

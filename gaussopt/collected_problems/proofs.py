@@ -26,7 +26,7 @@ ELIMINATED = 16
 """Largest size at which a class is proved without a stored factor: `check_proofs.py` factorises the matrix itself."""
 
 FACTORED = 150
-"""Largest size of a factor that is stored."""
+"""Largest size of a factor that a proof stores."""
 
 WELL = 1e-6
 """Smallest relative eigenvalue for which a rounded factor proves that a matrix is definite."""
@@ -117,7 +117,7 @@ def _solved(problem: Mapping[str, Any]) -> list[Exact] | None:
         right = np.where(y > 0, found.l, found.u)
     n, rows = found.n, np.flatnonzero(active)
     if found.m > 1 and not is_sparse(found.A) and np.linalg.matrix_rank(found.A[rows]) < len(rows):
-        rows = rows[independent(exact(found.A[rows].T))]  # dependent rows have the multiplier 0
+        rows = rows[independent(exact(found.A[rows].T))]  # the multipliers of dependent rows are 0
     A, right = found.A[rows], np.concatenate((-found.q, right[rows]))
     if len(right) <= EXACT and not is_sparse(found.P):
         table = np.block([[found.P, -A.T], [A, np.zeros((len(rows), len(rows)))]])

@@ -73,7 +73,7 @@ def begins_of(where: Spec, items: Sequence[Item]) -> list[int]:
 def time_case(
     spec: Mapping[str, Any], pairs: Sequence[Sequence[str]], tolerance: float, budget: float
 ) -> list[dict[str, Any]]:
-    """Time the pairs on a source, each for `budget` seconds per kind of start; return records `Times` as mappings."""
+    """Time the pairs on a source, each for `budget` seconds per kind of start; return mappings of records `Times`."""
     where = spec_of(spec)
     items = where.items()
     if not items:

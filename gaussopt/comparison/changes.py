@@ -181,7 +181,7 @@ def _words(key: Key, cases: Mapping[Key, Sequence[TimedAnswers]]) -> str:
 
 
 def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dict[Key, str]:
-    """Return why pairs that answered before are refused now; if a formulation is refused, all its pairs are."""
+    """Return why pairs that answered before are refused now; a refused formulation stands for all its pairs."""
     why = {(a.source.name, a.formulation, a.solver): a.refused for a in new.answers if a.refused}
     found = {}
     for key in there:
@@ -198,7 +198,7 @@ def _steps(cases: Iterable[TimedAnswers]) -> list[tuple[str, int]]:
 
 
 def _why(old: Results, new: Results, key: Key) -> str:
-    """Describe how the code and packages of a pair have changed; "" if they have not."""
+    """Describe how the code and the packages of a pair differ between the comparisons; "" if they do not."""
     _, formulation, solver = key
     said = []
     for part in (f"solver {registered_name(solver)}", *([f"formulation {formulation}"] if formulation else [])):
@@ -231,7 +231,7 @@ def _clock(old: Iterable[TimedAnswers], new: Iterable[TimedAnswers]) -> tuple[fl
     if timed < FEWEST:
         then, now = before.times.parts["work"], after.times.parts["work"]
         return middle, min(*ratios, now[1] / then[3]), max(*ratios, now[3] / then[1]), timed
-    from scipy.stats import quantile_test  # import only if there is an earlier comparison, because this import is slow
+    from scipy.stats import quantile_test  # a slow import, needed only for an earlier comparison
 
     result: Any = quantile_test(ratios)
     interval = result.confidence_interval(CONFIDENCE)

@@ -108,7 +108,7 @@ class _Between:
     """Work done before every turn, so that no rival finds in the caches what its own or a similar turn left there."""
 
     def __init__(self) -> None:
-        self._large = np.ones(1 << 18)  # 2 MiB, more than the caches next to a core
+        self._large = np.ones(1 << 18)  # 2 MiB, larger than the caches of a single core
         self._A, self._b = np.eye(24) + 0.01, np.ones(24)
 
     def run(self) -> None:

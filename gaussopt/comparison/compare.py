@@ -87,7 +87,7 @@ def compare(
         Before anything is computed.
     """
     check_progress(progress)
-    check_jobs(max(1, jobs))  # numbers below 1 count as 1
+    check_jobs(max(1, jobs))  # numbers below 1 count as 1 worker
     formulations, solvers = ([x] if isinstance(x, str) else x for x in (formulations, solvers))
     plan = planning.plan_of(
         sources, formulations, solvers, precision, stride, motions,

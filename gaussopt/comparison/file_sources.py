@@ -82,7 +82,7 @@ class ContactFiles(Spec):
 
     @property
     def has_cones(self) -> bool:
-        """True: all problems have friction cones."""
+        """True, because all problems have friction cones."""
         return True
 
     def items(self) -> tuple[Item, ...]:
@@ -215,17 +215,17 @@ class CollectionGroup(Spec):
 
     @property
     def source(self) -> StepSource:
-        """The source of the whole group."""
+        """The source of the group's problems."""
         return StepSource("sequence", self.group, "collection")
 
     @property
     def follows(self) -> bool:
-        """Whether the group is a sequence."""
+        """Whether the group's problems are successive steps of a sequence."""
         return bool(self._rows()[0]["sequence"])
 
     @property
     def has_cones(self) -> bool:
-        """Whether the problems are contacts with friction cones."""
+        """Whether the problems are contact problems with friction cones."""
         return bool(self._rows()[0]["kind"] == "contact")
 
     def _rows(self) -> tuple[dict[str, Any], ...]:

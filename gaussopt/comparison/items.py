@@ -39,7 +39,7 @@ FEWEST = 10
 """Smallest number of states of a motion that ends early."""
 
 LEAST_SHARE = 1e-3
-"""Least share of the motion that is computed, even if its first step takes longer than the time limit."""
+"""Smallest fraction of the motion that is computed, even if the first step takes longer than the time limit."""
 
 Data = StepData | QP | LCP | ConeComplementarity
 """Data of an item: a step, from which a formulation makes a program, or a program."""
@@ -127,14 +127,14 @@ def end_within(entry: Problem, seconds: float) -> float:
 
 
 class _Late(BaseException):
-    """Raised to discard a motion; after an Exception, `simulate` would return the motion so far."""
+    """Raised to discard a motion. It is no Exception, after which `simulate` would return the motion so far."""
 
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, t_end: float) -> ReferenceData:
     """Return the default motion of a problem as reference data; `build` lets the cache notice a changed file."""
     entry = registered_problem(name, **dict(settings))
-    # A shorter motion has fewer states, at least FEWEST, since solving at a state may cost more than a step.
+    # A motion that ends early has fewer states (at least FEWEST), because solving at a state can cost more than a step.
     motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)
     if len(motion.t) < 2:
         raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")

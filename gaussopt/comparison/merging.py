@@ -105,7 +105,7 @@ def parts_of(results: Results, name: str = "") -> dict[str, Results]:
 
 
 def _moved(record: Any, machine: str) -> Any:
-    """Return a record of answers or times with the name of its machine replaced."""
+    """Copy a record of answers or times with another name of its machine."""
     return replace(record, source=replace(record.source, machine=machine))
 
 
@@ -120,7 +120,7 @@ def _check_alike(parts: Mapping[str, Results]) -> None:
 
 
 def _joined(parts: Mapping[str, Results], there: Mapping[str, Path]) -> Results:
-    """Join the parts; `there` holds the existing trajectories, by their path in the merged folder."""
+    """Join the parts of a merged comparison; `there` maps paths in the merged folder to existing trajectories."""
     metas = {name: part.meta for name, part in parts.items()}
     meta: dict[str, Any] = {
         "sources": [f"{label}, on {name}" for name, of in metas.items() for label in of.get("sources", ())],

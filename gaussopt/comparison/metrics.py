@@ -120,7 +120,7 @@ def ranked(names: Any) -> tuple[str, ...]:
 
 
 def liars(answers: Sequence[Answers]) -> list[Any]:
-    """Return the rows of `words` for the solvers that make false claims, the worst solver first."""
+    """Return the rows of `words` for solvers that make false claims, the worst solver first."""
     return [r for r in words(answers) if r.false_claims]
 
 

@@ -136,7 +136,7 @@ def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
     """
     values = table.values
     best = np.fmin.reduce(values, axis=1, keepdims=True, initial=np.inf)
-    # A time of zero is below the clock's resolution; all competitors with zero time get the ratio 1.
+    # A time of zero is below the clock's resolution, so all competitors with zero time get the ratio 1.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(np.isfinite(values), np.where(values == best, 1.0, values / best), values)
     finite = np.unique(ratios[np.isfinite(ratios)])

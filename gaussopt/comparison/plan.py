@@ -124,7 +124,7 @@ class Plan:
         return {f"{kind} {name}": environment(((kind, name),)) for kind, name in sorted(parts)}
 
     def _problems(self) -> dict[str, Any]:
-        """Return start, end, step and parameter values of the problems, by label."""
+        """Return the start, end, step and parameter values of each problem, by the problem's label."""
         return {
             entry.label: {
                 "t_end": entry.t_end, "dt": entry.dt, "q0": entry.q0.tolist(), "v0": entry.v0.tolist(),
@@ -239,7 +239,7 @@ def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tupl
 
 
 def _distinct(specs: Sequence[Spec]) -> tuple[Spec, ...]:
-    """Drop repeated specs; raises BadInput if different specs have the same label."""
+    """Drop specs that occur twice; raises BadInput if different specs have the same label."""
     found = list({json.dumps(s.to_mapping(), sort_keys=True): s for s in specs}.values())
     for name, count in Counter(_words(s) for s in found).items():
         if count > 1:
@@ -282,7 +282,7 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
 
 
 def _words(spec: Spec) -> str:
-    """Return a label that distinguishes a source from all others of a comparison."""
+    """Return a label that distinguishes a source from all other sources of a comparison."""
     source = spec.source
     if source.kind != "family":
         return source.label

@@ -221,7 +221,7 @@ class PublishedRun:
 
     @property
     def reached(self) -> bool:
-        """Whether the motion reached the last published instant, so that its error is known."""
+        """Whether the motion reached the last published instant; only then is its error known."""
         return self.status == Status.SOLVED
 
     @classmethod
@@ -242,7 +242,7 @@ def measure(
     its end; if none does, the motion is that of the last engine.
     """
     known, times = next(c for c in CASES if c.name == case), np.array(instants)
-    # Record at the largest interval of which every instant is a multiple.
+    # Record at the largest interval of which all published instants are multiples.
     interval = float(np.gcd.reduce(np.rint(times * 1e4).astype(int))) * 1e-4
     if registry.load("stepper", stepper).adaptive:
         how: dict[str, Any] = {"rtol": setting, "atol": setting, "dt": interval}
@@ -312,7 +312,7 @@ def derive(case: str) -> None:
 
 @dataclass(frozen=True)
 class Measured:
-    """Measured motions: complete motions by every stepper, and their first parts by every formulation."""
+    """Measured motions: whole motions by every stepper, and the first parts of motions by every formulation."""
 
     steppers: tuple[PublishedRun, ...]
     formulations: tuple[PublishedRun, ...]

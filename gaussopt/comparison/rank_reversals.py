@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 
 class Reversal(NamedTuple):
-    """Two competitors that change their order between two values of a dial.
+    """Two competitors whose order changes between two values of a swept parameter (dial).
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ class Choice:
 
     Attributes
     ----------
-    purpose : "accuracy", "speed of re-solves" or "many contacts", for which `seconds` is over the states with most
+    purpose : "accuracy", "speed of re-solves" or "many contacts"; for the latter, `seconds` covers the states with most
         closed contacts
     certified, error : largest relative error over the states: certified bound, and difference from the reference
     seconds, work, first : median times, without the harness, of a whole re-solve, of its solver, of a whole first step
@@ -187,7 +187,7 @@ def _states(entry: Problem) -> ProblemStates:
 
 
 def _rivals(answers: Sequence[Answers], seconds: Mapping[Pair, float]) -> list[Answers]:
-    """Return the answers of the quickest pairs that are right at all states, as many as can be timed in CLOCK s."""
+    """Return the answers of the fastest pairs that are right at all states, as many as can be timed in CLOCK s."""
     right = {(a.formulation, a.solver): a for a in answers if _right(a)}
     spent = 0.0
     chosen: set[Pair] = set()
@@ -205,7 +205,7 @@ def _right(a: Answers) -> bool:
 
 
 def _median(case: TimedAnswers, kept: Any) -> float:
-    """Return the median seconds over the steps that the mask `kept` selects; infinite if none of them was timed."""
+    """Return the median seconds over the steps that the mask `kept` selects; infinite if none of these was timed."""
     costs = case.costs(whole=True)[kept]
     return float(np.median(costs[np.isfinite(costs)])) if case.times and np.isfinite(costs).any() else math.inf
 

@@ -20,7 +20,7 @@ solve minus the time of an empty solver (`Times.harness`); `total` is the time o
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 ILL_POSED = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution", "multiple_solutions")
-"""Statuses of ill-posed steps, which are correct answers if a step is ill-posed in this way."""
+"""Statuses that call a step ill-posed; a status is a correct answer if the step is ill-posed in this way."""
 
 REMEMBERED = 1 / 3
 """If repeated numbers take at most this fraction of the time on new numbers, the solver must remember answers."""
@@ -29,10 +29,10 @@ MOST_REASONS = 5
 """Maximum number of different reasons in a record of answers."""
 
 LARGEST = 2**63
-"""Largest absolute value of an integer in a file."""
+"""Largest absolute value that an integer in a file may have."""
 
 _JSON: dict[Any, set[type]] = {str: {str}, bool: {bool}, int: {int}, float: {float, int}}
-"""Types that a value may have after a round trip through JSON: a float may lose its decimal point."""
+"""For each type, the types that a value may have after a round trip through JSON: a float may become an integer."""
 
 SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str, str]
 
@@ -43,12 +43,12 @@ def machine_of(made: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def on_machine(what: str, machine: str) -> str:
-    """Append the machine, if any, to a text."""
+    """Append the name of the machine to a text, if there is one."""
     return f"{what}, on {machine}" if machine else what
 
 
 class Record:
-    """A dataclass that is converted to plain data and back."""
+    """Base class of dataclasses that are converted to plain data and back."""
 
     __slots__ = ()
 
@@ -188,7 +188,7 @@ class Answers(CaseRecord):
 
     @property
     def claimed(self) -> list[bool]:
-        """Mask of the answers that the solver calls solved."""
+        """Mask of the answers that the solver claims to have solved."""
         return [c == "solved" for c in self.claim]
 
 

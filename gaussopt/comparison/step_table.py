@@ -63,10 +63,10 @@ BEYOND = 1e3
 """Ratio of error to residuals above which the program is considered wrong: a tighter tolerance would not help."""
 
 SEVERAL = ("multiple_solutions", "acceleration_not_unique")
-"""Verdicts on a step, not on a solver: no answer can be confirmed as the true one, since there are several."""
+"""Verdicts that concern a step, not a solver: no answer can be confirmed as the true one, since several exist."""
 
 INSOLUBLE = ("infeasible", "no_solution")
-"""Verdicts that no solution of a step exists."""
+"""Verdicts which state that a step has no solution."""
 
 NAN = float("nan")
 
@@ -121,7 +121,7 @@ class TimedAnswers:
         return NAN if self.times is None else sum(self.times.parts[part][2] for part in parts)
 
     def around(self, whole: bool) -> float:
-        """Return the median seconds of formulation plus recovery if `whole` steps are compared, else 0.
+        """Return the median seconds of formulation plus recovery, or 0 unless `whole` steps are compared.
 
         These times matter where formulations are compared: some formulations do work that others leave to the solver.
         """
@@ -133,7 +133,7 @@ class TimedAnswers:
 
 
 def join(answers: Sequence[Answers], times: Sequence[Times] = ()) -> tuple[TimedAnswers, ...]:
-    """Return every record of answers, refusals included, with its times, in the order of the answers."""
+    """Return every record of answers, also of refused pairs, with its times, in the order of the answers."""
     table, clocks, steps = _joined(answers, times)
     begins = (np.cumsum(steps) - steps).tolist()
     return tuple(
@@ -259,7 +259,7 @@ def competing(
 
 
 def stacked(cases: Iterable[TimedAnswers], column: str) -> NDArray[Any]:
-    """Return a column over the steps of one or more cases, concatenated."""
+    """Return a column of the table over the steps of one or more cases, concatenated."""
     return np.concatenate([c[column] for c in cases])
 
 

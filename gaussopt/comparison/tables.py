@@ -57,7 +57,7 @@ def _with_origin(
 
 
 def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
-    """Return one row for each source, formulation, solver and start: see `gaussopt.comparison.metrics.summary`."""
+    """Return one row for each source, formulation, solver and start, as in `gaussopt.comparison.metrics.summary`."""
     frame, rows = _cases(answers), pd.DataFrame(metrics.summary(answers, times))
     for name, column in rows.items():
         if name in ("certified", "error", "work"):

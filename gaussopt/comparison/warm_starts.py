@@ -15,7 +15,7 @@ NOISE = 1.1
 """Ratios of times below this factor count as no difference."""
 
 FEWER = 0.99
-"""A warm start needs fewer iterations if the ratio of its iterations to those of a cold start is below this."""
+"""Largest ratio of the iterations from a warm start to those from a cold start that counts as fewer iterations."""
 
 QUARTERS = (0.25, 0.5, 0.75)
 

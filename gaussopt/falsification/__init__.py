@@ -4,4 +4,4 @@ SECONDS = 120.0
 """Time limit of a search in s where no limit is given."""
 
 SEED = 1
-"""Seed of a search where none is given."""
+"""Default seed of a search."""

@@ -1,4 +1,4 @@
-"""The floating-point answers of formulations, computed by their own code, without certificate."""
+"""Floating-point answers of formulations, computed by the formulations' own code and without a certificate."""
 
 from __future__ import annotations
 

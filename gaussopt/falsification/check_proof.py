@@ -78,7 +78,7 @@ def minors(A: list[Row], sets: Iterable[Sequence[int]]) -> Row:
 
 
 def definite(A: list[Row], told: Any = None) -> bool:
-    """Return whether A is symmetric with positive leading minors, which must equal the list `told` if it is given."""
+    """Return whether A is symmetric with positive leading minors, and these equal the list `told` if it is given."""
     leading = minors(A, [range(i + 1) for i in range(len(A))])
     return turned(A, len(A)) == A and min(leading, default=1) > 0 and told in (None, leading)
 

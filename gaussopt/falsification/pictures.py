@@ -1,4 +1,4 @@
-"""Pictures of the state on which two formulations differ, with the contact forces of each, on the same scale."""
+"""Draw the state on which two formulations differ, with the contact forces of each formulation, on the same scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search for an example by random draws, optimisation and enumeration of small integers; shrink and prove it."""
+"""Search for an example by random draws, optimisation and enumeration of small integers; then shrink and prove it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLEAR = 1e-3
 """Relative difference that an example must keep while it is shrunk and not yet proved."""
 
 ROUND = 300
-"""Number of random draws of each size in a round."""
+"""Number of random examples of each size that are drawn in a round."""
 
 TOLD = 100
 """Number of examples of one method and size that are tried between two reports of progress."""
@@ -40,7 +40,7 @@ GENERATIONS = 20
 
 INTEGERS = (0, 1, -1)
 MOST_ENUMERATED = 20_000
-"""The entries of the examples that are enumerated, and the largest number of these examples."""
+"""The entries that occur in the examples that are enumerated, and the largest number of these examples."""
 
 Lines = tuple[str, str, str]
 
@@ -147,7 +147,7 @@ class Search:
         x, y = (answer(numbers) for answer in self.answers)
         if x is None or y is None:
             return np.nan if x is None and y is None else np.inf
-        # If the true answer is zero, both answers consist of rounding errors of the data.
+        # If the true answer is zero, both answers consist of rounding errors.
         floor = NOTHING * max(float(np.abs(array).max(initial=0.0)) for array in numbers.values())
         size = max(float(np.abs(x).max(initial=0.0)), float(np.abs(y).max(initial=0.0)), floor)
         return float(np.abs(x - y).max(initial=0.0)) / size if size else 0.0

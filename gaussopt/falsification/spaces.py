@@ -28,7 +28,7 @@ ASSUMPTIONS = {
     "one-contact": "there is one contact",
     "sticking": "impulses inside the friction cones bring all contacts to rest",
 }
-"""Assumptions by name, in words."""
+"""The assumptions by name, each described in words."""
 
 SKEWS = 3.0
 """Largest norm of the skew part of a drawn contact operator, whose symmetric part has norm 1."""
@@ -86,7 +86,7 @@ class Space(ABC):
         return {}
 
     def words(self, size: Size) -> str:
-        """Return a size in words."""
+        """Describe a size in words."""
         return ", ".join(f"{n} {word}" for n, word in zip(size, self.size_words, strict=True))
 
 

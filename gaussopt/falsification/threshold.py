@@ -70,7 +70,7 @@ class Boundary:
     ----------
     problem, a, b, axis : names
     stretches : for each combination of slip signs, the axis cut where the outcome of the comparison changes
-    thresholds : the cuts between "equal" and "different"
+    thresholds : those cuts that separate "equal" from "different"
     """
 
     problem: str

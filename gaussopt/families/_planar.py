@@ -48,7 +48,7 @@ class Points:
         return np.column_stack((c * x - s * y, s * x + c * y))
 
     def positions(self, q: Vector) -> Matrix:
-        """Return the positions in space, (p, 2), m."""
+        """Return the positions in the frame of the ground, (p, 2), m."""
         moving = self.body != GROUND
         return self._arms(q) + np.where(moving[:, None], q.reshape(-1, 3)[self.body, :2], 0.0)
 

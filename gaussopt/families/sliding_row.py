@@ -79,14 +79,14 @@ class _Row:
         self.feet = Points(body, np.column_stack((side * self.half[body], -self.height[body])))
         self.swings = np.bincount(body) == 1
         joined = min(int(at["joints"]), max(int((~self.swings).sum()) - 1, 0))
-        # Rods join every second pair of neighbours first: a few rods make pairs of bodies, many rods make chains.
+        # Join every second pair of neighbours first, so that a few rods make pairs of bodies and many rods make chains.
         gaps = np.concatenate((i[:-1:2], i[1:-1:2]))
         self.joined = np.sort(gaps[~self.swings[gaps + 1]][:joined])
         # Bodies joined by rods slide together as one group; the direction alternates from group to group.
         new = np.ones(self.bodies, dtype=bool)
         new[self.joined + 1] = False
         self.group = np.cumsum(new) - 1
-        # Each rod joins the right side of a body to its right neighbour's left side; rods rise and fall alternately.
+        # Each rod joins a body's right side to the left side of its right neighbour; rods rise and fall alternately.
         rise = np.where(self.joined % 2 == 0, 0.15, -0.1)
         left, right = (
             Points(body, np.column_stack((side * self.half[body], side * rise)))

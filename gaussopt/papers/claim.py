@@ -252,7 +252,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper; `key` is its name in web addresses."""
+    """A paper; `key` is the paper's name in web addresses."""
 
     number: str
     authors: str

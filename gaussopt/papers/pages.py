@@ -117,14 +117,14 @@ def _drawn(
         arguments = {"number": number, "outcomes": own, "judged": dict(judged), "quick": quick}
         cases.append(Job(number, section_and_chapter, arguments, 1.0 + 1e-3 * len(own)))
     drawn = known | run_jobs([c for c in cases if c.key not in known], executor=executor)
-    # A part whose drawing failed in a worker is drawn again in this process, so that the error has its traceback.
+    # If the drawing of a part failed in a worker, draw it again in this process, so that the error has its traceback.
     return {c.key: drawn[c.key].value if not drawn[c.key].failure else c.function(**c.arguments) for c in cases}
 
 
 def section_and_chapter(
     number: str, outcomes: dict[str, JobOutcome], judged: Mapping[str, Judgement | str], quick: bool
 ) -> tuple[tuple[Section, Sequence[str]], Chapter]:
-    """Return the supplement's section on a paper with its findings, and the paper's chapter of the main document."""
+    """Return a paper's section of the supplement with its findings, and the paper's chapter of the main document."""
     paper = PAPERS[number]
     chapter = importlib.import_module(f"{paper.__package__}.chapter").chapter(outcomes, judged, quick)
     return paper.section(outcomes, quick), chapter

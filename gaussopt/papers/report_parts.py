@@ -47,7 +47,7 @@ TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 
 
 EXACT, ENGINE = ("gauss", "kkt"), "compiled" if COMPILED else "auto"
-"""Formulation and solver, and the engine, of motions that study the mechanism only; compiled where possible."""
+"""Formulation and solver, and the engine (compiled if possible), for motions that study the mechanism only."""
 
 
 def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
@@ -265,7 +265,7 @@ def errata_section(entry: Problem, number: str, results: PaperResults, findings:
             continue
         verdict = HOLDS if evidence.holds else CONFIRMED
         confirmed += not evidence.holds
-        # The sentences say what is wrong, so they are left out where the numbers do not confirm it.
+        # These sentences state errors of the paper; leave them out where the numbers do not confirm them.
         found.append((item.id, *formulas, verdict, UNCONFIRMED if evidence.holds else Tex(evidence.sentence)))
         numbers += [(item.id, name, float(value)) for name, value in evidence.numbers.items()]
     if confirmed < len(entry.errata):  # if all are confirmed, the summary table already says so

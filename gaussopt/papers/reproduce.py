@@ -18,7 +18,7 @@ from gaussopt.reporting import pdf as printing
 from gaussopt.reporting.html.page import prepare_report, write
 
 COMPARED, DRAWING_BEGINS = 0.15, 0.85
-"""Fractions of the total time at which the comparison of the solvers ends, and at which all cases are computed."""
+"""Fractions of the total time: when the comparison of the solvers ends, and when all cases are computed."""
 
 
 def reproduce(

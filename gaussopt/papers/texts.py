@@ -10,10 +10,10 @@ from gaussopt.reporting.texts import Texts
 
 
 class ClaimTexts(Texts):
-    """Make evidence and judgements from the entries of the Markdown file of a claim."""
+    """Makes evidence and judgements from the entries of the Markdown file of a claim."""
 
     def derivation(self, name: str, holds: bool, /, **values: Any) -> Derivation:
-        """Fill in an entry of two paragraphs: the statement, and the numbers that confirm it."""
+        """Fill in an entry of two paragraphs: the statement of a derivation, and the numbers that confirm it."""
         statement, computed = self.paragraphs(name, **values)
         return Derivation(statement, computed, holds, values=values, name=name)
 

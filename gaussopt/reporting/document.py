@@ -40,7 +40,7 @@ class Link:
     anchor: str
 
     def __str__(self) -> str:
-        """Return the text without the link, as written to files."""
+        """Return the text without the link, as in files."""
         return self.text
 
 
@@ -141,7 +141,7 @@ Block = Paragraph | Formula | Items | Figure | Animation | Gallery | Table | Dat
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section with an anchor."""
+    """A section, to which links can lead by its anchor."""
 
     anchor: str
     title: str

@@ -48,7 +48,7 @@ class References:
     pages: dict[str, dict[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look up the anchors of all pages once, this page first."""
+        """Look up the anchors of all pages once, those of this page first."""
         order = (self.page, *(p for p in self.report.every_page if p is not self.page))
         object.__setattr__(self, "pages", {p.name: dict(anchors_of(p)) for p in order})
 

@@ -100,7 +100,7 @@ class Texts:
         self, name: str, rows: Iterable[tuple[Any, ...]] | None = None, /, *, anchor: str = "",
         timed: tuple[str, ...] | Literal[True] = (), rounded: tuple[str, ...] = (), **values: Any,
     ) -> Table:  # fmt: skip
-        """Return a table named as its entry; `rows` are by default those in the file.
+        """Return a table with the name of its entry; by default the rows are those in the file.
 
         `timed` lists the columns of measured times; True means all columns. For `rounded` see `Table`.
         """
@@ -116,7 +116,7 @@ class Texts:
         return self._cells(grid.split("\n")[0], values)
 
     def _filled(self, text: str, values: dict[str, Any]) -> str:
-        # An empty value at the end must leave no space behind.
+        # if the value at the end is empty, no space may remain after the text
         known = self.values | values
         found = _VALUE.sub(lambda value: FILLING.vformat(f"{{{value[1]}}}", (), known), text.replace("\n", " "))
         return found.strip()

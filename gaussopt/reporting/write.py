@@ -30,7 +30,7 @@ def write_comparison(results: Results, folder: Path, parquet: bool = False) -> d
 
 
 def write_report(results: Results, folder: Path, found: Changes | None = None) -> dict[str, Any]:
-    """Write the report on a comparison, with the changes `found` since an earlier comparison if they are given.
+    """Write the report on a comparison; if given, `found` are the changes since an earlier comparison.
 
     Raises BadInput if the folder cannot be written.
 

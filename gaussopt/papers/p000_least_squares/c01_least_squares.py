@@ -61,7 +61,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _reading_16(samples: Samples, along: bool) -> Reading:
-    """Judge eq. (16) along two motions, for M that maps ker J to itself, and for a0 that satisfies the rows."""
+    """Judge eq. (16) along two motions, for matrices M that map ker J to itself, and for a0 that satisfies the rows."""
     same, free = (max(rs.misses(map(make, samples), equation_16)) <= EXACT for make in (_invariant, _kept))
     return text.reading("by-16", along and same and free, {"invariant": same, "kept": free})
 
@@ -149,7 +149,7 @@ def _unweighted(samples: Samples) -> Derivation:
 
 
 def _nearest(s: StepData) -> Vector:
-    """Return the admissible acceleration nearest to the free one in the plain Euclidean norm."""
+    """Return the admissible acceleration that is nearest to the free acceleration in the Euclidean norm."""
     a0 = rs.free_acceleration(s)
     return np.asarray(a0 + np.linalg.lstsq(s.J, s.gamma - s.J @ a0, rcond=None)[0])
 
@@ -213,7 +213,7 @@ def _true_inverse(s: StepData) -> Vector:
 
 def _weighted_inverse(s: StepData) -> Matrix:
     _, inverse = _roots(s.M)
-    # This is M^-1 J^T (J M^-1 J^T)^-1, but the matrix inverted has only the square root of the condition number.
+    # This equals M^-1 J^T (J M^-1 J^T)^-1, but the inverted matrix has only the square root of the condition number.
     return np.asarray(inverse @ np.linalg.pinv(s.J @ inverse))
 
 

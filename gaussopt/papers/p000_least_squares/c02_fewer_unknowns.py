@@ -26,7 +26,7 @@ GRID = {False: ((20, 60, 150), (0.1, 0.3, 0.5, 2 / 3, 0.8, 0.9, 0.97)), True: ((
 """Numbers n of coordinates and ratios m / n of the timed steps; the key is whether the run is quick."""
 CRANK_SLIDER = 7, 6
 MANY = 0.66
-"""Ratio m / n from which on the constraints are said to leave few degrees of freedom."""
+"""Least ratio m / n at which a text says that the constraints leave few degrees of freedom."""
 
 text = ClaimTexts(__file__, seed=SEED, shares=(SHARES[0], SHARES[-1]))
 
@@ -60,7 +60,7 @@ class Race:
         return min((self.times[w] for w in ways), key=np.median)
 
     def ratio(self, rivals: tuple[str, ...], ways: tuple[str, ...] = tuple(plain.WITHOUT)) -> float:
-        """Return the median time of the fastest of `ways` divided by that of the fastest of `rivals`."""
+        """Return the median time of the fastest method in `ways`, divided by that of the fastest method in `rivals`."""
         return float(np.median(self.fastest(ways)) / np.median(self.fastest(rivals)))
 
 
@@ -130,7 +130,7 @@ def _printed(races: list[Race]) -> Span:
 
 
 def _by_size(ratios: Vector, races: list[Race]) -> str:
-    """Return a clause with the range of ratios for each number n of coordinates."""
+    """Return a clause that gives the range of the ratios for each number n of coordinates."""
     n = np.array([r.n for r in races])
     return ", ".join(f"{Span.of(ratios[n == size]):range} (n = {size})" for size in np.unique(n))
 

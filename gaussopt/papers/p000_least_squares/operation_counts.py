@@ -31,7 +31,7 @@ def _all_unknowns(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> tu
 
 
 def multipliers(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:
-    """Solve with Cholesky factors of M and of J M^-1 J^T, first for the multipliers."""
+    """Compute the multipliers by Cholesky factors of M and of J M^-1 J^T, then the accelerations."""
     if M.ndim == 1:
         root = np.sqrt(M)
         Y, c = (J / root).T, f / root

@@ -127,7 +127,7 @@ def history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refer
 
 
 TORQUES, TURNS = (-0.5, -0.30, -0.28), 50
-"""Torques, N m: the printed one, and two around the least torque that lets the crank stop; number of turns."""
+"""Torques, N m: the printed one, and two close to the least torque that lets the crank stop; number of turns."""
 
 
 @cache

@@ -75,7 +75,7 @@ ANSWERS = {
     "tensile": "lets a contact pull", "unbounded": "has no minimum", "infeasible": "allows no force",
     "not convex": "is not convex, which leaves no unique minimiser", "not unique": "has no unique minimiser",
 }  # fmt: skip
-"""The behaviour of the printed program in words, by class."""
+"""Descriptions of how the printed program behaves, by class of its answer."""
 
 LEGEND = {"equal": "(29) is right", "tensile": "(29) lets a contact pull", "unbounded": "(29) has no minimum"}
 """Short descriptions of the same behaviour, for the legend of the small map."""
@@ -129,7 +129,7 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
 
 
 def _thinned(name: str, *counts: int) -> list[Axis]:
-    """Return the axes of the problem's atlas with `counts` values along them."""
+    """Return the axes of the problem's atlas, with as many values along them as `counts` says."""
     grid = problem(name).atlas
     assert grid is not None
     return [

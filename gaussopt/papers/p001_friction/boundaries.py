@@ -238,7 +238,7 @@ STATED_FRACTIONS: dict[tuple[float, float], str] = {
 
 
 def load_fractions(quick: bool = False) -> Table:
-    """Tabulate, over all load directions, the share where the printed QP differs from the LCP, and the differences."""
+    """Tabulate the share of all load directions in which the printed QP differs from the LCP, and the differences."""
     directions = load_directions(360 if quick else 1440, 2)
     states = [
         ("co-sliding", CO_SLIDING, degrees, mu) for mu in (0.2, 0.5) for degrees in (45.0, 60.0, 30.0, 70.0, 80.0)
@@ -272,7 +272,7 @@ def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
 
 
 def frozen_table() -> Table:
-    """Tabulate how fast the iteration with frozen friction converges on the two bars, and its theoretical rates."""
+    """Tabulate how fast the iteration with frozen friction converges on the two bars, and the theoretical rates."""
     rows = []
     for name, degrees, pull, stated in FROZEN:
         stack = two_bar_stack(np.radians(degrees), F_C=pull)

@@ -266,7 +266,7 @@ def _ratio(sign: float, generations: int) -> float:
     def measure(points: Matrix) -> Vector:
         A, b = problems.two_contacts(*points.T)
         found = samples.compare(A, b)
-        # Difference and violation are in units of the problem's size; the ratio of two rounding errors is excluded.
+        # Difference and violation are in units of the problem's size; ratios of two rounding errors are left out.
         unit = np.linalg.norm(found.program - found.laws, axis=1)
         clear = np.maximum(unit, found.violation) > 1e-6
         return np.where(clear, sign * np.log(np.maximum(unit, 1e-300) / np.maximum(found.violation, 1e-300)), np.nan)

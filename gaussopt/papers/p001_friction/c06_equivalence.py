@@ -19,7 +19,7 @@ from gaussopt.papers.texts import ClaimTexts
 
 SEED = 60
 GAP = 1e-6
-"""Relative distance above which two answers differ; an excess of the objective has the square of this as threshold."""
+"""Relative distance above which two answers differ; for an excess of the objective, the threshold is its square."""
 
 EXAMPLE = [[2, 1], [0, 2]]
 """The matrix A of the example that is solved in rational arithmetic."""

@@ -1,4 +1,4 @@
-"""C7: a strictly convex model of contacts with friction for positive definite A, contrary to Pfeiffer."""
+"""C7: a strictly convex model of contacts with friction for positive definite A, which contradicts Pfeiffer."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _product(quick: bool) -> tuple[Derivation, Attempt]:
 
 
 def _printed(quick: bool) -> tuple[Attempt, str]:
-    """Test (29) on the two bars and on hinged bars, and count the cases where symmetrising weights exist."""
+    """Test (29) on the two bars and on hinged bars, and count the cases with symmetrising weights."""
     bars = samples.two_bars()
     found = samples.compare(*bars.problem)
     wrong, mended = np.flatnonzero(~found.equal), 0

@@ -71,7 +71,7 @@ class Iteration:
 
     @classmethod
     def run(cls, A0: Matrix, C: Matrix, b: Matrix, steps: int, start: Matrix | None = None) -> Iteration:
-        """Return the path of `steps` iterations from `start`, by default zero."""
+        """Return all iterates of `steps` iterations from `start`, which is zero by default."""
         N = np.zeros_like(b) if start is None else start
         path = [N]
         for _ in range(steps):

@@ -114,7 +114,7 @@ def _starts() -> Attempt:
         + (f"; {len(grounded)} have both ends on the floor ({'; '.join(names)})" if grounded else "")
         + f"; in every reading an end leaves or enters it at {least:.4g} m/s or more"
     )
-    # Gaps and gap rates do not depend on F, g, the sign of friction and the contact rows; nor does the result.
+    # Neither gaps, gap rates nor the result depend on F, g, the sign of friction and the contact rows.
     return texts.attempt(
         "starts", bool(good), readings=len(every), good=len(good), grounded=len(grounded), staying=len(good) or "none",
         least=least, points=", ".join(POINTS), found=found,

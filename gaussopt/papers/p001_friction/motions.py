@@ -98,7 +98,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def follow(name: str, reference: str, pair: tuple[str, str], rows: int, **options: Any) -> Trajectory:
-    """Compute the motion of a reference, recorded at `rows` instants until the end of the reference."""
+    """Compute the motion of a reference up to the reference's end, and record it at `rows` instants."""
     entry = reference_of(name, reference)
     end, case = float(entry.load().t[-1]), reference.rpartition("-")[2]
     t_end = min(problem(name, case=case).t_end, 2 * end)

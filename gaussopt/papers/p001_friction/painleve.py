@@ -25,7 +25,7 @@ STATES = (
     "regular", "separating", "inconsistent", "indeterminate",
     "unit-contact", "unit-lift-off", "unit-right", "unit-inconsistent", "unit-indeterminate",
 )  # fmt: skip
-"""Cases of the rod of which only the initial state is studied."""
+"""Cases of the rod; only the initial state of each is studied."""
 
 PAIRS = (
     ("lcp", "lemke"), ("lcp", "newton"), ("lcp", "pgs"), ("lcp", "enumerate"), ("stick-slip", "lemke"),

@@ -41,7 +41,7 @@ STRIDES = {"two bars": 20, "rod": 25}
 """By group, k: every k-th row of the references is used."""
 
 SPECIAL = "special states"
-"""Name of the group of states at which the end C lifts off or almost lifts off."""
+"""Name of the group of states at which the end C lifts off, or nearly does."""
 
 GROUPS = (*REFERENCES, SPECIAL)
 
@@ -117,7 +117,7 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
     if reason:
         return ByFormulation(formulation, reason, ())
     solvers = [s for s in installed_solvers() if common.takes_part(s, formulation, quick)]
-    # Take the first step whose program has a minimum; other steps do not show which solvers accept the program.
+    # Take the first step whose program has a minimum; only such a step shows which solvers accept the program.
     fitting = next(found for s in steps if (found := pairs([formulation], solvers, s.step)))
     slow = {s: 1 if group == SPECIAL else common.SLOW.get(s, 1) for _, s in fitting}
     return ByFormulation(formulation, "", tuple(judge_on_steps(steps[::n], formulation, s) for s, n in slow.items()))

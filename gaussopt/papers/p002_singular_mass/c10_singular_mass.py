@@ -91,12 +91,12 @@ def _close(printed: float, exact: float) -> bool:
 
 
 def _circumstances() -> dict[str, tuple[float, float]]:
-    """Return the acceleration of the first coordinate by the printed formula and exactly, for each circumstance."""
+    """Return the acceleration of the first coordinate, by the printed formula and exactly, in each circumstance."""
     loaded = start(tau3=TORQUE)
     steps = {LINKAGE: start(), LOADED: loaded, OTHER: in_other_coordinates(loaded)}
     steps |= {_unit_label(u): _shared(u) for u in UNITS}
     found = {k: (float(as_printed(s)[0]), float(minimiser(s)[0])) for k, s in steps.items()}
-    # The printed sign reverses the force; the exact acceleration is the same as for LINKAGE.
+    # The printed sign reverses the force; the exact acceleration does not change: it is that of LINKAGE.
     return {REVERSED: (float(as_printed(start(variant="printed-sign"))[0]), found[LINKAGE][1]), **found}
 
 

@@ -234,7 +234,7 @@ def _bias() -> Derivation:
     a = (F[0] + F[1]) / (M[0] + M[1])
     words, apart = [], 0.0
     for w in runs.PENALTIES:
-        # r = theta1'' - theta2'' follows from both equations of motion with the force 2 w r of the penalty.
+        # r = theta1'' - theta2'' follows from both equations of motion, in which the penalty exerts the force 2 w r.
         r = (M[1] * a - F[1]) / (2 * w + M[0] * M[1] / (M[0] + M[1]))
         stated = r * np.array([M[1], -M[0], -M[1]]) / (M[0] + M[1])
         apart = max(apart, distance(runs.penalised(step, w), np.array([a, a, -a]) + stated))

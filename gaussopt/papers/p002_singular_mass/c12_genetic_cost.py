@@ -28,7 +28,7 @@ EFFORTS = ((4.0, 40.0), (1.0, 40.0), (-1.0, 1.0), (-6.0, 0.0))
 """Bounds of the optimised settings: population, generations, log10 of the first width, and log10 of its shrinking."""
 
 SYSTEM, INVERSE, ELIMINATION = "linear system", "generalised inverse", "elimination"
-"""Rivals: the system with multipliers as the package forms and solves it, and two methods by numpy alone."""
+"""Rivals: the linear system with multipliers, by the package's own code, and two methods written with numpy only."""
 
 CHEAPEST = "cheapest settings"
 

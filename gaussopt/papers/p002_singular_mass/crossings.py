@@ -75,7 +75,7 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
     stopped = sum(v.failed_step is not None for v in near.values())
     printed, regular = ([v for k, v in runs.items() if k.startswith(row)] for row in (PRINTED, REGULAR))
     if printed and regular:
-        # The multipliers of both rows are similar far from the singular position; the regular row's stays bounded.
+        # Far from the singular position both rows have similar multipliers; that of the regular row stays bounded.
         peak = max((*printed, *near.values()), key=_largest)
         gap = max(float(abs(v.q[-1, 0] - v.q[-1, 1])) for v in printed)
         stops = f"; of {len(near)} runs that come closer the certificate stops {stopped}" if stopped else ""

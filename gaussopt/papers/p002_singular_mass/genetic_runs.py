@@ -27,7 +27,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "null-space coordinates": {},
     "full coordinates with penalty": {"coordinates": "full"},
 }
-"""Options of the two solvers by their names in the report."""
+"""The two ways of searching: by the name in the report, the options of the solver."""
 
 REFERENCE = "four-bar-A"
 

@@ -1,4 +1,4 @@
-"""The four-bar linkage through its singular position with inexact accelerations, many runs at once.
+"""Integrate the four-bar linkage through its singular position with inexact accelerations, many runs at once.
 
 The equations are derived by hand: the third angle follows from the first and is eliminated together with the second
 constraint row. A run has left its branch once its two cranks differ.
@@ -45,7 +45,7 @@ P = problem("four-bar").parameter_values
 """Parameters of the registered problem by name."""
 
 M1, M2, MGL = 4 * P["m"] * P["l"] ** 2 / 3, P["m"] * P["l"] ** 2 / 3, P["m"] * P["g"] * P["l"]
-"""Generalised masses of the two cranks, kg m^2, and m g l, the moment of a bar's weight at its full length, N m."""
+"""Generalised masses of the two cranks, kg m^2, and m g l, the weight of a bar times the lever arm l, N m."""
 
 
 def printed(state: Matrix) -> Matrix:
@@ -76,7 +76,7 @@ def states(rates: Rates, dt: Any, steps: int, error: Errors, count: int) -> Iter
     start = np.zeros((4, count))
     start[:2] = np.pi / 3
     motion = march(lambda _, s: np.concatenate((s[2:], rates(s) + error(s))), start, dt)
-    with np.errstate(all="ignore"):  # a run may overflow
+    with np.errstate(all="ignore"):  # a run may overflow, which is no error
         yield from islice(motion, steps + 1)
 
 

@@ -60,7 +60,7 @@ def check(quick: bool) -> Judgement:
 
 
 class _Trial:
-    """The package's formulations, applied to the package's steps."""
+    """The package's formulations, applied to the package's steps of a body for comparison."""
 
     def __init__(self) -> None:
         self.quasi, self.routh, self.sequence = quasi, routh, SolverSequence("kkt")

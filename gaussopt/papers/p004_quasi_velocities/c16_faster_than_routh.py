@@ -1,4 +1,4 @@
-"""C16: how many evaluations and how much time quasi-velocities save, and at which accuracy."""
+"""C16: the evaluations and the time that quasi-velocities save compared with Routh's equations, at which accuracy."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check(quick: bool) -> Judgement:
     same = texts.attempt("at-equal-error", min(equal) <= 1.0, count=len(drawn), least=min(equal), most=max(equal))
     timed, hand, package = _times(quick)
     parts = {"over-a-pole": not over.refutes, "no-pole": not away.refutes}
-    # The lower quartile decides, so that a single disturbed measurement cannot.
+    # The lower quartile decides, so that one disturbed measurement has no influence.
     clock = {name: bool(np.quantile(x, 0.25) > NOISE) for name, x in (("by-hand", hand), ("by-the-package", package))}
     readings = (
         texts.reading("evaluations-printed-row", all(parts.values()), parts),
@@ -167,7 +167,7 @@ class Pair:
 
     @cached_property
     def _true(self) -> Callable[[Vector], Matrix]:
-        # The reference has four more digits than the motions that are judged.
+        # The reference has four more digits than the motions that are judged against it.
         found = solve_ivp(
             self.body.quasi, (0.0, self.end), self.body.omega, "DOP853", rtol=1e-4 * self.rtol, atol=1e-5 * self.rtol,
             dense_output=True,
@@ -216,7 +216,7 @@ def _sizes() -> Derivation:
 
 
 def _searched(kind: str, known: Sequence[float], random: Vector, quick: bool) -> Attempt:
-    """Search bodies of one kind for a ratio of evaluations below 1, starting from a known body.
+    """Search bodies of one kind, starting from a known body, for a ratio of evaluations below 1.
 
     `known` are the ratios of the paper's cases, `random` those of random bodies of this kind.
     """
@@ -230,7 +230,7 @@ def _searched(kind: str, known: Sequence[float], random: Vector, quick: bool) ->
 
     start, begun = np.array(BEGUN[kind]), _begun(kind)
     least, tried = ratio(start), 1
-    if not quick and least > 1.0:  # if the start refutes the claim, no search is needed
+    if not quick and least > 1.0:  # no search is needed if the start refutes the claim
         found = minimise(ratio, list(BOUNDS.values()), 1, 16, population=2, start=start)
         least, tried = min(least, found.value), found.tried
     least = min([least, *known, *random])

@@ -58,7 +58,7 @@ PLACES = (0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.45, 0.6, 0.75, 0.9)
 """Positions of the pole within its step, as fractions of the step."""
 
 OTHER = 0.99
-"""NH-B with the row in tan(phi) is also simulated with the step size multiplied by this factor."""
+"""Factor by which the step size of NH-B with the row in tan(phi) is multiplied in an additional run."""
 
 
 def cases(quick: bool) -> list[Job]:
@@ -92,7 +92,7 @@ def _case(key: str, method: str, case: str, **options: Any) -> Job:
 
 
 def position_error(traj: Trajectory) -> Vector:
-    """Return the larger error of x and y, m, at each recorded instant, against the closed form of NH-A."""
+    """Return the larger of the errors of x and y, m, at each recorded instant, against the closed form of NH-A."""
     return np.asarray(np.abs(traj.q - exact_cycloid(traj.t))[:, [0, 2]].max(axis=1))
 
 

@@ -1,4 +1,4 @@
-"""The law: a closed form of the printed ("tan") row's residual after RK4 has stepped over a pole, cos(phi) = 0.
+"""A closed form, the "law", of the printed ("tan") row's residual after RK4 has stepped over a pole, cos(phi) = 0.
 
 The row vx tan(phi) - vy = 0 makes vx' = vx / t + r(t) near a pole at t = 0. On vx = c t the stages of RK4 are exact; a
 quadratic or cubic term of vx causes an error in every step, and the sum over all steps is a function of the position of

@@ -21,10 +21,10 @@ ROWS = ("tan", "regular")
 """Names of the paper's constraint row and of the regular row."""
 
 SHOWN = (0.0099, 0.01, 0.0101)
-"""Steps that precede the random steps in `Drift.steps`, s."""
+"""Step sizes, s, that precede the random step sizes in `Drift.steps`."""
 
 FAR = 0.1
-"""A drift in m that is easy to see."""
+"""Drift, m, from which on it is easy to see."""
 
 PLACE = 0.25
 """Position of the first pole within its step, as a fraction of the step, in the study of the order of convergence."""
@@ -112,7 +112,7 @@ class Spread:
 
     @property
     def lawful(self) -> Vector:
-        """Drift, m, that the closed form in `pole` predicts for the random steps."""
+        """Drift, m, that the closed form in `pole` predicts for each random step size."""
         return self.law[len(SHOWN) :]
 
     def quantile(self, share: float) -> float:
@@ -121,7 +121,7 @@ class Spread:
 
     @property
     def median(self) -> float:
-        """Median drift of the random steps, m."""
+        """Median of the drift, m, over the random step sizes."""
         return self.quantile(0.5)
 
     @property

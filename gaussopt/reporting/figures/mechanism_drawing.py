@@ -49,7 +49,7 @@ def drawing_figure(problem: Problem, name: str) -> Figure:
 
 
 def drawn_shapes(problem: Problem) -> tuple[tuple[sketch.Shape, ...], bool]:
-    """Return the shapes of the drawing, and whether they are in the sketch's pose rather than at the start."""
+    """Return the shapes of the drawing, and whether they show the sketch's pose instead of the motion's start."""
     drawn = sketch_of(problem)
     parameters = problem.parameter_values
     posed = drawn.pose is not None and problem.state is None
@@ -81,7 +81,7 @@ def _svg(problem: Problem, shapes: Sequence[sketch.Shape], alt: str) -> str:
     view = fit(places, np.array(near, dtype=np.float64).reshape(-1, 4), SIZE, MARGINS, least=260.0)
     parts = parts_of(over_frames([shapes], problem.name), view, Look())
     step = problem.system.evaluate(0.0, problem.q0, problem.v0)
-    rough = dict(zip(problem.system.contact_names, step.mu > 0, strict=True))  # which contacts have friction
+    rough = dict(zip(problem.system.contact_names, step.mu > 0, strict=True))  # whether each contact has friction
     for s in shapes:
         if isinstance(s, sketch.ContactPoint):
             parts += _contact(s, view, rough.get(s.name, False), float(places[:, 0].mean()))
@@ -107,7 +107,7 @@ def _contact(contact: sketch.ContactPoint, view: View, rough: bool, middle: floa
         u = (direction[0], -direction[1])
         tip = (x + size * u[0], y + size * u[1])
         upright = abs(u[1]) > 0.7
-        right = contact.at[0] >= middle if upright else u[0] > 0  # an upright arrow has its label outside
+        right = contact.at[0] >= middle if upright else u[0] > 0  # an upright arrow's label is outside
         at = (tip[0] + (8 if right else -8) if upright else tip[0] + 2 * u[0], tip[1] + (6 if upright else 17))
         label = f"{letter}_{name}" if name else letter
         anchor = "start" if right else "end"

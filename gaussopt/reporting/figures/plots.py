@@ -102,7 +102,7 @@ def profiles(
             markevery=(i % 7 * len(taus) // 60, max(1, len(taus) // 8)), **style,
         )  # fmt: skip
     axes.set_ylim(-0.02, 1.02)
-    # The abscissa ends soon after the last step of any curve.
+    # The abscissa ends soon after the last step of the curves.
     ends = [taus[np.flatnonzero(y < y[-1])[-1] + 1] for y in curves.values() if len(y) and (y < y[-1]).any()]
     axes.set_xlim(1.0, max(1.1, 1.1 * max(ends, default=1.0)))
     _logarithmic(axes)

@@ -171,7 +171,7 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
         return None
     root.attrib.clear()
     for element in root.iter():
-        unread = (element.text or "").startswith("\\")  # a LaTeX command that is not known
+        unread = (element.text or "").startswith("\\")  # an unknown LaTeX command
         _script(element)
         known = _ELEMENTS.fullmatch(element.tag) and all(map(_ATTRIBUTES.fullmatch, element.attrib))
         if unread or not known:

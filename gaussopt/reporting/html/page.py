@@ -35,7 +35,7 @@ def write(document: Document, out: Path) -> Path:
     """
     files = checked(document) | {f"data/{TIMED}": listing(document)}
     for name, text in files.items():
-        # There are hundreds of files, which can be made again; waiting for the disk after each would take very long.
+        # There are hundreds of files, all of which can be made again; waiting for the disk after each would be slow.
         write_text(out / name, text, durable=False)
     environment = _environment()
     script, style = (_source(environment, name) for name in ("report.js", "report.css"))

@@ -1,1 +1,1 @@
-"""Sections that several reports share."""
+"""Sections that are common to several reports."""

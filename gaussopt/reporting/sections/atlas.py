@@ -92,7 +92,7 @@ def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
 
 
 def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
-    """Count the predictions of criterion η for each class of answers that the QP printed in the paper gives."""
+    """Count the predictions of criterion η for each class of answers of the QP that the paper prints."""
     predicted, qp = atlas.codes("predicted"), atlas.codes("qp")
     rows = []
     for code, label in enumerate(CLASSES["qp"]):

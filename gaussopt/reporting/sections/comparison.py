@@ -233,7 +233,7 @@ def kinds_of(failures: Iterable[str]) -> str:
 
 
 def _environment(meta: Mapping[str, Any]) -> Section:
-    # Leave out entries that are unreadable or shown elsewhere.
+    # Leave out entries that cannot be read or that another section shows.
     hidden = ("code", "machines", "conflicts", "trajectories")
     said = {key: value for key, value in meta.items() if key not in hidden}
     said |= {name: {"versions": own.get("versions", {})} for name, own in meta.get("machines", {}).items()}

@@ -189,7 +189,7 @@ def _everywhere(pairs: Any, asked: Mapping[Any, str], known: str) -> list[str]:
 
 
 def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
-    """Return sentences on the false claims, "solved" or "infeasible", of each solver."""
+    """Return sentences on each solver's false claims that a step is "solved" or "infeasible"."""
     judged = metrics.liars(answers)
     liars = [r for r in judged if r.solver not in swept]
     lines = [
@@ -254,7 +254,7 @@ def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
 
 
 def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
-    """Return a sentence on solvers that are never right on a source, with any exact formulation and any start."""
+    """Return a sentence on solvers that are never right on a source, whatever the exact formulation and the start."""
     asked = (
         c for c in cases if not c.answers.refused and (not (c["open"] | c["insoluble"]).all() or c.answers.failure)
     )
@@ -287,7 +287,7 @@ def cut(text: str, most: int = 150) -> str:
 
 
 def _reasons(answers: Sequence[Answers]) -> list[Block]:
-    """Return the reasons why steps were not confirmed, by solver, formulation and problem or family."""
+    """Return, for each solver, formulation and problem or family, the reasons why steps were not confirmed."""
     by = gathered((a for a in answers if a.reasons), lambda a: (a.solver, a.formulation, a.source.name))
     rows = [(*key, count, reason) for key, of in by.items() for reason, count in ranked_reasons(of)]
     if not rows:

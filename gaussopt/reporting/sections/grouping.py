@@ -19,7 +19,7 @@ SWEEP = 3
 """A solver with more option sets than this gets an accuracy sweep, shown only where accuracy is compared."""
 
 FIRST = ("gauss", "lcp-qp", "lcp")
-"""Formulations preferred for comparing solvers, among those that equally many solvers accept."""
+"""Formulations preferred for comparing solvers, if equally many solvers accept several formulations."""
 
 
 @dataclass(frozen=True, slots=True)

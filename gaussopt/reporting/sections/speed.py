@@ -29,7 +29,7 @@ START_WORDS = {"setup": "set up anew", "cold": "updated, cold", "warm": "updated
 """Words for the kinds of start in figures; tables use the short names."""
 
 PROGRAMS = ("qp", "lcp", "file", "sequence")
-"""Kinds of source whose steps are programs without mechanics."""
+"""Kinds of source whose steps are not steps of a mechanism but mere programs."""
 
 FLOOR = 1e-8
 """Smallest error bound shown for programs; it follows from the duality gap, which cannot resolve smaller errors."""
@@ -75,7 +75,7 @@ class Speed:
 
     @property
     def what(self) -> str:
-        """Name of the stage whose times enter the means."""
+        """Name of the stage of a solve whose times enter the means."""
         return "re-solve" if self.beside else "set-up and solve"
 
     @property

@@ -83,7 +83,7 @@ def _fast(pairs: Sequence[Place]) -> list[str]:
 
 
 OF_TIME = ("seconds", "q25", "q75", "success")
-"""Columns that depend on times. `success` is one, since an answer that differs in a timed run is a failure."""
+"""Columns that depend on times. `success` does so, too, since an answer that differs in a timed run is a failure."""
 
 
 def _frame(found: Sequence[Place]) -> Any:
