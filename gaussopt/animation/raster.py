@@ -36,7 +36,7 @@ STEPS = 24
 """Number of shades of each colour in the palette."""
 
 IN_PLACE = np.eye(3)
-"""Transformation of marks that do not move."""
+"""Identity, the transformation of marks that do not move."""
 
 
 def gif(scene: Scene) -> bytes:

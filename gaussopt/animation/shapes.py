@@ -94,7 +94,7 @@ def _labelled(track: Sequence[Any], at: Pixels, x: Vector, y: Vector, anchor: st
 
 
 def _joint(track: Sequence[Any], view: View, marks: tuple[Mark, ...], gap: float) -> list[Part]:
-    """Return marks at a point, and its label on the side that the sketch states."""
+    """Return the marks of a joint at a point, and its label on the side that the sketch states."""
     x, y = _moving(track, view, "at")
     dx, dy = sketch.SIDES[track[0].side]
     norm = math.hypot(dx, dy)

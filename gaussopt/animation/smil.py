@@ -85,7 +85,7 @@ def _divided(count: int, errors: Callable[[int, int], Vector], tolerance: float)
 
 
 def outline(track: Track) -> str:
-    """Return the SVG attributes that draw the line of a path."""
+    """Return SVG attributes for drawing the line of a path."""
     return f'd="M{" ".join(pair(x, y) for x, y in thinned(track.points))}" fill="none" stroke="{track.colour}"'
 
 

@@ -311,7 +311,7 @@ def scan(
 
 
 def _shape(axes: Sequence[Axis], slips: NDArray[np.int_], loads: Matrix | None) -> tuple[int, ...]:
-    """Return the shape of the grid: axes, signs of slip, loads if there are any."""
+    """Return the shape of the grid: axes, slip signs and, if there are any, loads."""
     return (*(len(a.values) for a in axes), len(slips), *(() if loads is None else (len(loads),)))
 
 
@@ -342,7 +342,7 @@ def problem_at(problem: str | Problem, settings: Mapping[str, Any]) -> Problem:
 
 
 def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_]:
-    """Read rows of k signs; raises BadInput."""
+    """Convert a text or rows to signs of k contacts, (S, k); raises BadInput."""
     if isinstance(slips, str):
         if slips.strip() == "all":
             if k > MAX_SIGNS:

@@ -243,7 +243,7 @@ def _sources(
         raise BadInput("--dial turns a dial of a family; name the family with --family.")
     unknown = [d for d in dials if not any(_has(name, d) for name in families)]
     for name in families:
-        # Each family gets only the dials that it has. It also gets dials that no family has, so as to refuse them.
+        # Each family gets only the dials that it has, and dials that no family has, so that it refuses these.
         found += family_sweep(name, [d for d in dials if _has(name, d)] + unknown)
     found += [*(convex_programs() if sets[0] else ()), *(lcp_programs() if sets[1] else ())]
     found += [ExportedSequence.of(folder) for folder in sequences]

@@ -38,7 +38,7 @@ HELP = {"--help", "-h"}
 """Options that print the help of a command."""
 
 MANY = 12
-"""The help of a command with more options than this shows them in groups."""
+"""The help of a command with more options than this arranges them in groups."""
 
 GROUPS = {
     "Method": "formulation formulations solver solvers solver_option stepper dt rtol atol stabilisation state impact "
@@ -101,7 +101,7 @@ def _plain_warnings() -> Iterator[None]:
 def _misread(error: typer.TyperException) -> str:
     """Return the error in the arguments as text, with the value if it could not be converted for its option."""
     text = error.format_message()
-    found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()  # errors of pydantic's conversion
+    found: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()  # conversion errors of pydantic
     return f"{text.partition(', unable')[0]}, not {found[0]['input']!r}" if found else text
 
 
@@ -115,7 +115,7 @@ def command_line() -> Callable[..., Any]:
         context = root if command is group else typer.Context(command, parent=root)
         options = [x for x in command.get_params(context) if isinstance(x, typer.core.TyperOption)]
         for x in options:
-            x.metavar = "" if x.is_flag else x.metavar  # otherwise the help says that a flag takes a <bool>
+            x.metavar = "" if x.is_flag else x.metavar  # otherwise the help shows <bool> as the value of a flag
             if len(options) > MANY:
                 x.rich_help_panel = next((k for k, names in GROUPS.items() if x.name in names.split()), None)
     return group
@@ -156,7 +156,7 @@ def _run(given: list[str]) -> int:
 
 @contextlib.contextmanager
 def _quiet_backends() -> Iterator[Any]:
-    """Yield the command's standard output; output of backends (from C too) goes to standard error."""
+    """Yield the command's standard output; meanwhile send output of backends, also from C, to standard error."""
     if sys.stdout is None:  # standard output is closed
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
             yield nowhere

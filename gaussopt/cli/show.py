@@ -173,7 +173,7 @@ def _problem_lines(data: dict[str, Any]) -> list[str]:
     return [*lines, f"End and step, if not given: t = {data['t_end']:g} s, dt = {data['dt']:g} s"]
 
 
-# -- which programs formulations make and solvers accept, by small examples ------------------------------------
+# -- small examples, which show what formulations make and solvers accept --------------------------------------
 
 SMOOTH: dict[str, Any] = {"M": [[1.0, 0.0], [0.0, 1.0]], "Q": [0.0, -9.81], "v": [1.0, 0.0], "dt": 1e-3}
 CONTACT: dict[str, Any] = {"J_N": [[0.0, 1.0]], "zeta_N": [0.0], "J_T": [[[1.0, 0.0]]], "zeta_T": [[0.0]]}

@@ -36,7 +36,7 @@ LARGEST = 600
 """Largest size of a dense matrix whose condition number is computed."""
 
 WORST = 1e12
-"""Condition numbers above this are left out of the index, since their digits are noise."""
+"""Largest condition number in the index; the digits of larger numbers are noise."""
 
 
 def build(

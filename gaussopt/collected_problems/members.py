@@ -252,7 +252,7 @@ def _contradictions(kind: str) -> Iterator[Drawn]:
             q[0] = -np.abs(y[1:] @ q[1:]) - 1
             yield _lcp(M, q, claims=[{"rule": "ray", "y": _texts(y)}])
         elif kind == "infeasible":
-            A = np.vstack((B, -(y[:n] @ B)))  # with the multipliers (y, 1) the rows sum to zero
+            A = np.vstack((B, -(y[:n] @ B)))  # with the multipliers (y, 1), the weighted rows sum to zero
             l = np.append(_integers(rng, n), 0.0)
             l[-1] = 1.0 - y[:n] @ l[:-1]
             ray = np.append(y[:n], 1.0)

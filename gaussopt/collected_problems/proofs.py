@@ -20,7 +20,7 @@ from gaussopt.linalg.rational import exact, independent
 from gaussopt.solving.solve import solve
 
 EXACT = 72
-"""Largest number of equations for an exact answer; of larger systems only the residual is bounded."""
+"""Largest number of equations for which the exact answer is computed; for larger systems the residual is bounded."""
 
 ELIMINATED = 16
 """Largest size at which a class is proved without a stored factor: `check_proofs.py` factorises the matrix itself."""

@@ -73,14 +73,14 @@ class PairChange:
 
     @property
     def speed(self) -> str:
-        """The new speed: "faster", "slower" or "same" (within noise); "" for unchanged code or unknown times."""
+        """The new speed: "faster", "slower" or "same" (within noise); "" if code is unchanged or times are unknown."""
         if not self.changed or self.factor is None or self.low is None or self.high is None:
             return ""
         return "faster" if self.high < 1 / self.noise else "slower" if self.low > self.noise else "same"
 
     @property
     def worse(self) -> bool:
-        """Whether the pair lost right answers, makes more false claims, or is slower beyond the noise."""
+        """Whether the pair lost right answers, or makes more false claims, or became slower beyond the noise."""
         return self.lost > 0 or self.false_after > self.false_before or self.speed == "slower"
 
 
@@ -168,7 +168,7 @@ Key = tuple[SourceKey, str, str]
 
 
 def _cases(results: Results) -> dict[Key, list[TimedAnswers]]:
-    """Return the cases of each pair on each source, one for each kind of start; refusals are left out."""
+    """Return the cases of each pair on each source, one for each kind of start, without refusals."""
     found: dict[Key, list[TimedAnswers]] = {}
     for case in join(results.answers, results.times):
         if not case.answers.refused:

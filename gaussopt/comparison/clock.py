@@ -38,7 +38,7 @@ from gaussopt.solving.foreign_formulation import find
 from gaussopt.solving.solver_sequence import SolverSequence
 
 MAX_REPETITIONS = 25
-"""Maximum number of passes over a sequence; more would hardly change the quantiles."""
+"""Maximum number of passes over a sequence; further passes would hardly change the quantiles."""
 
 REPLAYS = (1, 3, 5)
 """Indices of the passes that use the numbers of the previous pass again."""
@@ -119,7 +119,7 @@ class _Between:
 
 
 class _Empty(Solver[Options]):
-    """A solver that does nothing."""
+    """A solver that does nothing, to time the measuring code alone."""
 
     name = "empty"
     title = "Returns zero"
@@ -241,7 +241,7 @@ class _Rival:
     def early(self, items: Sequence[Item]) -> int:
         """Count the leading steps that are wrong in all timed answers, but right after an untimed call of `refuses`."""
         wrong = [i for i, n in enumerate(self._unconfirmed[:LEADING]) if n == self._asked]
-        if not wrong or math.isinf(self._spent):  # only the warm-up pass was timed, and it calls `refuses`
+        if not wrong or math.isinf(self._spent):  # only the warm-up pass, which calls `refuses`, was timed
             return 0
         run = self._run_of(checked=True)
         right = [run.solve(in_units(item, self._now)).status is Status.SOLVED for item in items[: wrong[-1] + 1]]
@@ -259,7 +259,7 @@ class _Rival:
         begin = 0 if self._about[2] == STARTS[0] else 1
         both = [x for x in list(zip(self._cpu, self._again, strict=True))[begin:] if x[1]]
         felt = [(min(new), min(again)) for new, again in both if min(new) > FELT]
-        # If most steps are shorter than FELT, the few longer steps were disturbed.
+        # If most steps are shorter than FELT, disturbances made the few others long.
         ratios = [again / new for new, again in felt] if 2 * len(felt) > len(both) else []
         return Times(
             source, *self._about, parts, list(map(median, own)), self._passes, self._unconfirmed, harness,

@@ -74,7 +74,7 @@ def write_solved(
 
 
 def _posed(problem: Problem, t: float, q: Any, v: Any, h: float) -> ConeComplementarity | None:
-    """Return the contact problem of one step; None if no contact may close within it."""
+    """Return the contact problem of one step; None if no contact can close within the step."""
     step = replace(problem.system.evaluate(t, q, v), dt=h)
     assert step.g_N is not None
     assert step.gdot_N is not None

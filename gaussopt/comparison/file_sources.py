@@ -155,7 +155,7 @@ def _load(path: str, row: str = "", digest: str = "") -> Any:
 
 @lru_cache(maxsize=1)
 def _set(path: str, digest: str) -> dict[str, QP | BadInput]:
-    """Return the programs of a Parquet file, cached by the digest of its contents."""
+    """Return the programs of a Parquet file; they are cached by the digest of the file."""
     return read_set(read_bytes(path))
 
 

@@ -42,7 +42,7 @@ LEAST_SHARE = 1e-3
 """Smallest fraction of the motion that is computed, even if the first step takes longer than the time limit."""
 
 Data = StepData | QP | LCP | ConeComplementarity
-"""Data of an item: a step, from which a formulation makes a program, or a program."""
+"""Data of an item: a program, or a step, from which a formulation makes a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def typical_step(entry: Problem) -> StepData:
 
 
 def decided(step: StepData) -> StepData | None:
-    """Return the step with its closed contacts; None if a contact with friction sticks, or if an impact is imminent."""
+    """Return the step with its closed contacts; None if a contact with friction sticks or an impact is imminent."""
     try:
         closed = step.select(closed_contacts(step))
     except BadInput:

@@ -110,7 +110,7 @@ def _moved(record: Any, machine: str) -> Any:
 
 
 def _check_alike(parts: Mapping[str, Results]) -> None:
-    """Raise BadInput where comparisons differ in settings that decide verdicts and times."""
+    """Raise BadInput if comparisons differ in settings that decide verdicts and times."""
     (first, of), *others = parts.items()
     for (name, part), setting in ((other, s) for other in others for s in ALIKE):
         then, now = of.meta.get(setting), part.meta.get(setting)

@@ -22,7 +22,7 @@ def counts(rows: Any, kept: Any) -> dict[str, int]:
 
 
 def correct(count: Mapping[str, int]) -> float:
-    """Return the share of answers whose claimed status is true.
+    """Return the share of answers for which the status that the solver claims is true.
 
     The share is NaN if there are no answers.
     """

@@ -27,7 +27,7 @@ Pair = tuple[str, str]
 
 
 def most_motions(plan: Plan, asked: Sequence[Answers]) -> int:
-    """Return the number of motions to simulate if every pair turns out right at every state."""
+    """Return how many motions would be simulated if every pair were right at every state."""
     carrying = {(r.source.name, r.formulation, r.solver) for r in asked if r.formulation and r.solver in plan.solvers}
     if plan.carriers is not None:
         carrying = {(name, f, s if s in plan.carriers else "") for name, f, s in carrying}

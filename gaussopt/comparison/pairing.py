@@ -51,7 +51,7 @@ def check_formulation(name: str) -> None:
 
 
 def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: Data) -> list[tuple[str, str]]:
-    """Return the pairs that apply to a typical item, in the given order; for a program the formulation is ""."""
+    """Return the pairs that apply to a typical item, in the given order; pairs for programs have the formulation ""."""
     data: Any = typical
     formulated = page_of(data).formulations
     if formulated == "contact":

@@ -24,7 +24,7 @@ FEWER_UNKNOWNS = ("null-space", "least-squares", "udwadia-kalaba")
 """Formulations without multipliers; quasi-velocities, whose basis the user gives, are the subject of claim C16."""
 
 MECHANISMS = ("crank-slider", "four-bar", "knife-edge-body")
-"""The papers' systems without contacts."""
+"""The systems of the papers that have no contacts."""
 
 SMALL = 1e-3
 """Largest certified relative error at which an answer equals the exact one "up to a small error", as the claim says."""
@@ -90,7 +90,7 @@ def _direct(case: TimedAnswers) -> bool:
 
 
 def _name(label: str) -> str:
-    """Return the name of a problem or family without its settings."""
+    """Return the name in the label of a problem or family, without settings."""
     return label.partition(" (")[0]
 
 

@@ -83,7 +83,7 @@ def places(
         around = c.around(formulation is None)
         right, ranked, cost = c["right"] & ~c["differs"], c["ranked"], c.costs(whole=formulation is None)
         counted = ~np.isnan(cost)
-        known = ranked & ~np.isnan(np.where(np.isinf(cost), cost, c["work"] + cost))  # estimated times are excluded
+        known = ranked & ~np.isnan(np.where(np.isinf(cost), cost, c["work"] + cost))  # estimated times do not count
         others = tuple(sorted((k, v) for k, v in source.dials.items() if k != dial))
         low, high = (c.times.parts["work"][i] + around for i in (1, 3))
         found.append(Place(

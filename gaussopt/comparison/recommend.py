@@ -44,7 +44,7 @@ MOTION, ANSWERS, CASE, CLOCK, EACH = 3.0, 36.0, 5.0, 18.0, 0.1
 and for timing one solver and kind of start."""
 
 ASKED = 6
-"""Least number of steps that a pair solves while it is timed: in warm-up, timing and replay together."""
+"""Least number of steps that a pair solves in its timing, which includes warm-up and replay."""
 
 ALIKE, ROUNDING, LEAST = 10.0, 1e-14, 1e-16
 """Errors within the factor ALIKE of the least, or below ROUNDING, count as equal; no error below LEAST is printed."""

@@ -58,7 +58,7 @@ class Record:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> Self:
-        """Make the record from a mapping."""
+        """Make the record from a mapping that `to_mapping` wrote."""
         source = {"source": StepSource(**data["source"])} if "source" in data else {}
         return cls(**{**data, **source})
 

@@ -1,4 +1,4 @@
-"""Words that name a solver or a stepper with its options: `osqp(eps_abs=1e-3)`, `rk45(rtol=1e-6,dt=0.1)`."""
+"""Words such as `osqp(eps_abs=1e-3)` or `rk45(rtol=1e-6,dt=0.1)`, which name a solver or a stepper with its options."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class ProblemStates(Spec):
         return tuple(states_of(self.entry, self.reference, self.stride, self.t_end))
 
     def typical(self) -> StepData:
-        """Return the step at the start of the motion if it is usable as an item, otherwise the first item."""
+        """Return the step at the start of the motion if it can be an item; otherwise return the first item."""
         entry = self.entry
         whole = entry.system.evaluate(0.0, entry.q0, entry.v0)
         start = decided(whole)

@@ -124,6 +124,6 @@ class Spec(ABC):
 
 
 def check_digest(path: Path, digest: str) -> None:
-    """Check that a file has the contents with which the comparison began; raises BadInput."""
+    """Check that a file still has the contents that it had when the comparison began; raises BadInput."""
     if digest_of(read_bytes(path)) != digest:
         raise BadInput(f"{path} has changed since the comparison began; start it again.")

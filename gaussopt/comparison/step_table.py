@@ -77,7 +77,7 @@ def base_of(solver: str) -> str:
 
 
 def label_of(formulation: str, solver: str) -> str:
-    """Return the label of a pair; on programs a pair has no formulation."""
+    """Return the label of a pair of formulation and solver; for programs it has no formulation."""
     return f"{formulation} by {solver}" if formulation else solver
 
 
@@ -226,7 +226,7 @@ def _judge(table: pd.DataFrame) -> None:
 
 
 def _charge(table: pd.DataFrame) -> None:
-    """Add the column `cost`, the seconds that count for each step, failures included, to the table."""
+    """Add the column `cost`: the seconds that a step counts for its solver, infinite for a failure."""
     resolves = table["work"].where(~table["first"])
     estimate = resolves.groupby(table["case"]).transform("median").where(~table["first"])
     seconds = table["work"].fillna(estimate).fillna(np.inf)
@@ -273,6 +273,6 @@ def quantiles(values: Vector) -> Vector:
 
 
 def worst(values: Vector) -> float:
-    """Return the largest value, ignoring NaN; NaN if no value is left."""
+    """Return the largest value, NaN left out; return NaN if no value remains."""
     kept = values[~np.isnan(values)]
     return float(kept.max()) if len(kept) else NAN

@@ -29,7 +29,7 @@ ORIGIN = ("machine", "processor", "system", "threads", "versions", "date")
 row was computed, and by which packages; empty where nothing is recorded."""
 
 PARQUET = ("pyarrow", "fastparquet")
-"""Packages by which pandas writes Parquet."""
+"""Packages with which pandas can write Parquet."""
 
 NAMED = ("q05", "q25", "q50", "q75", "q95")
 

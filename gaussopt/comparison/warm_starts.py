@@ -101,7 +101,7 @@ def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGa
 
 
 def _later(sources: Sequence[dict[str, TimedAnswers]], start: str, column: str) -> Vector:
-    """Return a column over the steps of all sources, without the first step of each source."""
+    """Return a column over the steps of all sources, where each source lacks its first step."""
     return np.concatenate([np.zeros(0), *(by[start][column][1:] for by in sources)])
 
 

@@ -147,7 +147,7 @@ def _impact_answer(name: str) -> FloatAnswer:
 
 
 def _called(function: Callable[..., Any], kind: str) -> FloatAnswer:
-    """Wrap a user's function of a step, or of the arrays of an LCP (M, q) or a contact problem (W, q, mu)."""
+    """Wrap a user's function of a step, or of the arrays of an LCP (M, q) or of a contact problem (W, q, mu)."""
     names = tuple(AXES[kind])
 
     def solve(of: Numbers) -> Vector | None:

@@ -25,7 +25,7 @@ SMALL = 1e-7
 """Entries of the floating-point answer below this size, relative to the largest entry, count as zero."""
 
 FINEST = 100
-"""Largest denominator of tan(angle / 2) for a direction of slip, which makes its sine and cosine rational."""
+"""Largest denominator of tan(angle / 2) for a slip direction; a rational value makes sine and cosine rational."""
 
 
 def _direction(x: float, y: float) -> Exact:

@@ -59,7 +59,7 @@ class Example:
 
     @classmethod
     def of(cls, kind: str, numbers: Mapping[str, Any], setting: Mapping[str, float] | None = None) -> Example:
-        """Return the example whose fractions are exactly equal to the given numbers."""
+        """Return the example whose fractions are exactly the given numbers."""
         arrays = {name: exact(numbers[name]) for name in AXES[kind] if name in numbers and np.size(numbers[name])}
         return cls(kind, arrays, setting or {})
 

@@ -78,7 +78,7 @@ class MechanismSteps(Space):
         return f"{self.source.name} over {', '.join(name for name, *_ in self.dials)}"
 
     def at(self, setting: Mapping[str, float]) -> Example | None:
-        """Return the step with these values of the dials and signs of slip; None if the mechanism has no such state."""
+        """Return the step with these dial values and slip signs; None if the mechanism has no such state."""
         try:
             found = self._step({name: value for name, value in setting.items() if not name.startswith(SLIP)})
         except GaussoptError:

@@ -74,7 +74,7 @@ def space_of(a: Given, b: Given, given: Sequence[Any]) -> Space:
 
 
 def _of(space: Space) -> tuple[str, ...]:
-    """Return the names of the assumptions that can be made on the examples of a space."""
+    """Return the names of the assumptions that can be made about the examples of a space."""
     if isinstance(space, ConeProblems):
         return ("one-contact", "sticking")
     if isinstance(space, Impacts):

@@ -233,7 +233,7 @@ class Search:
         return self.space.allows(example)
 
     def _smallest(self, examples: Iterator[Example]) -> tuple[Example, Proof] | None:
-        """Shrink the first few examples that can be proved, and return the least complex result."""
+        """Shrink the first few examples for which a difference is proved, and return the least complex result."""
         found: list[tuple[Example, Proof]] = []
         for failed, example in enumerate(examples):
             shrunk = self._shrunk(example)

@@ -58,7 +58,7 @@ class Chains(Family):
 
 
 class _Waves:
-    """Wave motion of a chain's links; `shape`, (tilt, opening), adds constant angles to the waves, rad."""
+    """Waves that move a chain's links; `shape`, (tilt, opening), adds constant angles to the waves, rad."""
 
     def __init__(self, links: int, opening: float) -> None:
         self.shape = np.array([0.0, opening])

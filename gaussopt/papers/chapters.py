@@ -138,7 +138,7 @@ def _show(figure: Figure | None, caption: str, beside: bool, blocks: list[Block]
 
 
 def _fits(judged: Judgement | str, wanted: str) -> bool:
-    """Return whether the readings hold as `wanted`, such as "yes no", says; True if they were not computed."""
+    """Return whether the readings hold as `wanted`, such as "yes no", says; return True if they were not computed."""
     holds = [{"yes": True, "no": False}[word] for word in wanted.split()]
     return isinstance(judged, str) or [r.holds for r in judged.readings[: len(holds)]] == holds
 

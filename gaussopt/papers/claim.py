@@ -67,7 +67,7 @@ class Attempt(_Evidence):
 
 @dataclass(frozen=True, slots=True)
 class Circumstance:
-    """A part of the circumstances that a paper states or implies, and whether a reading holds throughout this part."""
+    """A named part of the circumstances that a paper states or implies, and whether a reading holds all through it."""
 
     text: str
     holds: bool
@@ -140,7 +140,7 @@ def _of_statement(readings: Sequence[Reading]) -> ClaimVerdict:
 
 @dataclass(frozen=True, slots=True)
 class OwnResult:
-    """Our own result on the subject of a claim, which does not influence the verdict.
+    """Our own result on the subject of a claim; it does not influence the verdict.
 
     Attributes
     ----------
@@ -279,4 +279,4 @@ SOURCES = {
         Paper("004", "Hao, Liu & Yao 2020", "quasi-velocities against Routh's equations", "hao-liu-yao-2020"),
     )
 }
-"""The papers by number."""
+"""The papers, by number."""

@@ -1,4 +1,4 @@
-"""The ledger of claims: their list, their checks as cases, and their sections of the report."""
+"""The list of claims, their checks as cases, and their sections of the report."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class PaperResults:
         return None if outcome is None else outcome.value
 
     def trajectory(self, key: str) -> Trajectory | None:
-        """Return the motion of a case, or None if no state of it is recorded."""
+        """Return the motion of a case; None if no state of the motion is recorded."""
         found: Trajectory | None = self.value(key)
         return found if found is not None and len(found.t) else None
 
@@ -210,7 +210,7 @@ def states_section(number: str, results: PaperResults, lead: str) -> Section:
 
 
 SHOWN_WRONG = {"least-squares-as-printed": "000", "pinv-mass-as-printed": "002"}
-"""By printed formulation that is wrong in general, the paper whose section shows this."""
+"""For each printed formulation that is wrong in general, the paper whose section shows this."""
 
 
 def pairs_matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Table:

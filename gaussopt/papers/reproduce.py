@@ -1,6 +1,6 @@
 """Run the cases of the papers' report, draw its figures and write its pages.
 
-The papers are imported here only after the worker processes have begun importing them, so that no core waits.
+The main process imports the papers only after the workers have begun to import them, so that no core waits.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ def typeset(text: str) -> str:
 
 
 def text_of(cell: Any, *, digits: int = 6) -> str:
-    """Format a cell: numbers to `digits` digits with a true minus sign, NaN as a dash, booleans as yes or no."""
+    """Format a cell: numbers with `digits` digits and a true minus sign, NaN as a dash, booleans as yes or no."""
     if is_truth(cell):
         return "yes" if cell else "no"
     if isinstance(cell, int):
@@ -237,7 +237,7 @@ def sections_of(sections: Sequence[Section]) -> Iterator[Section]:
 
 
 def blocks_of(sections: Sequence[Section]) -> Iterator[Block]:
-    """Yield all blocks in order; the figures of a gallery are yielded one by one."""
+    """Yield all blocks in order; a gallery yields its figures one by one."""
     for section in sections_of(sections):
         for block in section.blocks:
             yield from block.figures if isinstance(block, Gallery) else (block,)

@@ -10,12 +10,12 @@ from itertools import count
 from gaussopt.reporting.document import Animation, Document, Figure, Table, blocks_of, sections_of
 
 REFERENCE = re.compile(r"\[#([\w-]+)\]")
-"""Pattern of a reference in a text."""
+"""Pattern of a reference to an anchor in a text."""
 
 RESERVED = {
     "main": "", "contents": "Contents", "findings": "What was found", "supplement": "Supplement", "status": "",
 }  # fmt: skip
-"""Anchors that every page has."""
+"""Anchors that every page has, and their titles."""
 
 MISSING = {"figure": "a figure that this run did not draw", "table": "a table that this run did not fill"}
 """By prefix of an anchor, the wording of a reference to a part that is missing because a case failed."""

@@ -1,1 +1,1 @@
-"""Evidence on the claims, by code that shares nothing with the formulations and solvers that it judges."""
+"""Evidence on the claims, computed without the formulations and solvers on which it decides."""

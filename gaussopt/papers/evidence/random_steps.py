@@ -156,7 +156,7 @@ class Size:
 
 
 def drawn(random: np.random.Generator, most: int = 8, well_posed: bool = True) -> Size:
-    """Draw the size of a step; if `well_posed`, rank M + number of rows is at least n, otherwise it is less."""
+    """Draw the size of a step; rank M + number of rows is at least n if `well_posed`, and otherwise less than n."""
     n = int(random.integers(2 if well_posed else 3, most + 1))
     rank = int(random.integers(1, n if well_posed else n - 1))
     return Size(n, rank, int(random.integers(n - rank, n) if well_posed else random.integers(1, n - rank)))

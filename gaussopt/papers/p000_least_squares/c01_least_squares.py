@@ -207,7 +207,7 @@ def _true_inverse(s: StepData) -> Vector:
     root, inverse = _roots(s.M)
     N, Jp = rs.projector(s.J), np.linalg.pinv(s.J)
     b = inverse @ s.force - root @ (Jp @ s.gamma)
-    # The kernel of M^(1/2) N is the range of J^T; the cutoff lies between rounding errors and the smallest mass.
+    # The kernel of M^(1/2) N is the range of J^T; the rank cutoff is above rounding errors and below the smallest mass.
     return np.asarray(Jp @ s.gamma + N @ (np.linalg.pinv(root @ N, rcond=1e-8) @ b))
 
 
@@ -218,7 +218,7 @@ def _weighted_inverse(s: StepData) -> Matrix:
 
 
 def weighted_16(s: StepData) -> Vector:
-    """Compute eq. (16) literally, with J_M^- and with the projector P as its own generalised inverse."""
+    """Compute eq. (16) literally, with J_M^- and with the projector P, which is its own generalised inverse."""
     W = _weighted_inverse(s)
     P = np.eye(s.n) - W @ s.J
     return np.asarray(W @ s.gamma - P @ P @ (W @ s.gamma - rs.free_acceleration(s)))
@@ -331,7 +331,7 @@ def _lucky_states(quick: bool) -> Attempt:
     angles, rates = np.linspace(-np.pi, np.pi, 7 if quick else 37)[1:], np.linspace(-60.0, 60.0, 11 if quick else 25)
 
     def difference(omega: float, theta: float) -> float:
-        # (16) gives the motion with unit masses under the forces M^-1 Q, computed here in the minimal coordinate.
+        # (16) gives the motion for unit masses and forces M^-1 Q, which is computed here in the minimal coordinate.
         K, Kp = crank.directions(theta)
         a0 = crank.force(theta, omega) / crank.mass().diagonal()
         return float(K @ (a0 - Kp * omega**2) / (K @ K) - crank.acceleration(theta, omega)[2])

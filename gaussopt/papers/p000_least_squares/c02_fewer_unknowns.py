@@ -65,7 +65,7 @@ class Race:
 
 
 def check(quick: bool) -> Judgement:
-    """Judge by operation counts and the times of the fastest implementations; M is diagonal, as in the paper."""
+    """Judge by the operation counts and by the times of the fastest implementations; M is diagonal, as in the paper."""
     races = [_race(n, m, True, quick) for n, m in _sizes(quick)]
     ratios = {name: np.array([r.ratio(rivals) for r in races]) for name, rivals in RIVALS.items()}
     operations = {name: operation_ratio(rivals, True) for name, rivals in RIVALS.items()}
@@ -106,7 +106,7 @@ def check(quick: bool) -> Judgement:
 
 
 def cheaper_from(rivals: tuple[str, ...]) -> float:
-    """Find the least m / n from which eq. (14) takes fewer operations than its rivals; 0 if always, 1 if never."""
+    """Find the least m / n from which on eq. (14) takes fewer operations than its rivals; 0 if always, 1 if never."""
     few, many = operation_ratio(rivals, True)[[0, -1]]
     if few < 1 or many > 1:
         return 0.0 if few < 1 else 1.0
@@ -152,7 +152,7 @@ class Span:
         return f"{self:range}" + f" (median {self.middle:.2f})" * (self.low != self.high)
 
     def __format__(self, form: str) -> str:
-        """Format the span; the format "range" omits the median."""
+        """Format the span; the format "range" gives least and largest number without the median."""
         if form != "range":
             return str(self)
         return f"{self.low:.2f}" + f" to {self.high:.2f}" * (self.low != self.high)
@@ -179,7 +179,7 @@ def _counts(quick: bool) -> Derivation:
 
 
 def _equation_16() -> Derivation:
-    """Check that eq. (16) with weighted inverses gives the accelerations of the elimination with multipliers."""
+    """Check that eq. (16) with weighted inverses and the elimination with multipliers give the same accelerations."""
     rng, apart = np.random.default_rng(SEED), 0.0
     for n, m in (CRANK_SLIDER, (9, 3), (30, 20)):
         step = rs.draw(rng, n, m)

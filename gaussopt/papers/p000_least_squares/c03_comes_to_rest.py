@@ -160,7 +160,7 @@ def _first(crank: Crank, name: str, low: float, high: float, quick: bool) -> flo
 def _thresholds(crank: Crank, quick: bool) -> tuple[Attempt, tuple[float, float]]:
     bounds = {"tau": (-0.5, -0.1), "c": (1.0, 6.0), "g": (9.81, 40.0)}
     tau, damping, gravity = (_first(crank, name, *ends, quick) for name, ends in bounds.items())
-    # A torque above this exceeds the moment of the weight at the start, so that the crank turns forwards.
+    # A larger torque exceeds the moment of the weight at the start, so that the crank turns forwards.
     upper = 0.5 * float((crank.m1 + crank.m2) * crank.g * crank.l1)
     per_turn = 200 if quick else 400
     between, above = np.linspace(tau + 1e-3, upper - 1e-3, 33), np.linspace(upper + 1e-3, 2.0, 33)

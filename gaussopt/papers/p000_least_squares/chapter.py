@@ -31,7 +31,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _of_motions(results: PaperResults) -> dict[str, Any]:
-    """Return the numbers on motions that the chapter quotes; None where a motion failed."""
+    """Return the numbers on motions that the chapter quotes; a number is None if its motion failed."""
     found: dict[str, Any] = dict.fromkeys(("end", "miss", "exact", "printed", "residual"))
     motion = results.trajectory("motion: exact")
     if motion is not None:

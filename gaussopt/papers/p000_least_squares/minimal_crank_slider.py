@@ -96,7 +96,7 @@ class Crank:
         return np.asarray(self.l1 * np.cos(theta) + self.l2 * self.rod(theta)[1])
 
     def gain(self, theta: Values) -> Values:
-        """Return dx3/dtheta1, the damper's velocity per rate of the crank."""
+        """Return dx3/dtheta1, the ratio of the damper's velocity to the crank's rate."""
         s2, _, k2, _ = self.rod(theta)
         return np.asarray(-self.l1 * np.sin(theta) - self.l2 * s2 * k2)
 
@@ -130,7 +130,7 @@ class Crank:
 
 @cache
 def reference_steps(name: str) -> list[StepData]:
-    """Return the steps at all states of a reference of the registered problem, with its torque."""
+    """Return the steps at all states of a reference of the registered problem, with the torque of the reference."""
     entry = problem("crank-slider")
     rows = entry.reference(name)
     system = entry.at(tau=next(r.parameters["tau"] for r in entry.references if r.name == name)).system

@@ -26,7 +26,7 @@ CONTROLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("deap, null-space coordinates", "deap", {}),
     ("deap, full coordinates with penalty", "deap", {"coordinates": "full", "generations": 80}),
 )
-"""Label, solver and solver options of the short runs with the integrator of the papers."""
+"""Label, solver and solver options of short runs, which use the integrator of the papers."""
 
 
 def cases(quick: bool) -> list[Job]:

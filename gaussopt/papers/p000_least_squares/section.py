@@ -196,7 +196,7 @@ def _label(run: str) -> str:
 
 
 def _falling(settles: Trajectory) -> str:
-    """Return a clause on falling amplitude if the angle's range falls from each quarter to the next; else return ""."""
+    """Return a clause on falling amplitude if the angle's range decreases from quarter to quarter; else return ""."""
     quarters = [float(np.ptp(part)) for part in np.array_split(settles.q[:, 2], 4)]
     return " with falling amplitude" if all(np.diff(quarters) < 0) else ""
 

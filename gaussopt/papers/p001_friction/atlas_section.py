@@ -78,11 +78,11 @@ ANSWERS = {
 """Descriptions of how the printed program behaves, by class of its answer."""
 
 LEGEND = {"equal": "(29) is right", "tensile": "(29) lets a contact pull", "unbounded": "(29) has no minimum"}
-"""Short descriptions of the same behaviour, for the legend of the small map."""
+"""Short descriptions of the printed program's behaviour, for the legend of the small map."""
 
 
 def indefinite_from(theta: Vector) -> Vector:
-    """Return the friction coefficient above which A is not positive definite, with both ends sliding to the left."""
+    """Return the friction coefficient above which A is not positive definite if both ends slide to the left."""
     return np.asarray(4.0 * np.sqrt((1.0 + 3.0 * np.sin(theta) ** 2) * (1.0 + 3.0 * np.cos(theta) ** 2) / 75.0)
                       / np.sin(theta))  # fmt: skip
 

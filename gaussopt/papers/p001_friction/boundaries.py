@@ -49,7 +49,7 @@ def _stack(at: Problem, slips: Sequence[int]) -> ContactStack:
 
 
 def _root(function: Callable[..., float], low: float, high: float, *others: Any) -> float:
-    """Return a root between two bounds, all in degrees; `function` takes an angle in rad and then `others`."""
+    """Return a root between two bounds, all in degrees; `function` has an angle in rad and `others` as arguments."""
     found = brentq(function, np.radians(low), np.radians(high), args=others, xtol=1e-14, rtol=1e-14)
     return float(np.degrees(found))
 
@@ -160,7 +160,7 @@ def painleve_table() -> Table:
     rows = []
     for name, mu, degrees, sign, *stated in SIGNS:
         theta, omega = np.radians(degrees), 4.0
-        # B = l omega^2 sin theta - g: this gravity gives B the wanted sign.
+        # B = l omega^2 sin theta - g: choose the gravity that gives B the wanted sign.
         g = 0.5 * omega**2 * np.sin(theta) - sign
         stack = rod_stack(theta, mu=mu, omega0=omega, g=g, l=0.5)
         found = study(stack)

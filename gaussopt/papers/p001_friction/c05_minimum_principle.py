@@ -18,7 +18,7 @@ from gaussopt.papers.texts import ClaimTexts
 
 SEED = 50
 SMALLEST = [[2, 1], [0, 2]], [-2, 1]
-"""A and b of the smallest example, a counterexample to the claim."""
+"""A and b of the smallest example that refutes the claim."""
 
 texts = ClaimTexts(__file__, seed=SEED, skews=problems.SKEWS, definite=problems.DEFINITE, poses="; ".join(POSES))
 

@@ -133,7 +133,7 @@ def _symmetric(quick: bool) -> Derivation:
 
 
 def _one(quick: bool) -> Counter[str]:
-    """Count the failures of each direction of the equivalence on hinged bars with one contact."""
+    """Count failures of each direction of the equivalence on hinged bars with one contact."""
     found = Counter[str]()
     for bars in (1, 2, 3):
         steps = samples.definite_bars(60 if quick else 400, bars, 1, np.random.default_rng([SEED, 5, bars]), (0.0, 2.0))

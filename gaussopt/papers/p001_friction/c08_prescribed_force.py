@@ -128,12 +128,12 @@ def _known(quick: bool) -> tuple[Derivation, Attempt]:
 
 
 def _gauss(M: Matrix, a: Matrix, push: Matrix) -> Vector:
-    """Return the objective of (25), (B,), without a constant term, which does not depend on a."""
+    """Return the objective of (25), (B,), without the term that is constant in a."""
     return np.asarray(0.5 * np.einsum("bi,bij,bj->b", a, M, a) - (a * push).sum(axis=1))
 
 
 def _varied(quick: bool) -> Attempt:
-    """Minimise (25) on steps without joints while friction varies with the contact forces: min 1/2 N^T A_0 N."""
+    """Minimise (25) if friction varies with the contact forces, min 1/2 N^T A_0 N, on steps without joints."""
     rng, count = np.random.default_rng([SEED, 6]), 150 if quick else 1000
 
     def wrong(steps: Contacts) -> tuple[int, int]:
@@ -205,13 +205,13 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], Derivation]:
     error = norm(A0, run.path - z)
     rows, worst, below = [], 0.0, 0
     for i, label in enumerate(labels):
-        # Use the last two iterations whose errors are far above rounding error.
+        # Use the last two iterations whose errors are far above rounding errors.
         clear = np.flatnonzero(error[:, i] > 1e-9 * error[0, i])
         j = int(clear[-1])
         active = z[i] > 0
         S = np.linalg.solve(A0[i][np.ix_(active, active)], C[i][np.ix_(active, active)])
         radius = float(np.abs(np.linalg.eigvals(S)).max())
-        # Average two iterations, because the ratio alternates if eigenvalues have opposite signs.
+        # Average over two iterations: if eigenvalues have opposite signs, the ratio alternates.
         rate = float(np.sqrt(error[j, i] / error[j - 2, i]))
         below += rate <= rho[i] * (1 + 1e-6)
         first, last = (float(np.abs(run.path[n, i] - z[i]).max()) for n in (1, -1))

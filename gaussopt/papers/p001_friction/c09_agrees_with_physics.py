@@ -80,7 +80,7 @@ class Start:
     point: str
     """The point whose coordinates are x and y."""
     doubled: bool
-    """Whether the bars have the length 2 l, as the paper's rod has."""
+    """Whether the bars have the length 2 l, like the paper's rod."""
     gaps: Vector
     rates: Vector
 

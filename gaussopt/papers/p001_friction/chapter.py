@@ -44,7 +44,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _parameters() -> str:
-    """Describe the parameters of the two bars, and whether the paper prints them."""
+    """Describe the parameters of the two bars, and which of them the paper prints."""
     p = {parameter.name: parameter for parameter in problem(PROBLEM).parameters}
     said = {name: f"{name.replace('mu', 'μ')} = {p[name].value:g} {p[name].unit.replace('^2', '²')}".removesuffix(" 1")
             for name in p}  # fmt: skip

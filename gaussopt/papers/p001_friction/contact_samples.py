@@ -311,7 +311,7 @@ def compare(A: Matrix, b: Matrix, ell: Matrix | None = None) -> Comparison:
 
 
 def largest_difference(stacks: Iterable[tuple[Matrix, Matrix]]) -> tuple[float, int]:
-    """Return the largest relative difference of forces by (29) and by the contact laws, and the sample size."""
+    """Return the largest relative difference between forces by (29) and by the contact laws, and the sample size."""
     found = [compare(A, b).difference for A, b in stacks]
     return max(float(of.max()) for of in found), sum(map(len, found))
 

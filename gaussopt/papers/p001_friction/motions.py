@@ -254,6 +254,6 @@ def marks(traj: Trajectory, values: Vector) -> tuple[Vector, Vector]:
 
 
 def way(slip: Vector) -> str:
-    """Return a clause on the sides to which an end slides; slips below 1e-9 m/s count as zero."""
+    """Return a clause on the side to which an end slides; slips below 1e-9 m/s count as zero."""
     found = [side for side, there in (("left", slip < -1e-9), ("right", slip > 1e-9)) if there.any()]
     return f"to the {' and to the '.join(found)}" if found else "nowhere"

@@ -75,7 +75,7 @@ def states() -> list[RodState]:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Statuses counted on a grid of states; `counts` maps (signs, pair, status) to a number of states."""
+    """Statuses counted on a grid of states; `counts` maps (signs, pair, status) to the number of states."""
 
     counts: Mapping[tuple[str, str, str], int]
     wrong: int

@@ -38,7 +38,7 @@ REFERENCES = {
 """For each group of reference states, the problem and the names of its references."""
 
 STRIDES = {"two bars": 20, "rod": 25}
-"""By group, k: every k-th row of the references is used."""
+"""For each group, the number k: every k-th row of its references is used."""
 
 SPECIAL = "special states"
 """Name of the group of states at which the end C lifts off, or nearly does."""
@@ -202,7 +202,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def section(results: PaperResults, findings: list[str]) -> Section:
-    """Show every formulation with every solver that accepts its program."""
+    """Show the results of every formulation with every solver that accepts its program."""
     blocks = texts.blocks("lead", poses=", ".join(POSES))
     refusals: dict[tuple[str, str], dict[str, bool]] = {}
     counts = Counter[str]()

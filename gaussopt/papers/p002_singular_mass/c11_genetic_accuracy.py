@@ -34,7 +34,7 @@ OTHER = {"coordinates": "full", "penalty": 1e6}
 """Options of CMA-ES, a second evolutionary algorithm; this penalty changes the minimiser only slightly."""
 
 SMALL_SHARE = 0.01
-"""Relative to y1's movement, the largest difference at which two curves of y1 look equal in a figure."""
+"""Largest difference, relative to the movement of y1, at which two curves of y1 look equal in a figure."""
 
 text = ClaimTexts(__file__, step=STEP, percent=100 * SMALL_SHARE)
 

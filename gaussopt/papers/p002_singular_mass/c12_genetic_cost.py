@@ -81,7 +81,7 @@ def _span(ratios: Vector) -> str:
 
 
 def _counts() -> Derivation:
-    """Count the operations of an elimination on the first step, and compare them with the formula."""
+    """Check the formula for the operations of an elimination by counting them on the first step."""
     K, b = lagrange_system(start())
     x, counted = eliminate(K, b)
     size = len(b)
@@ -151,7 +151,7 @@ def _operations() -> Attempt:
 
 
 def _with(step: StepData, settings: Vector) -> tuple[Vector, int]:
-    """Solve a step by a search in null-space coordinates; `settings` are in the order of EFFORTS."""
+    """Solve a step by a search in null-space coordinates, with `settings` in the order of EFFORTS."""
     population, length, width, shrink = map(float, settings)
     return search(
         step, population=round(population), generations=round(length), spread=10.0**width, shrink=10.0**shrink

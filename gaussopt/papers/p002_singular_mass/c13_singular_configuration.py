@@ -21,7 +21,7 @@ from gaussopt.solving.solve import solve_step
 text = ClaimTexts(__file__, end=END)
 
 RATE = 2.0
-"""Rate of the crank at the configuration, rad/s."""
+"""Rate of the crank in the singular configuration, rad/s."""
 
 DISTANCES = (1e-1, 1e-2, 1e-3, 1e-4)
 """Distances of the crank's angle from pi/2, rad."""

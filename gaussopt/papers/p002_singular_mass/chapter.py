@@ -43,7 +43,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
         "generations": free.generations, "population": free.population, "penalty": full.penalty,
         "passed": None if motion is None else section.crossings_of(motion)[0][1], **misprint("002-3", results),
     }  # fmt: skip
-    # Time steps of the motions for the figure of heights and for the figure of noise.
+    # Time steps for the figure of heights and for the figure of noise.
     steps = {"step": STEP, "noise_step": noisy_linkage.STEP}
     marks = c11.numbers["marks"] if isinstance(c11, Judgement) else None
     found = _accelerations(c11, results) | _left(noise) | {

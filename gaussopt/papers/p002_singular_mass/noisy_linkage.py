@@ -18,10 +18,10 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.evidence.runge_kutta import march
 
 STEP = 2e-3
-"""Step of RK4 in the runs with noise, s."""
+"""Step size of RK4 in the runs with noise, s."""
 
 END = 1.0
-"""End of the runs, s; theta1 = pi/2 is passed at 0.58 s."""
+"""End of the runs, s; the linkage passes theta1 = pi/2 at 0.58 s."""
 
 NOISE = (1e-3, 1e-2)
 """Standard deviations of the errors of the accelerations, rad/s^2."""
@@ -123,7 +123,7 @@ def noisy(row: str, amplitude: float, count: int, admissible: bool = False) -> N
         if not admissible:
             return np.asarray(amplitude * random.standard_normal((2, count)))
         e = amplitude * random.standard_normal((3, count))
-        # Project the errors onto the kernel of the rows (l c1, -l c2, 0) and (1, 0, 1).
+        # Make the errors satisfy the rows: project them onto the kernel of (l c1, -l c2, 0) and (1, 0, 1).
         c1, c2 = np.cos(state[:2])
         kernel = np.array([c2, c1, -c2])
         return np.asarray((kernel * ((kernel * e).sum(axis=0) / (kernel * kernel).sum(axis=0)))[:2])

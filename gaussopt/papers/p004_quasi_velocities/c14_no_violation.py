@@ -82,7 +82,7 @@ def _identity(count: int) -> Derivation:
 
 
 def _measure(count: int) -> Derivation:
-    """Check that the violation computed from velocities equals the violation that was added to them."""
+    """Check that a known error, added to the velocities, equals the violation that is computed from them."""
     random = np.random.default_rng(14)
     q, along = random.uniform(-10, 10, (count, 3)), random.uniform(-3, 3, count)
     off = 10.0 ** random.uniform(-14, 0, count)

@@ -198,7 +198,7 @@ def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> 
 
 
 def _towards(z: Vector) -> BladeBody:
-    """Decode z into a body; in place of the angle, z contains log10 of the distance from the pole."""
+    """Decode z into a body; instead of the angle, z contains log10 of the distance from the pole."""
     named = dict(zip(BOUNDS, z, strict=True))
     return BladeBody(**{**named, "phi": np.pi / 2 - 10.0 ** named["phi"]})
 

@@ -46,7 +46,7 @@ BODIES, ROUNDS = 2000, 25
 """Number of bodies evaluated at once, and number of rounds in which the methods are timed in alternation."""
 
 SEED, DRAWN = 16, 500
-"""Seed and number of the random bodies; medians by two seeds then differ by less than 5 %."""
+"""Seed and number of the random bodies; with so many bodies, medians by two seeds differ by less than 5 %."""
 
 FEW = 12
 """Number of the random bodies that are also compared at equal error."""
@@ -127,7 +127,7 @@ def _told(values: Vector) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Integrated:
-    """Number of evaluations of the rates, and largest error of the position, m, at the steps of the integrator."""
+    """Number of evaluations of the rates, and largest position error, m, at the steps that the integrator chose."""
 
     evaluations: int
     error: float

@@ -42,7 +42,7 @@ COUNTS = 100, 200
 """Numbers of steps up to the pole; the limit for vanishing steps is extrapolated from the residuals after the pole."""
 
 RATE, BEND = 0.5, 0.3
-"""Only bodies above these bounds, m/s², count: force along the blade per mass, second-order coefficient in `pole`."""
+"""Bounds, m/s², above which a body counts: force along the blade per mass, second-order coefficient in `pole`."""
 
 texts = ClaimTexts(
     __file__, resolved=RESOLVED, ranges=RANGES, clear=CLEAR, counts=COUNTS, least=pole.LEAST, steps=STEPS, end=END,
@@ -230,7 +230,7 @@ def _motion() -> Derivation:
 
 
 def _moved(spreads: list[Spread]) -> Derivation:
-    """Compare quantiles of the drift in the runs, in the middle and near the ends, with predicted ones."""
+    """Check that the 10 %, 50 % and 90 % quantiles of the drift in the runs agree with the predicted quantiles."""
     shares = (0.1, 0.5, 0.9)
     words, apart = [], 0.0
     for s in spreads:

@@ -52,7 +52,7 @@ def chapter(outcomes: Mapping[str, JobOutcome], judged: Judged, quick: bool) -> 
 
 
 def _drift(results: PaperResults, spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
-    """Return numbers for sentences on the drift; in keys, A is NH-A by TAN, R is NH-A by REGULAR, B is NH-B."""
+    """Return numbers for sentences on the drift; in their names, A is NH-A by TAN, R is NH-A by REGULAR, B is NH-B."""
     found: dict[str, Any] = {k: s and _distribution(s) for k, s in spreads.items()}
     tan, free, regular = spreads.values()
     run = results.trajectory(f"NH-B: {TAN}")
@@ -67,7 +67,7 @@ def _drift(results: PaperResults, spreads: Mapping[str, Spread | None]) -> dict[
 
 
 def _distribution(spread: Spread) -> str:
-    """Describe the median of the drift and, as its mean is infinite, its 10 % and 90 % quantiles."""
+    """Describe the drift by its median and its 10 % and 90 % quantiles, as its mean is infinite."""
     low, median, high = (spread.quantile(q) for q in (0.1, 0.5, 0.9))
     return texts("distribution", median=median, low=low, high=high)
 

@@ -103,7 +103,7 @@ def reference_error(traj: Trajectory, reference: ReferenceData) -> float:
 
 
 def violation(traj: Trajectory) -> Vector:
-    """Return |vx sin(phi) - vy cos(phi)|, the velocity across the blade, m/s, whichever row the run uses."""
+    """Return |vx sin(phi) - vy cos(phi)|, the velocity across the blade, m/s; it does not depend on the run's row."""
     return across_blade(traj.q, traj.v)
 
 
@@ -127,13 +127,13 @@ class Convergence:
 
 
 def convergence(method: str, counts: Sequence[int]) -> Convergence:
-    """Return errors of RK4 for decreasing steps; the pole at t = pi/2 always lies at FRACTION of a step."""
+    """Return errors of RK4 for decreasing step sizes, with the pole at t = pi/2 always at FRACTION of a step."""
     steps = tuple(math.pi / 2 / (count + FRACTION) for count in counts)
     return Convergence(steps, tuple(float(position_error(_to_end(method, dt)).max()) for dt in steps))
 
 
 def places(count: int) -> list[tuple[float, float, float, float]]:
-    """Return for each position of the pole: it, the step, and |omega3| after the pole by TAN and in closed form."""
+    """Return for each of PLACES the place, the step size, and |omega3| after the pole by TAN and in closed form."""
     (pole,) = poles(CASES["NH-A"][0], ORDER_END)
     steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
     return [(f, dt, float(_to_end(TAN, dt).velocity_drift[-1]), float(abs(pole.left(dt)))) for f, dt in steps]

@@ -183,7 +183,7 @@ def violations(name: str, title: str, runs: dict[str, Trajectory]) -> Figure:
     """Draw the velocity across the blade over time, for all runs."""
     found = {k: violation(v) for k, v in runs.items()}
     drawn = {k: (v.t[thin(len(v.t))], found[k][thin(len(v.t))]) for k, v in runs.items()}
-    # This curve is drawn as points, since a coinciding curve would cover it.
+    # This curve is drawn as points, so that it does not cover a curve that coincides with it.
     dotted = {k: (t[::30], y[::30]) for k, (t, y) in drawn.items() if k == motions.FORMULA and len(runs) > 1}
     data = {k: y for k, (_, y) in drawn.items() if k not in dotted}
     largest = "; ".join(f"{k} at most {float(y.max()):.1e} m/s" for k, y in found.items())
@@ -217,7 +217,7 @@ def _spread(results: PaperResults, findings: list[str]) -> list[Block]:
 
 
 def spread_figure(spreads: Sequence[Spread]) -> Figure:
-    """Draw the cumulative distribution of the drift over the random steps."""
+    """Draw the cumulative distribution of the drift for random step sizes."""
     drifts = {f"{s.case}, Routh, {s.row} row": np.sort(s.random) for s in spreads}
     shares = {k: (np.arange(len(x)) + 1) / len(x) for k, x in drifts.items()}
     law = {

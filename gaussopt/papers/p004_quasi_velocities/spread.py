@@ -18,7 +18,7 @@ STEP, WITHIN = 0.01, 0.05
 """Step size of the report's figures, s, and the largest relative difference between it and a random step size."""
 
 ROWS = ("tan", "regular")
-"""Names of the paper's constraint row and of the regular row."""
+"""Names of the two constraint rows: the paper's and the regular one."""
 
 SHOWN = (0.0099, 0.01, 0.0101)
 """Step sizes, s, that precede the random step sizes in `Drift.steps`."""
@@ -126,7 +126,7 @@ class Spread:
 
     @property
     def near(self) -> float:
-        """Share of the random steps that drift by less than FAR."""
+        """Share of the random step sizes at which the drift is less than FAR."""
         return float((self.random < FAR).mean())
 
     @property

@@ -121,7 +121,7 @@ def bibtex() -> str:
 
 def _entry(key: str, fields: Mapping[str, str]) -> str:
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if name != "type"]
-    # Names of organisations must not be split into first and last names.
+    # The name of an organisation must not be split into first and last name.
     text = "\n".join(lines).replace("{The gaussopt developers}", "{{The gaussopt developers}}")
     return f"@{fields['type']}{{{key},\n{text}\n}}\n"
 

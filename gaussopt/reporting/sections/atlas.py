@@ -27,7 +27,7 @@ def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
 
 
 def _classes() -> dict[str, tuple[str, str]]:
-    """Return by kind of classes the title of its map and a description."""
+    """Return for each kind of classes the title of its map and a description."""
     return {name: (title, shown) for name, title, shown in texts.table("classes").rows}
 
 
@@ -132,7 +132,7 @@ def _lead(atlas: Atlas) -> str:
 
 
 def _weighted(counts: Mapping[str, int]) -> str:
-    """Return a sentence, without full stop, on where the weighted QP equals the LCP, or where weights exist."""
+    """Return a sentence, without full stop, on where the weighted QP equals the LCP or where weights exist."""
     equal, different = counts.get("equal", 0), counts.get("different", 0)
     if equal + different:
         return f"The weighted QP equals the LCP at {equal} states and differs at {different}"

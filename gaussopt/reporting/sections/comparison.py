@@ -91,7 +91,7 @@ def _changes(found: Changes) -> Section:
 
 
 def _machines(results: Results) -> Section | None:
-    """List where and when records were made, and contradictions between them; None if there is only one machine."""
+    """List where and when records were made, and contradictions between machines; None if there is only one machine."""
     by = gathered(
         (r for r in (*results.answers, *results.times) if r.made), lambda r: (r.source.machine, *machine_of(r.made))
     )
@@ -223,7 +223,7 @@ def _broken(failures: Mapping[str, str], answers: Sequence[Answers]) -> list[str
 
 
 def kinds_of(failures: Iterable[str]) -> str:
-    """Return a text that counts failures by kind; the kind is what precedes the colon in a failure's text."""
+    """Return a text that counts failures by kind; the kind is the part of a failure's text before the colon."""
     kinds = {"crashed": "crashed", "time limit": "at the time limit", "not tried": "not tried", "lost": "lost"}
     counts = Counter(kinds.get(text.partition(":")[0], "") for text in failures)
     errors = counts.pop("", 0)

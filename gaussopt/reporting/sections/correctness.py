@@ -244,7 +244,7 @@ def _beside_the_clock(times: Sequence[Times]) -> list[str]:
 
 
 def _by_source(entry: str, table: pd.DataFrame, which: Any) -> list[str]:
-    """Return one sentence, in a list, that counts by source the steps where `which` is true; [] if there are none."""
+    """Return a list of one sentence that counts by source the steps where `which` is true; [] if there are none."""
     there = which.groupby([table["name"], table["source"], table["step"]], sort=False).any()
     named = [
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"

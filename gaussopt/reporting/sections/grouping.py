@@ -51,7 +51,7 @@ class Group:
 
     @property
     def title(self) -> str:
-        """Title of the group."""
+        """Heading of the group in reports."""
         of = f" of {self.name}" if self.name else ""
         titles = {"qp": f"Convex programs{of}", "lcp": f"Complementarity problems{of}",
                   "family": f"Family {self.name}", "sequence": f"Sequence {self.name}",
@@ -123,7 +123,7 @@ def first(rows: Sequence[T], most: int, noun: str = "") -> tuple[Sequence[T], st
 
 
 def listed(names: Sequence[str], most: int = 8, sep: str = ", ") -> str:
-    """Return names separated by commas; of more than `most` names, only the number of the others is stated."""
+    """Return names separated by commas; if there are more than `most`, the number of the others ends the list."""
     return sep.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -133,7 +133,7 @@ def in_sentence(names: Sequence[str], most: int = 8) -> str:
 
 
 def in_words(statuses: Sequence[str]) -> str:
-    """Join statuses in the form that they have in a sentence."""
+    """Join statuses by "or" for a sentence, with spaces instead of underscores."""
     return " or ".join(s.replace("_", " ") for s in statuses)
 
 

@@ -46,7 +46,7 @@ def section(answers: Sequence[Answers], known: Mapping[str, Any] = MappingProxyT
 
 
 def _recorded(name: str, labels: Sequence[str], word: str, known: Mapping[str, Any]) -> Iterator[Block]:
-    """Yield the recorded parameters of a problem."""
+    """Yield the parameters of a problem as they were recorded."""
     for label in labels:
         if values := known.get(label, {}).get("parameters"):
             yield Table(f"parameters-{word}", f"Parameters of {name}.", ("name", "value"), tuple(values.items()))
@@ -65,7 +65,7 @@ def _one(name: str, labels: Sequence[str], word: str, known: Mapping[str, Any]) 
     about = ((entry.description, entry.description), (entry.source, source), (changed, here))
     text = " ".join(sentence for there, sentence in about if there)
     blocks: list[Block] = [Paragraph(text)] if text else []
-    with contextlib.suppress(BadInput):  # the problem has no sketch, or one that `gaussopt animate` rejects
+    with contextlib.suppress(BadInput):  # the problem has no sketch, or a sketch that `gaussopt animate` rejects
         blocks.append(drawing_figure(entry, anchor))
     if entry.parameters:
         blocks.append(parameters_table(entry, f"parameters-{word}", f"Parameters of {name}."))

@@ -80,7 +80,7 @@ class Speed:
 
     @property
     def several(self) -> bool:
-        """Whether there are several exact formulations."""
+        """Whether the group has several exact formulations."""
         return len({a.formulation for a in self.group.answers if not a.refused and a.exact}) > 1
 
 
