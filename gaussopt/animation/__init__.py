@@ -1,1 +1,1 @@
-"""Animations of motions: SVG, GIF, pages."""
+"""Animations of motions as SVG, GIF and pages."""

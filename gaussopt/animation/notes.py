@@ -81,7 +81,7 @@ def _angle(shape: sketch.Angle, view: View) -> list[Part]:
     ray = ((x, y), (x + (r + 20) * math.cos(shape.start), y - (r + 20) * math.sin(shape.start)))
     marks = [Stroke((ray,), PALE, 1.0, dash="7 3 2 3"), Stroke((tuple(arc),), INK, 1.1)]
     if r * abs(sweep) > 12:
-        # The head follows the arc: it points along a chord as long as the head.
+        # The head follows the arc: it points along a chord about as long as the head.
         back = shape.end - math.copysign(0.8 * HEAD[0] / r, sweep)
         tail = (x + r * math.cos(back), y - r * math.sin(back))
         marks.append(arrow_head(arc[-1], math.atan2(arc[-1][1] - tail[1], arc[-1][0] - tail[0]), INK, 0.75))

@@ -41,7 +41,7 @@ def nice_below(value: float) -> float:
 
 
 def speed_of(span: float) -> float:
-    """Return the playback speed for `span` seconds: 1, 2 or 5 times a power of ten, as near as possible to real time.
+    """Return the playback speed for `span` seconds: 1, 2 or 5 times a power of ten, and as close to 1 as possible.
 
     Playback takes 4 to 12 s at that speed; a single instant has speed 1.
     """

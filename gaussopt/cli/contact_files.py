@@ -11,7 +11,7 @@ from gaussopt.cli.common import option, progress_bar
 from gaussopt.core.errors import BadInput, GaussoptError
 
 FAILED = ("infeasible", "no_solution", "iteration_limit")
-"""Statuses that may be due to a wrong order of rows."""
+"""Statuses that a wrong order of rows can cause."""
 
 MOST_TRIED = 100
 """An unsolved problem with at most this number of contacts is also tried with the other order of rows."""

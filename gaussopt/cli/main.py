@@ -141,7 +141,7 @@ def _run(given: list[str]) -> int:
             return _fail(out, as_json, str(machine_failure("The command was not done", error)), code=1)
         except OSError as error:
             if error.filename is None and error.errno not in NOT_OF_OUTPUT:
-                raise  # standard output cannot be written
+                raise  # writing to standard output failed
             what = "The command was not done" if error.filename is None else f"Cannot use {str(error.filename)!r}"
             failure = file_error(what, error)
             return _fail(out, as_json, str(failure), code=1 if isinstance(failure, MachineFailure) else 2)

@@ -221,7 +221,7 @@ NEEDS: Any = {
     "at most one": [{"qp", "near", "definite"}], "several": [{"solved", "second"}], "none at all": [{"empty"}],
     "unknown": [{"solved"}, {"near"}],
 }  # fmt: skip
-"""By class and by number of answers, sets of facts; a set whose facts are all proved is a proof."""
+"""Sets of facts for each class and number of answers; if all facts of a set are proved, the class or number is."""
 
 
 def check(problem: Any, proof: Any) -> None:

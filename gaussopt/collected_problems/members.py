@@ -165,7 +165,7 @@ def _known() -> Iterator[Drawn]:
         M, q = known.lcp.M, known.lcp.q
         if known.z is not None:
             yield _lcp(M, q, known.z)
-        elif (M.sum(axis=0) <= 0).all():  # q < 0 and M's column sums are <= 0: no w >= 0
+        elif (M.sum(axis=0) <= 0).all():  # q < 0 and M has column sums <= 0: no w >= 0
             yield _lcp(M, q, claims=[{"rule": "ray", "y": _texts(np.ones(len(q)))}])
         else:
             yield _lcp(M, q, claims=[{"rule": "all", "count": 0}])

@@ -110,7 +110,7 @@ class Changes:
 
     @property
     def worse_pairs(self) -> list[str]:
-        """Descriptions of the pairs whose results are worse now, and of those that are refused now."""
+        """Descriptions of the pairs whose results became worse, and of those that are refused now."""
         return [*(p.label for p in self.pairs if p.worse), *self.refused]
 
     def to_mapping(self) -> dict[str, Any]:

@@ -53,7 +53,7 @@ FELT = 1e-3
 """Processor time of a step, s, above which a replay can show that a solver remembers answers."""
 
 LONG = 5.0
-"""Steps longer than LONG seconds and LONG times the budget are timed in warm-up only, where imports hardly matter."""
+"""Steps longer than LONG seconds and LONG times the budget are timed in warm-up only; imports hardly affect them."""
 
 UNREFUTED = (Status.SOLVED, Status.NOT_PROVED)
 """Statuses of timed answers that do not count as failures of their solver."""
@@ -255,7 +255,7 @@ class _Rival:
         columns = {part: [getattr(t, part) for t in samples] for part in (*Timing._fields, "total")}
         columns["work"] = [s for i in timed for s in own[i]]
         parts = {part: np.quantile(columns[part], QUANTILES).tolist() for part in PARTS}
-        # Noise only adds time, so the shortest pass decides: a step that was disturbed once must not count as slow.
+        # Noise only adds time, so the shortest pass decides; a single disturbance does not make a step count as slow.
         begin = 0 if self._about[2] == STARTS[0] else 1
         both = [x for x in list(zip(self._cpu, self._again, strict=True))[begin:] if x[1]]
         felt = [(min(new), min(again)) for new, again in both if min(new) > FELT]

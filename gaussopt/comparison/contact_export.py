@@ -78,7 +78,7 @@ def _posed(problem: Problem, t: float, q: Any, v: Any, h: float) -> ConeCompleme
     step = replace(problem.system.evaluate(t, q, v), dt=h)
     assert step.g_N is not None
     assert step.gdot_N is not None
-    near = TOLERANCES.noise * (1.0 + float(np.abs(q).max()))  # contacts closer than this are closed in a simulation
+    near = TOLERANCES.noise * (1.0 + float(np.abs(q).max()))  # a simulation takes contacts closer than this as closed
     closed = np.flatnonzero(step.g_N + 0.5 * h * step.gdot_N <= near)
     if not len(closed):
         return None

@@ -41,7 +41,7 @@ def convergence(program: Program, solver: str, **options: Any) -> list[float]:
     if not sequence.solver.stochastic:
         return list(raw.history)
     least = _least_cost(program, sequence.solver)
-    # Rounding errors of the least cost can exceed the excess; the search may then fall below it.
+    # Because of rounding errors of the least cost, a search may seem to fall below it.
     return [max(cost - least, 0.0) for cost in raw.history]
 
 

@@ -37,7 +37,7 @@ class PairRow(NamedTuple):
 
     @property
     def cells(self) -> tuple[Any, ...]:
-        """Cells of the pair's row of the table, in the order of the headings HEAD."""
+        """Cells of the pair's row in a table with the headings HEAD."""
         return self.source, self.pair, self.start, self.confirmed, self.steps, self.times[1]
 
 

@@ -32,7 +32,7 @@ SMALL = 1e-3
 GENETIC = ("deap", "deap-cma")
 
 VARIANTS = {"coordinates", "penalty"}
-"""Options that select a variant of the genetic algorithms rather than their effort."""
+"""Options that select a variant of the genetic algorithms, not their effort."""
 
 
 Columns = tuple[str, ...]

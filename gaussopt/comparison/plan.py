@@ -230,7 +230,7 @@ def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> N
 
 
 def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
-    """Return the formulations whose programs are solved at every precision setting; "" stands for single programs."""
+    """Return the formulations whose programs are solved at every precision setting; "" means given programs."""
     if isinstance(precision, bool):
         return ("", *formulations) if precision else ()
     for f in precision:
@@ -264,7 +264,7 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
         if not spec.follows:
             alike.setdefault(type(step), {}).update(dict.fromkeys(asked))
     for spec, kind, asked in asked_of:
-        # A pair that fits one of several unrelated problems tries all of their type, so that refusals are recorded.
+        # A pair that fits one of several unrelated problems tries all of its type, so that refusals are recorded.
         for formulation, solver in dict.fromkeys(asked) if spec.follows else alike[kind]:
             depends = (
                 *spec.depends, ("solver", registered_name(solver)), *depends_on(formulation),

@@ -52,7 +52,7 @@ FORMULATIONS = (
 """Formulations of steps without contacts; a formulation refuses problems that it does not fit."""
 
 EARLY = 0.2
-"""Share of the motion, from its start, over which formulations are compared and which a quick report simulates."""
+"""Fraction of the motion, from its start, over which formulations are compared and which a quick report simulates."""
 
 EARLIER = ", early"
 """Suffix of the keys of jobs whose motions stop early, after the fraction EARLY of the full duration."""
@@ -131,7 +131,7 @@ class PublishedCase:
         """Return the published instants, (r,), and the values at them, (r, columns)."""
         rows = np.array(published()[self.problem][self.rows], dtype=np.float64)
         times = rows[:, 0] if self.instant is None else np.full(1, self.instant)
-        # At t = 0 there is nothing to compare: the values are given.
+        # At t = 0 there is nothing to compare, since the values there are given.
         chosen = times > 0.0
         return times[chosen], rows[chosen][:, list(self.compared)] if self.compared else np.zeros((chosen.sum(), 1))
 
@@ -249,7 +249,7 @@ def measure(
     else:
         many = times[-1] / setting > MOST_RECORDED
         how = {"dt": setting, "record_every": max(1, round(interval / setting)) if many else 1}
-    named = None if formulation == "gauss" else formulation  # "auto" compiles only unnamed formulations
+    named = None if formulation == "gauss" else formulation  # "auto" compiles a motion only if no formulation is named
     for engine in engines:
         try:
             motion = simulate(

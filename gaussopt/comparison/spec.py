@@ -1,4 +1,4 @@
-"""The interface of every source of a comparison."""
+"""The interface that every source of a comparison implements."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from gaussopt.comparison.step_table import NAN, TimedAnswers, join
 from gaussopt.core.arrays import Vector
 
 NOISE = 1.1
-"""Ratios of times below this factor count as no difference."""
+"""Ratios of times up to this factor count as no difference."""
 
 FEWER = 0.99
 """Largest ratio of the iterations from a warm start to those from a cold start that counts as fewer iterations."""
@@ -78,7 +78,7 @@ def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGa
             of.setdefault(c.source.key, {})[c.answers.start] = c
     found = []
     for (formulation, solver), sources in groups.items():
-        # A solver that cannot be updated has no cold start: its answers with a new set-up stand in for it.
+        # A solver that cannot be updated has no cold start; use its answers with a new set-up instead.
         both = [
             {"cold": by.get("cold") or by["setup"], **by} for by in sources.values()
             if "warm" in by and ("cold" in by or "setup" in by) and by["warm"].steps > 1

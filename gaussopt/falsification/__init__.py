@@ -1,7 +1,7 @@
 """Find the smallest example on which two formulations differ, and prove the difference in exact arithmetic."""
 
 SECONDS = 120.0
-"""Time limit of a search in s where no limit is given."""
+"""Default time limit of a search, s."""
 
 SEED = 1
 """Default seed of a search."""

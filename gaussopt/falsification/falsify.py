@@ -60,7 +60,7 @@ class Falsification:
 
     @property
     def tries(self) -> int:
-        """Number of examples that were tried."""
+        """Number of examples that the search tried."""
         return sum(row["tried"] for row in self.searched)
 
     @property

@@ -1,4 +1,4 @@
-"""Spaces of examples: steps of a mechanism, or members of a family of steps, one for each choice of parameters."""
+"""Spaces of examples from mechanisms: a step for each choice of parameters, or a member of a family of steps."""
 
 from __future__ import annotations
 

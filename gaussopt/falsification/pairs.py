@@ -46,7 +46,7 @@ MOST_UNKNOWNS = 40
 """Largest sum of contacts, rows and coordinates for which a difference is proved."""
 
 CLASSES = ("positive-definite", "symmetric", "p-matrix")
-"""Assumptions about the contact operator A of sliding contacts."""
+"""Names of assumptions about the contact operator A of sliding contacts."""
 
 
 def space_of(a: Given, b: Given, given: Sequence[Any]) -> Space:
@@ -99,7 +99,7 @@ def _plain(a: Given, b: Given, assumed: Sequence[str]) -> Space:
 
 
 class ComparedPair:
-    """Two formulations that are compared on a space of examples."""
+    """Two formulations, to be compared on the examples of a space."""
 
     def __init__(self, a: Given, b: Given, space: Space) -> None:
         """Look up both formulations; raises UnknownName and BadInput."""

@@ -22,7 +22,7 @@ DIFFERENT = 1e-6
 """Relative difference of two answers above which an example is shrunk; it is infinite if only one answer exists."""
 
 NOTHING = 1e-6
-"""Largest size of an answer, relative to the largest number of the example, that counts as zero."""
+"""Largest size of an answer that counts as zero, relative to the largest number of the example."""
 
 CLEAR = 1e-3
 """Relative difference that an example must keep while it is shrunk and not yet proved."""

@@ -82,7 +82,7 @@ class Space(ABC):
         return example.simpler()
 
     def pictures(self, example: Example, answers: Mapping[str, Any]) -> dict[str, str]:
-        """Return a picture of the example with each answer, as SVG, if it is a mechanism that can be drawn."""
+        """Return SVG pictures of the example, one with each answer, if the example is a mechanism that can be drawn."""
         return {}
 
     def words(self, size: Size) -> str:

@@ -22,7 +22,7 @@ GRAVITY = 9.81
 """Gravity, m/s^2."""
 
 GROUND = -1
-"""Index that stands for the ground, the body that does not move."""
+"""Index that stands for the ground."""
 
 
 @dataclass(frozen=True)

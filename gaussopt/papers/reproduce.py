@@ -75,7 +75,7 @@ def reproduce(
 
 
 def _load() -> None:
-    """Import modules that nearly all cases need: all papers, and the claims."""
+    """Import the modules that nearly all cases need: all papers, and the claims."""
     from gaussopt.papers import ledger, pages  # noqa: F401
 
     ledger.ledger()

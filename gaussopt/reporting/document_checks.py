@@ -97,7 +97,7 @@ def timed_parts(document: Document) -> dict[str, Any]:
     """List the measured times in the data and figures of a report.
 
     "figures" are the names of figures that draw times, whose data files hold times as well; "tables" maps names to the
-    "columns" that hold times and to single "cells" as (row, column), with rows counted from 0 below the header.
+    "columns" that hold times and to single "cells" as (row, column), with row 0 directly below the header.
     """
     blocks = list(document.blocks)
     figures = {b.name for b in blocks if isinstance(b, Figure) and b.timed}

@@ -192,7 +192,7 @@ def singular_steps(
 
 
 def lost_force(step: StepData) -> Vector:
-    """Return (I - M M^+) F, the part of the force F = Q - h that the objective with M^+ drops."""
+    """Return (I - M M^+) F, the part of the force F = Q - h that does not enter the objective with M^+."""
     return np.asarray(step.force - step.M @ (np.linalg.pinv(step.M, rcond=1e-10) @ step.force))
 
 

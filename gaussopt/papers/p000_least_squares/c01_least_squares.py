@@ -40,7 +40,7 @@ equation_16 = rs.by_formulation("least-squares-as-printed")
 
 
 def check(quick: bool) -> Judgement:
-    """Judge the two forms of the claim, (14) and (16); for (16) the generalised inverses are of two kinds."""
+    """Judge the two forms of the claim, (14) and (16); for (16), with both kinds of generalised inverses."""
     samples = _samples(40 if quick else 300)
     some = samples[:: 4 if quick else 2]
     drawn, steered = _random_14(samples), _adversary_14(quick)

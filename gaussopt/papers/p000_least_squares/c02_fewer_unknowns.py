@@ -125,7 +125,7 @@ def _grid(races: list[Race]) -> str:
 
 
 def _printed(races: list[Race]) -> Span:
-    """Return times of eq. (16) relative to those of the fastest solution with multipliers."""
+    """Return the times of eq. (16), divided by those of the fastest solution with multipliers."""
     return Span.of(np.array([r.ratio(RIVALS["fastest"], (plain.PRINTED,)) for r in races]))
 
 

@@ -21,7 +21,7 @@ from gaussopt.solving.solve import solve_lcp
 SEED = 70
 MU = 0.2
 ONE_SIDED = np.array([[2.0, 1.0], [0.0, 2.0]])
-"""A positive definite A in which only one of A_12 and A_21 vanishes."""
+"""A positive definite A with A_21 = 0 and A_12 different from 0."""
 OPPOSED = np.array([[2.0, 1.0], [-1.0, 2.0]])
 """A positive definite A in which A_12 and A_21 differ in sign."""
 ROUND = np.array([[3.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 2.0, 3.0]])

@@ -23,13 +23,13 @@ CONVERGED = 1e-12
 """Relative change of the forces at which an iteration ends."""
 
 ROUNDING = 1e-6
-"""The relative excess over the bound of one iteration that rounding can cause if errors exceed 1e-6 of the forces."""
+"""Rounding can raise the error of an iteration above its bound by this share, if errors exceed 1e-6 of the forces."""
 
 FALLING = [degrees for degrees, loads in POSES.values() if not loads]
 """Angles, degrees, of the special states of the two bars at which gravity is the only load."""
 
 STEPS = 250
-"""Number of iterations in cases without a bound on the number that is needed."""
+"""Number of iterations in cases for which no bound on the necessary number is known."""
 
 texts = ClaimTexts(__file__, seed=SEED, poses="; ".join(POSES))
 
@@ -63,7 +63,7 @@ class Iteration:
 
     @property
     def count(self) -> np.ndarray:
-        """Number of iterations after which the forces no longer change, (B,); steps + 1 if they change to the end."""
+        """Number of iterations after which the forces no longer change, (B,); steps + 1 if they never settle."""
         change = np.abs(np.diff(self.path, axis=0)).max(axis=2)
         size = np.maximum(np.abs(self.path[1:]).max(axis=2), 1e-300)
         still = change <= CONVERGED * size

@@ -78,7 +78,7 @@ class Start:
     """An interpretation of the printed initial state, with gaps, m, and gap rates, m/s, of A and C, (2,)."""
 
     point: str
-    """The point whose coordinates are x and y."""
+    """The point of the bars to which the coordinates x and y belong."""
     doubled: bool
     """Whether the bars have the length 2 l, like the paper's rod."""
     gaps: Vector
@@ -86,7 +86,7 @@ class Start:
 
     @property
     def consistent(self) -> bool:
-        """Whether both ends are on the floor and stay there."""
+        """Whether both ends are on the floor and remain there."""
         return bool(max(np.abs(self.gaps).max(), np.abs(self.rates).max()) < CONSISTENT)
 
 
@@ -153,7 +153,7 @@ def _least_bias() -> float:
     entry = problem("two-bar", variant="as-printed", case="airborne", F=0.0, g=0.0)
     times = np.linspace(0.0, 5.0, 60)
     steps = Contacts.of([entry.system.evaluate(t, entry.q0 + t * entry.v0, entry.v0) for t in times])
-    # If b >= 0, z = 0 solves the LCP for any A; with force and h zero, too, the motion is straight.
+    # If b >= 0, z = 0 solves the LCP for any A; if force and h are also zero, the motion is straight.
     return float(np.where(np.abs(steps.b) < 1e-12, 0.0, steps.b).min())
 
 

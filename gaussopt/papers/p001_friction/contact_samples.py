@@ -331,7 +331,7 @@ def natural(A: Matrix, b: Matrix, z: Matrix, y: Matrix) -> Vector:
 
 
 def relative(A: Matrix, b: Matrix, x: Matrix, z: Matrix) -> Vector:
-    """Return |x - z| relative to |z|, or to |b| if z is about 0, (B,); entries are scaled by their contact's unit."""
+    """Return |x - z| relative to |z|, or to |b| if z is about 0, (B,); entries are in the unit of their contact."""
     unit = np.sqrt(np.abs(A.diagonal(axis1=1, axis2=2)))
     gap, size, load = (np.linalg.norm(v, axis=1) for v in ((x - z) * unit, z * unit, b / unit))
     return np.asarray(gap / np.maximum(np.where(size > 1e-6 * load, size, load), 1e-300))

@@ -68,7 +68,7 @@ class ContactStep:
 
 
 def on_references(group: str, stride: int) -> list[ContactStep]:
-    """Return the reference states with closed contacts that all slide, as steps without the open contacts."""
+    """Return the reference states whose closed contacts all slide, as steps without the open contacts."""
     name, references = REFERENCES[group]
     found = []
     for reference in problem(name).references:
@@ -235,7 +235,7 @@ def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
     if not shown:
         return []
     states = max(r.states for r in shown.values())
-    # All solvers of the LCP, and the solvers daqp and newton of each program, show where the time is spent.
+    # To show where the time is spent, solve the LCP with all its solvers, and each program with daqp and newton.
     drawn = {k: r for k, r in shown.items() if r.formulation == "lcp" or r.solver in ("daqp", "newton")}
     details = texts.table("details", tuple(
             (k, r.exact, r.states, ", ".join(f"{n} {s}" for s, n in r.statuses.items()), r.claimed, r.error,
@@ -267,7 +267,7 @@ def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
 
 
 def _shortened(table: Table, told: set[str], caption: str) -> tuple[Table, Data]:
-    """Return the table with the selected rows only; the complete table goes to a file."""
+    """Return the table with the selected rows; the complete table goes to a file."""
     whole = pd.DataFrame(table.rows, columns=list(table.columns))
     rows = tuple(row for row in table.rows if row[0] in told)
     return replace(table, rows=rows), Data(f"{table.name}-all", caption, whole, table.timed)

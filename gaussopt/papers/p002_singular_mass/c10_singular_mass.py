@@ -184,7 +184,7 @@ def _closed_form() -> Derivation:
     p, theta = entry.parameter_values, float(entry.q0[0])
     weight = 2 * p["m"] * p["g"] * p["l"] * math.cos(theta)
     inertia = 5 * p["m"] * p["l"] ** 2 / 3
-    # theta3 = pi - theta1: the torque tau3 works against theta1.
+    # theta3 = pi - theta1, so the torque tau3 works against theta1.
     torques = (0.0, TORQUE)
     closed = [(p["psi"] - torque - weight) / inertia for torque in torques]
     solved = [float(minimiser(start(tau3=torque))[0]) for torque in torques]

@@ -54,7 +54,7 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """Result of a search: largest relative error with the best penalty; and the errors with all penalties, as text."""
+    """Result of a search: largest relative error with the best penalty, and the errors with all penalties as text."""
 
     way: _Way
     largest: float

@@ -75,7 +75,7 @@ def _times(best: Least | None, turns: int) -> Times:
 
 
 def _span(ratios: Vector) -> str:
-    """Return the 10 % and 90 % quantiles as text."""
+    """Return the 10 % and 90 % quantiles of ratios as text."""
     low, high = np.quantile(ratios, (0.1, 0.9))
     return f"{low:.2g} to {high:.2g}" if low < 10.0 else f"{low:.0f} to {high:.0f}"
 

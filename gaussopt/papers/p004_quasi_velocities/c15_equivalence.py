@@ -24,7 +24,7 @@ SAME = 1e-9
 """Relative difference up to which two accelerations count as equal."""
 
 CLEAR = 0.1
-"""Least distance |cos(phi)| from the pole at which floating-point numbers can distinguish the equations."""
+"""Least distance |cos(phi)| from the pole at which floating-point numbers can tell the equations apart."""
 
 NEAREST = 1e-15
 """Least |cos(phi)| that the optimiser may reach near the pole."""

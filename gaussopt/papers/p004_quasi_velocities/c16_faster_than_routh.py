@@ -40,7 +40,7 @@ BEGUN = {
     "search-over-a-pole": (2.0, 1.53, 3.21, 2.32, 0.03, 0.09, -0.33, -0.57, -3.0),
     "search-no-pole": (2.437, 1.205, 1.421, 0.571, -2.567, 0.03, -1.152, -0.058, 1.194),
 }
-"""Bodies, in the order of BOUNDS, that longer runs of the same searches found; here the searches start from them."""
+"""Bodies, in the order of BOUNDS, that longer runs of the same searches found; the searches here start from them."""
 
 BODIES, ROUNDS = 2000, 25
 """Number of bodies evaluated at once, and number of rounds in which the methods are timed in alternation."""
@@ -245,7 +245,7 @@ def _begun(kind: str) -> Pair:
 
 
 def _times(quick: bool) -> tuple[Attempt, Vector, Vector]:
-    """Return ratios of times, Routh's equations to quasi-velocities: of hand-written code, and of the package."""
+    """Return the ratio of times of Routh's equations to quasi-velocities, by hand-written code and by the package."""
     body = BladeBody.of(numbers(np.random.default_rng(1), BODIES))
     works = [(body.quasi, body.omega), (body.tan, body.velocity), (body.regular, body.velocity)]
     seconds = in_turns([partial(rates, 0.3, state) for rates, state in works], ROUNDS, 2)

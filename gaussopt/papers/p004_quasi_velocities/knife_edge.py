@@ -139,7 +139,7 @@ def rk4(rates: Rates, state: Vector, dt: Any, steps: int) -> Matrix:
 
 
 def on_trial(body: BladeBody, row: str = "regular") -> Any:
-    """Return the package's own system of a body, with the regular or the "tan" row, to compare the equations with."""
+    """Return the package's own system of a body with the regular or the "tan" row, to check the equations here."""
     entry = problem("knife-edge-body", **({} if row == "regular" else {"variant": "tan-row"}))
     return entry.system.with_parameters(**{k: float(v) for k, v in body.parameters.items()})
 

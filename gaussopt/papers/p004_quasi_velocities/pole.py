@@ -69,7 +69,7 @@ class Pole:
 
 
 def poles(body: BladeBody, end: float) -> list[Pole]:
-    """Find the poles that a body passes until `end`, in the order of time."""
+    """Find the poles that a body passes until `end`, in order of time."""
     beta, turning = body.L_C / body.I_C, body.turning
     low, high = map(int, half_turns(body, end))
     found = []

@@ -116,7 +116,7 @@ class Spread:
         return self.law[len(SHOWN) :]
 
     def quantile(self, share: float) -> float:
-        """Return the quantile of the drift, m, over the random steps."""
+        """Return a quantile of the drift, m, over the random step sizes."""
         return float(np.quantile(self.random, share))
 
     @property

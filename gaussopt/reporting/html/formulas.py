@@ -103,7 +103,7 @@ def _parts(text: str, references: References | None) -> Iterator[tuple[Kind, str
 
 
 def _plain_parts(text: str, references: References | None) -> Iterator[tuple[Kind, str]]:
-    """Yield the parts of a text without formulas; the split text alternates between words and anchors of references."""
+    """Yield the parts of a text without formulas; after the split, words and anchors of references alternate."""
     for j, part in enumerate(REFERENCE.split(text) if references else [text]):
         if j % 2:
             yield "reference", part

@@ -22,7 +22,7 @@ GENERATOR = '<meta name="generator" content="gaussopt">'
 """Element that identifies a page as a report of this project."""
 
 OPEN_FINDINGS = 7
-"""Number of findings that are shown at first; further findings are folded."""
+"""Number of findings that are shown at first; the others are folded."""
 
 OPEN_ROWS = 40
 """Largest number of rows of an unfolded table; longer tables are folded, and left out in print."""

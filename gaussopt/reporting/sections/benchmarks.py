@@ -25,7 +25,7 @@ ROUNDING = 1e-12
 
 
 def document(found: Measured, quick: bool) -> Document:
-    """Return the report; with `quick` it says that the motions were cut short."""
+    """Return the report; if `quick`, the report says that the motions were cut short."""
     by_case = gathered(found.steppers, lambda row: row.case)
     cases = [case for case in CASES if case.name in by_case]
     best = {case.name: _best(by_case[case.name]) for case in cases}

@@ -86,7 +86,7 @@ def _matrices(group: Group) -> list[Block]:
         return [Paragraph("Every pair refuses these steps; the reasons are listed under Refused.")]
     takers = Counter(f for _, f in used)
     formulations = sorted(takers, key=lambda f: (-takers[f], f))
-    # Leave out formulations that only one solver accepts: their columns would be dashes otherwise.
+    # Leave out formulations that only one solver accepts, because their columns would consist of dashes.
     wide = [f for f in formulations if takers[f] > 1] or formulations
     solvers = sorted({s for s, f in used if f in wide}, key=lambda s: (-sum(k[0] == s for k in used), s))
     steps = sum({c.source.key: c.steps for of in by.values() for c in of}.values())

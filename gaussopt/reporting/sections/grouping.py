@@ -1,4 +1,4 @@
-"""Groups of records by problem or family, which a report shows together, and functions that make texts of names."""
+"""Groups of records by problem or family, which a report shows together, and functions that turn names into texts."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ FLOOR = 1e-8
 """Smallest error bound shown for programs; it follows from the duality gap, which cannot resolve smaller errors."""
 
 MEAN = ("mean / µs", "ratio to the first", "failures", "estimated", "steps", "common steps", "refused", "not proved")
-"""Columns of a table of means; its rows are ordered by the means, so every column depends on the times."""
+"""Columns of a table of means; since the rows are ordered by the means, every column depends on measured times."""
 
 STAGES = ("set-up", "first solve", "re-solve, cold", "re-solve, warm")
 """Columns of medians next to the means of solvers."""
@@ -135,7 +135,7 @@ def _means_table(
 
 
 def _timed(group: Group) -> dict[tuple[str, str], list[TimedAnswers]]:
-    """Return the timed answers with the main formulation of a group, by solver and start."""
+    """Return the timed answers of a group with its main formulation, by solver and start."""
     own = (c for c in join(*group.main()) if c.times is not None and c.answers.formulation == group.formulation)
     return gathered(own, lambda c: (c.answers.solver, c.answers.start))
 
