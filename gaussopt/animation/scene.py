@@ -150,7 +150,7 @@ def _beside(
 
 
 def _near(places: Matrix, seen: Matrix) -> Matrix:
-    """Return the points near the region that must be visible; a diverging motion then cannot shrink the picture."""
+    """Return the points near the region that must be visible, so that a diverging motion does not change the scale."""
     low, high = seen.min(axis=0), seen.max(axis=0)
     reach = FURTHER * float((high - low).max())
     return np.asarray(places[((places >= low - reach) & (places <= high + reach)).all(axis=1)])

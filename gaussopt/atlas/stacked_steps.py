@@ -106,7 +106,7 @@ class ContactStack:
 
 
 def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
-    """Return J_N R, T R, (k, n), the bias, its size and T (a_J - a0); T has the slip tangents, R R^T = da/df."""
+    """Return J_N R, T R, (k, n), bias, its size, T (a_J - a0); T: slip tangents, R R^T maps forces to accelerations."""
     joints = eliminate_joints(step)
     if step.J_T.shape[1] == 1:
         T = step.J_T[:, 0]

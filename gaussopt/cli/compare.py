@@ -120,7 +120,7 @@ def compare_command(
 
     if parquet:
         check_parquet()
-    before = None if against is None else Results.load(against)  # read them now, since `out` may be the same folder
+    before = None if against is None else Results.load(against)  # read now, since `out` may be the same folder
     count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], (qp, lcp), sequence or [], contact or [], rows)
     with common.cluster(dask) as executor, common.progress_bar("compare", json_, lines=True, even=False) as progress:

@@ -44,7 +44,7 @@ LIMITS: dict[str, Any] = {"time_budget": 0.1, "case_limit": 20.0}
 """Seconds for timing a solver on a group, and for all answers of a solver to a group."""
 
 LOST = "lost:"
-"""Beginning of the text `failure` of a case whose process died."""
+"""Beginning of the text `failure` of a case that failed for a reason outside the solver."""
 
 HARDEST = 10
 """Number of the hardest problems that the page lists."""

@@ -181,7 +181,7 @@ def _words(key: Key, cases: Mapping[Key, Sequence[TimedAnswers]]) -> str:
 
 
 def _refused(there: Iterable[Key], here: Mapping[Key, Any], new: Results) -> dict[Key, str]:
-    """Return why pairs that answered before are refused now; a refused formulation stands for all its pairs."""
+    """Return why pairs that answered before are refused now; a refused formulation refuses all its pairs."""
     why = {(a.source.name, a.formulation, a.solver): a.refused for a in new.answers if a.refused}
     found = {}
     for key in there:

@@ -157,7 +157,7 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
 def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswers]], dict[str, TimedAnswers]]:
     """Return the cases solved by genetic algorithms, by label, and those solved by direct linear algebra, by source.
 
-    Genetic algorithms have default effort; direct methods solve Lagrange's equations, or Gauss's program without those.
+    Genetic algorithms have default effort; direct methods solve Lagrange's equations or, if not run, Gauss's program.
     """
     of = [c for c in cases if _name(c.source.name) == "four-bar" and c.answers.exact]
     genetic: dict[str, list[TimedAnswers]] = {}

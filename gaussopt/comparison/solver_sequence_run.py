@@ -106,7 +106,7 @@ class SequenceRun:
         reply = verify()
         if _contents(item) == before:
             return reply
-        # The solver changed the item's numbers and so solved another problem; restore the numbers for the next solver.
+        # The solver changed the item, so that another problem was certified; restore the numbers for the next solver.
         for array, content in zip(_arrays(item), before, strict=True):
             array.setflags(write=True)
             array[...] = np.frombuffer(content, dtype=array.dtype).reshape(array.shape)

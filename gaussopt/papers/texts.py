@@ -10,7 +10,7 @@ from gaussopt.reporting.texts import Texts
 
 
 class ClaimTexts(Texts):
-    """Makes evidence and judgements from the entries of the Markdown file of a claim."""
+    """Builder of evidence and judgements from the entries of the Markdown file of a claim."""
 
     def derivation(self, name: str, holds: bool, /, **values: Any) -> Derivation:
         """Fill in an entry of two paragraphs: the statement of a derivation, and the numbers that confirm it."""

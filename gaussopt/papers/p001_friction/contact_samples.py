@@ -255,7 +255,7 @@ def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = Non
 
 
 def opposite_slides(angles: Vector, rate: float) -> tuple[Contacts, Vector]:
-    """Return steps with both bars rotating at -rate or rate, so that their ends slide in opposite directions."""
+    """Return steps with both bars rotating at -rate or rate, so that their ends slide oppositely, and their angles."""
     theta, omega = np.repeat(angles, 2), np.tile([-rate, rate], len(angles))
     l = problem("two-bar").parameter_values["l"]
     return on_floor(theta, omega, l / 2 * np.sin(theta) * omega), theta

@@ -1,4 +1,4 @@
-"""C16: the evaluations and the time that quasi-velocities save compared with Routh's equations, at which accuracy."""
+"""C16: how many evaluations and how much time quasi-velocities save compared with Routh's equations."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ CASES = {
 def numbers(
     random: np.random.Generator, *count: int, ranges: Iterable[tuple[float, float]] = tuple(BOUNDS.values())
 ) -> Vector:
-    """Draw for each range a number, or an array of the shape `count`; the default are the nine ranges of a body."""
+    """Draw for each range a number, or an array of the shape `count`; the default ranges are the nine of a body."""
     low, high = np.array(list(ranges)).T
     return random.uniform(low, high) if not count else random.uniform(low[:, None], high[:, None], (len(low), *count))
 

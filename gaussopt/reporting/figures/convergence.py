@@ -32,7 +32,7 @@ EVOLUTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 CRANK = "crank-slider"
 STATE = 50
-"""Row of the crank-slider's reference; in the first row, the origin of the search, zero acceleration, is feasible."""
+"""Row of the crank-slider's reference; in the first row zero acceleration, the search's origin, is feasible."""
 
 
 def contact_programs(problems: Collection[str] | None = None) -> dict[str, Program]:
