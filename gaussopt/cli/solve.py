@@ -129,7 +129,7 @@ def _classification(step: StepData) -> dict[str, Any] | None:
 
 
 def _flat(lam_T: Any) -> Any:
-    """Return lam_T as a vector if there is one tangent, as in the plane."""
+    """Return lam_T as a vector if contacts have a single tangent, as in the plane."""
     return lam_T[:, 0] if lam_T.ndim == 2 and lam_T.shape[1] == 1 else lam_T
 
 

@@ -149,7 +149,7 @@ def _published(path: Path) -> list[tuple[Any, ...]]:
 
 
 def difficulty(table: pd.DataFrame) -> dict[str, list[int]]:
-    """Return for each problem two numbers: solvers without a right answer, and all solvers considered."""
+    """Return for each problem how many solvers were not right, and how many solvers were considered in all."""
     own = table[table["own"]]
     found = own.groupby("problem", sort=False)["right"].agg(["size", "sum"])
     return {str(name): [int(row["size"] - row["sum"]), int(row["size"])] for name, row in found.iterrows()}

@@ -127,7 +127,7 @@ def end_within(entry: Problem, seconds: float) -> float:
 
 
 class _Late(BaseException):
-    """Raised to discard a motion. It is no Exception, after which `simulate` would return the motion so far."""
+    """Raised to discard a motion; not an Exception, because `simulate` catches those and returns the motion so far."""
 
 
 @cache

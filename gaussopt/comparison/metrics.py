@@ -16,7 +16,7 @@ COUNTED = ("answered", "confirmed", "recognised", "claimed", "false", "denied", 
 
 
 def counts(rows: Any, kept: Any) -> dict[str, int]:
-    """Count the answered steps of each kind in COUNTED, within the mask `kept`, (steps,)."""
+    """Count the steps that are answered and of each kind in COUNTED, within the mask `kept`, (steps,)."""
     kept = kept & rows["answered"]
     return {column: int((rows[column] & kept).sum()) for column in COUNTED}
 

@@ -21,7 +21,7 @@ FORMS = ("markdown", "csv", "latex")
 
 
 class PairRow(NamedTuple):
-    """The answers of a pair on the steps of one source, without steps that have several solutions.
+    """A pair's answers on the steps of one source; steps that have several solutions are left out.
 
     Times are the 5, 50 and 95 % quantiles of the solver's work, µs: of a re-solve or, if none was timed, of set-up
     and solve.

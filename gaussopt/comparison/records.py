@@ -38,7 +38,7 @@ SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str, str]
 
 
 def machine_of(made: Mapping[str, str]) -> tuple[str, ...]:
-    """Return processor, system and threads from `CaseRecord.made`; all three agree for times of one machine."""
+    """Return processor, system and threads from `CaseRecord.made`; times are from one machine if all three agree."""
     return tuple(made.get(name, "") for name in ("processor", "system", "threads"))
 
 

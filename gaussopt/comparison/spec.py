@@ -74,7 +74,7 @@ class Spec(ABC):
 
     @property
     def has_cones(self) -> bool:
-        """Whether the items are contacts with friction cones."""
+        """Whether the items are contact problems with friction cones."""
         return False
 
     @property

@@ -247,7 +247,7 @@ def check(found: Any) -> None:
         n = numbers[name]
         points.append(next((n[key] for key in "zar" if key in n), None))
         need(name in RULES, f"there is no rule for {name}")
-        if name != "coulomb-soccp" or n:  # without an exact answer, only the other answer is checked, below
+        if name != "coulomb-soccp" or n:  # without an exact answer, check only the other one, below
             RULES[name](name, p, n)
         need(
             points[-1] is None or f"({', '.join(map(str, points[-1]))})" in line,

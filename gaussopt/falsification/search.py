@@ -40,7 +40,7 @@ GENERATIONS = 20
 
 INTEGERS = (0, 1, -1)
 MOST_ENUMERATED = 20_000
-"""The entries that occur in the examples that are enumerated, and the largest number of these examples."""
+"""The integers that are entries of the enumerated examples, and the largest number of these examples."""
 
 Lines = tuple[str, str, str]
 

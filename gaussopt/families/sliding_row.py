@@ -43,7 +43,7 @@ SPEED = 0.3
 
 
 class SlidingRow(Family):
-    """Steps with sliding contacts, for the formulation `lcp` and similar formulations."""
+    """Steps with sliding contacts, for `lcp` and other formulations of sliding contacts."""
 
     name = "sliding-row"
     title = "Bodies that slide over the floor in a row"

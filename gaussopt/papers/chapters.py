@@ -144,7 +144,7 @@ def _fits(judged: Judgement | str, wanted: str) -> bool:
 
 
 def _instead(judged: Judgement | str) -> Paragraph:
-    """Return the judgement as a paragraph, in place of a text that does not fit it."""
+    """Return the judgement as a paragraph, which replaces a text that does not fit the judgement."""
     assert isinstance(judged, Judgement)
     where = " ".join(judged.conditions.splitlines())
     return Paragraph(Tex(f"The verdict is '{judged.verdict}'. {judged.sentence} {where}".strip()))

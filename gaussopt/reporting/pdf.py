@@ -36,7 +36,7 @@ def print_page(browser: str, page: Path, pdf: Path) -> Path:
     Letters of drawings lose their white outline in print, since browsers write outlined letters as Type 3 fonts.
     """
     pdf.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory() as own:  # so that the profile of a running browser is not used
+    with tempfile.TemporaryDirectory() as own:  # a new profile, not that of a running browser
         printed = Path(own) / page.name
         text = page.read_text(encoding="utf-8").replace(OUTLINE, "").replace(encoded(OUTLINE), "")
         printed.write_text(text, encoding="utf-8")

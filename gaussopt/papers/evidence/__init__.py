@@ -1,1 +1,1 @@
-"""Evidence on the claims, computed without the formulations and solvers on which it decides."""
+"""Evidence on the claims, by code that uses none of the formulations and solvers on which the claims are tested."""

@@ -20,7 +20,7 @@ from gaussopt.solving.solve import solve_step
 
 SEED = 80
 CONVERGED = 1e-12
-"""Relative change of the forces at which an iteration ends."""
+"""An iteration ends when the relative change of the forces is at most this."""
 
 ROUNDING = 1e-6
 """Rounding can raise the error of an iteration above its bound by this share, if errors exceed 1e-6 of the forces."""

@@ -32,7 +32,7 @@ TORQUE = 100.0
 """Torque on the massless hinge angle, N m."""
 
 UNITS = (1.0, 10.0)
-"""Factors s: two coordinates are measured in units of which the second is s times smaller than the first."""
+"""Factors s: the second of two coordinates is measured in a unit s times smaller than that of the first."""
 
 SIZES = (Size(3, 2, 2), Size(4, 2, 3))
 """Sizes of the optimised steps; the first is the size of the linkage."""

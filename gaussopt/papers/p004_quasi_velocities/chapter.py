@@ -89,7 +89,7 @@ def _body(case: str) -> str:
 
 
 def _coincide(crests: Crests | None) -> dict[str, Any]:
-    """Count the maxima of x(t) before the first pole; return the largest distance, m, between both methods at them."""
+    """Count the maxima of x(t) before the first pole; return the largest distance, m, between the two methods there."""
     if crests is None:
         return {"before": None, "within": None}
     before = crests.instants < poles(CASES["NH-B"][0], crests.spread.end)[0].instant

@@ -103,7 +103,7 @@ def reference_error(traj: Trajectory, reference: ReferenceData) -> float:
 
 
 def violation(traj: Trajectory) -> Vector:
-    """Return |vx sin(phi) - vy cos(phi)|, the velocity across the blade, m/s; it does not depend on the run's row."""
+    """Return |vx sin(phi) - vy cos(phi)|, the velocity across the blade, m/s; the formula is the same for every row."""
     return across_blade(traj.q, traj.v)
 
 

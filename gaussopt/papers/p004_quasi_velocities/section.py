@@ -132,7 +132,7 @@ def whole_runs(runs: dict[str, Trajectory]) -> dict[str, Trajectory]:
 
 
 def _gallery(case: str, runs: dict[str, Trajectory]) -> list[Figure]:
-    """Draw the paper's figures 2 to 5 for the case SOURCE; x, y and the violation over time for other cases."""
+    """Draw the paper's figures 2 to 5 for the case SOURCE; for other cases, draw x, y and the violation."""
     whole = whole_runs(runs)
     if case != SOURCE:
         of = "of the centroid"

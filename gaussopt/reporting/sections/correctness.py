@@ -107,7 +107,7 @@ def _matrices(group: Group) -> list[Block]:
 
 
 def _cell(cases: Sequence[TimedAnswers] | None, steps: int) -> float | str:
-    """Return a pair's result on a group; if the pair was given only some of the steps, their number is added."""
+    """Return a pair's result on a group, with the number of steps if the pair was given only some of them."""
     asked = [c for c in cases or () if not c.answers.refused and c.steps]
     if not asked:
         return "–"
@@ -269,7 +269,7 @@ def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
 
 
 def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
-    """Return the reasons in records, or failures where no reason is given, with counts, the most frequent first.
+    """Return the reasons in records (failures, where no reason is given) with counts, the most frequent first.
 
     Reasons that differ only in numbers count as the same; the most frequent wording is returned.
     """
