@@ -71,7 +71,7 @@ class Reversal(NamedTuple):
 def places(
     answers: Sequence[Answers], times: Sequence[Times], dial: str, *, formulation: str | None = None
 ) -> list[Place]:
-    """Return the competitors at each value of a swept dial, sorted by family, other dials, value and work.
+    """Return the competitors at each value of a swept parameter, sorted by family, other dials, value and work.
 
     Pairs compete by the sum of formulation, work and recovery; solvers of one given formulation compete by work.
     """

@@ -87,7 +87,7 @@ class StepSource:
         or "contact" (files of contacts with friction cones)
     name : name of the problem, family, program or folder
     part : the reference of a problem or sequence; the set of a program; the file of a contact problem; "" otherwise
-    dials : all dials of a family and their values
+    dials : all parameters (dials) of a family and their values
     swept : the dial that is swept, of which this source has one value; "" if none is swept
     machine : where answers and times were computed, if several comparisons are merged; "" elsewhere. It distinguishes
         sources, so that no count, ranking or mean over a source mixes the times of two machines.

@@ -92,7 +92,7 @@ class ProblemStates(Spec):
 
 @dataclass(frozen=True, slots=True)
 class FamilyPoint(Spec):
-    """`count` steps of a family at one setting of its dials."""
+    """`count` steps of a family at one setting of its parameters (dials)."""
 
     family: str
     dials: Mapping[str, float]
@@ -214,7 +214,7 @@ def problem_specs(entry: Problem, stride: int) -> list[ProblemStates]:
 
 
 def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[FamilyPoint]:
-    """Sweep a family along its dials, one dial at a time, with the others at their settings or defaults.
+    """Sweep a family along its parameters (dials), one at a time; the others keep their settings or defaults.
 
     Parameters
     ----------

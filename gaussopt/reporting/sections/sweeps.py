@@ -1,4 +1,4 @@
-"""The report of a comparison: results along the dials of families, and reversals of rankings."""
+"""The report of a comparison: results along swept parameters (dials) of families, and reversals of rankings."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _dial(
 
 
 def _fast(pairs: Sequence[Place]) -> list[str]:
-    """Return the pairs that are fastest by the geometric mean, over the dial's values, of time over least time."""
+    """Return the pairs that are fastest by the geometric mean, over the swept values, of time over least time."""
     work = pd.Series({(p.others, p.value, p.label): p.work for p in pairs}).unstack()
     # A failure, or a value at which all fail, counts as a factor of 1000; this only decides which pairs are drawn.
     factors = work.div(work.min(axis=1), axis=0).clip(upper=1e3).fillna(1e3)
