@@ -161,7 +161,7 @@ def polish(problem: Complementarity, z: Vector) -> Vector:
 def _search(
     problem: Complementarity, z: Vector, direction: Vector, merit: float, slope: float
 ) -> tuple[Vector, Vector, Vector] | None:
-    """Return z, w and Phi for the first step length of 1, 1/2, 1/4, ... that descends enough; None if none does."""
+    """Return z, w, Phi for the first step length of 1, 1/2, 1/4, ... that reduces |Phi| enough; None if none does."""
     step = 1.0
     while step >= SHORTEST:
         candidate = z + step * direction

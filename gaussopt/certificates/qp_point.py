@@ -154,7 +154,7 @@ class CandidatePoint(JudgedPoint):
     def sizes(self, y: Vector, force: Vector) -> Sizes:
         qp = self.qp
         x, forces = self._placed(y), np.zeros(qp.m)
-        if (pushing := y != 0).any() and np.isfinite(force).all():  # least-norm duals have no forces that cancel
+        if (pushing := y != 0).any() and np.isfinite(force).all():  # least-norm duals have no cancelling forces
             forces[pushing] = least_norm(qp.A[pushing].T, force)
         diagonal = qp.P.diagonal()
         total = self.absolute_P @ np.abs(x) + np.abs(qp.q)
@@ -219,9 +219,9 @@ class CandidatePoint(JudgedPoint):
 
     @cached_property
     def _least(self) -> Vector:
-        """|z|, (n,), for a small feasible point z with P z = P x; |x| if none is found.
+        """The size |z|, (n,), of a small feasible point z with P z = P x; |x| if none is found.
 
-        For P = 0, where z may be zero, it is the smallest |bound| / |entry| of the rows that contain a coordinate.
+        If P = 0, z may be zero; then a coordinate has the smallest |bound| / |entry| of the rows that contain it.
         """
         qp, root = self.qp, self.curvature.root
         if not root.shape[1]:
@@ -340,7 +340,7 @@ class CandidatePoint(JudgedPoint):
 
 
 def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
-    """Return masks: coordinates that equalities fix, (n,), and all rows but the equalities in these alone, (m,)."""
+    """Return masks: coordinates that equalities fix, (n,), and all rows except equalities in these only, (m,)."""
     equal = qp.equality
     fixed = np.zeros(qp.n, dtype=bool)
     if equal.any() and np.isfinite(qp.A).all():

@@ -13,7 +13,7 @@ from gaussopt.jit.kernel import kernel
 from gaussopt.linalg.cones import residual, rounding, velocity_size
 
 FEW = 300
-"""Number of contacts up to which loops take less time than NumPy's operations."""
+"""Number of contacts up to which compiled loops take less time than NumPy's operations."""
 
 EPS = 2.220446049250313e-16
 """Relative distance of neighbouring floats."""

@@ -98,10 +98,10 @@ def stage(
 
 
 def stiffen(n: int, space: StageWorkspace) -> None:
-    """Add J^T W J to M in K, where W = diag(stiffness): with J a = gamma only lam changes, by -W gamma.
+    """Add J^T W J to M in K, where W = diag(stiffness). Since J a = gamma, only lam changes, by -W gamma.
 
-    The sum is positive definite where M is so on the motions that the joints allow, and no smaller than M, so that the
-    mass norm of it bounds that of M. The stiffness of a row is its effective mass without the other rows.
+    The sum is positive definite if M is positive definite on the motions that the joints allow. It is no smaller than
+    M, so that its norm bounds the mass norm. The stiffness of a row is its effective mass without the other rows.
     """
     K, weight = space.K, space.stiffness
     for r in range(len(weight)):
@@ -118,7 +118,7 @@ def stiffen(n: int, space: StageWorkspace) -> None:
 
 
 def without_stiffness(n: int, space: StageWorkspace, length: float) -> float:
-    """Return the length in the norm of M of the acceleration `space.motion[2 p]` from its length with `stiffen`."""
+    """Return ||a||_M of a = `space.motion[2 p]`, given its norm `length` with the matrix of `stiffen`."""
     K, x, square = space.K, space.motion[len(space.motion) - 1], length * length
     for r in range(len(space.stiffness)):
         rate = 0.0
@@ -133,7 +133,7 @@ EXACT = 1e-11
 
 
 def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
-    """Add contact forces to b and their motion to x; write a and lam; return sqrt(sum b_i^2 / M_ii) without them."""
+    """Add contact forces to b and their motion to x; write a and lam; return sqrt(sum b_i^2 / M_ii) of the old b."""
     rows, motion, norm, z, K = space.rows, space.motion, space.norm, space.law[3], space.K
     p, light = len(norm) // 2, 0.0
     b, x = rows[2 * p], motion[2 * p]
@@ -169,7 +169,7 @@ def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
         missed += value * value if i >= n else 0.0
         demanded += b[i] * b[i] if i >= n else 0.0
     for i in range(len(x)):
-        # Write L^-1 u, and bound |L^-1| size by substitution with absolute values, for the joints separately.
+        # Write L^-1 u, and a bound on |L^-1| size by substitution with absolute values. Joints are treated separately.
         value, terms, inverse = u[i], size[i], L[i, i]
         for j in range(first[i] if i < n else n, i):
             value -= L[i, j] * half[j]

@@ -71,7 +71,7 @@ def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageW
 
 
 MOVED = 1e-8
-"""The response of a regular contact row to its own force must exceed this fraction of that without joints."""
+"""The response of a regular contact row to its own force must exceed this fraction of its response without joints."""
 
 CLEAR = 1e-6
 """Pivot of the scaled sym(delassus) that is surely positive; for smaller pivots the general solver looks for proofs."""

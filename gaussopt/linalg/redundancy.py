@@ -190,7 +190,7 @@ def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, V
     whole = saddle.left_null(probe)
     if not norm(whole) > 0:
         return None
-    # Of all such combinations, take the one with the largest weight on the row of largest weight in `whole`.
+    # `whole` may mix several combinations. Take the one with the largest weight on the row that is leading in `whole`.
     w = saddle.left_null((np.arange(step.m) == _leading(whole)) / row)
     if not norm(w) > 0:
         return None

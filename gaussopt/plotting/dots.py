@@ -10,7 +10,7 @@ from gaussopt.plotting.figures import given_axes, literal, plain_figure, styled
 from gaussopt.plotting.looks import look, places
 
 MOST = 24
-"""Largest number of competitors in a panel; those with the least middle values are shown."""
+"""Largest number of competitors in a panel; those with the smallest medians are shown."""
 
 WIDTH, ROW = 6.8, 0.22
 """Width of a figure and height of a row, inches."""

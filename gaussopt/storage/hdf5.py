@@ -28,7 +28,7 @@ CHECKSUM = 4
 
 @contextlib.contextmanager
 def opened(content: bytes) -> Iterator[Any]:
-    """Open HDF5 from bytes; raises BadInput for any read error, with a text that completes a sentence on the file."""
+    """Open HDF5 from bytes; raises BadInput for any read error, such as "it is damaged", for the caller's sentence."""
     import h5py
 
     try:

@@ -138,7 +138,7 @@ def load_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
 
 
 def verified(path: Path) -> bool:
-    """Tell whether a file has a seal, and verify it; raises BadInput if the file is missing, irregular or damaged."""
+    """Verify the checksum at a file's end; return False if there is none. Raises BadInput for a bad or missing file."""
     with reading(path):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
