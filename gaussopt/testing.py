@@ -61,7 +61,7 @@ NEAR = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class KnownProgram:
-    """A program, its unique solution x, (n,), or None without a unique one, and whether the program has a solution."""
+    """A program, its solution x, (n,), which is None if x is not unique, and whether the program has a solution."""
 
     name: str
     program: QP | LCP

@@ -90,7 +90,7 @@ class Complementarity:
         return V
 
     def natural_residual(self, z: Vector) -> float:
-        """Return the largest |min(z_i, w_i)| or |w_i|; unlike phi, min is not flat where z and w are both small."""
+        """Return the largest |min(z_i, w_i)|, |w_i| for free i; unlike phi, min is not flat at small z and w."""
         w = self.w(z)
         return largest(np.where(self.paired, np.minimum(z, w), w))
 

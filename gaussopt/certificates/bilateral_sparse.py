@@ -145,7 +145,7 @@ def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
 
 
 def _worst_rows(saddle: Saddle, size: Vector) -> float:
-    """Estimate `_worst` for size_f = 0; for a right-hand side t of the rows the squared norm is t . S^-1 t."""
+    """Estimate `_worst` if size_f = 0: then the squared norm is t . S^-1 t for the right-hand side t of the rows."""
     t = np.copysign(size, np.cos(1.7 * np.arange(len(size))))
     largest = 0.0
     for _ in range(ASCENTS + 1 if len(t) else 0):

@@ -118,10 +118,10 @@ def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, no
 
 
 def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Vector) -> float:
-    """Bound how much the forces along curved directions, in the norm of P^+, change if duals are corrected.
+    """Bound the change of the forces along curved directions, in the norm of P^+, by a correction of the duals.
 
-    The corrected duals balance the remaining slope along the flat directions exactly. Components of the slope that no
-    row with a force can balance are assigned to the row without force for which the change is largest.
+    The correction makes the slope along flat directions zero. If rows with a force cannot balance a component of the
+    slope, the worst row is assumed to balance it: the row without force for which the change is largest.
     """
     Z, push = curvature.Z, y != 0
     if not Z.shape[1]:

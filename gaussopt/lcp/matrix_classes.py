@@ -170,7 +170,7 @@ def unit_diagonal(M: Matrix) -> Vector:
 
 
 def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
-    """Return whether all principal minors are positive; None if n > `max_minors` and those of order 1 and 2 are."""
+    """Return whether all principal minors are positive; None if n > `max_minors` and orders 1 and 2 do not decide."""
     from scipy.linalg import matrix_balance
 
     n = len(M)

@@ -107,7 +107,7 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
 
 
 def _vertices(x: Vector, N: Matrix, f: Vector, F: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the vertices of {x + N t >= 0} and scales of their rounding errors, (k, n) each, from f of x, F of N."""
+    """Return vertices of {x + N t >= 0} and scales of their rounding errors, (k, n) each; f, F: scales of x, N."""
     k = N.shape[1]
     chosen = _choices(len(x), k)
     A = N[chosen]

@@ -297,7 +297,7 @@ class Saddle:
         return z[:n] * self.scale, -z[n:] * self.row
 
     def solve(self, f: Vector, g: Vector, accuracy: float) -> SaddleSolution:
-        """Solve and refine until corrections reach the relative `accuracy` or rounding level or no longer shrink."""
+        """Solve, and refine until corrections are within relative `accuracy`, at rounding level, or not shrinking."""
         M, J = self.M, self.J
         # With regularisation, convergence is slow if S has eigenvalues near delta.
         least_gain = 0.5 if self.regular else 0.98

@@ -26,7 +26,7 @@ class Dot(NamedTuple):
 
 
 def draw(panels: Mapping[str, Sequence[Dot]], xlabel: str, onto: Any = plain_figure) -> list[Any]:
-    """Draw titled panels on a logarithmic axis, least middle values on top; points that are not `right` are hollow.
+    """Draw titled panels on a logarithmic axis, smallest medians on top; points that are not `right` are hollow.
 
     Raises BadInput if the number of given axes is not the number of panels.
     """

@@ -77,7 +77,7 @@ class SymbolicModel:
 
     @cached_property
     def quaternions(self) -> list[tuple[int, list[int]]]:
-        """For each row phi(q) proportional to e . e - 1, with four coordinates e: its number, and the numbers of e."""
+        """The index of each row phi(q) proportional to e . e - 1, with four coordinates e, and the indices of e."""
         found = []
         for i, row in enumerate(self.holonomic):
             e = [x for x in self.q if x in row.free_symbols]
