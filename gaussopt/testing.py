@@ -110,7 +110,7 @@ def share_solved(solver: str, most: int = 30, tolerance: float = DEFAULT_TOLERAN
 
 
 def check_manners(solver: str) -> None:
-    """Check that a solver changes neither programs nor earlier answers, and no status depends on earlier programs."""
+    """Check that a solver changes neither programs nor earlier answers, and that earlier programs affect no status."""
     for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
         doubled = replace(case.program, q=2.0 * case.program.q)
         given = [

@@ -54,7 +54,7 @@ SLOWEST = 0.999
 """Largest ratio of successive corrections that the estimate of the remaining error assumes."""
 
 ASCENTS = 1
-"""Number of steps of the search for the worst signs. On chains of 10^5 links a second step adds 0.2 % to the result."""
+"""Steps of the search for the worst signs of rounding errors; on chains of 10^5 links a second step adds 0.2 %."""
 
 
 class _Workspace(threading.local):

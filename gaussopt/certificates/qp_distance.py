@@ -88,7 +88,7 @@ def _bound_from(qp: QP, curvature: Curvature, x: Vector, y: Vector, held: Any, n
     r = float(np.linalg.norm(curvature.root.T @ residual)) + float(noise @ curvature.room) * bool(residual.any())
     r += _turned(qp, curvature, residual, y, noise)
     slack = np.abs(z - np.where(y > 0, qp.l, np.where(y < 0, qp.u, z)))
-    if curvature.L is None:  # large forces along flat directions would turn rounding errors of the slack into a gap
+    if curvature.L is None:  # large forces times rounding errors of the slack would be taken for a gap
         slack = np.maximum(slack - (qp.n + 2) * EPS * (np.abs(qp.A) @ np.abs(feasible)), 0.0)
     gap = 0.5 * r * r + float((np.abs(y) * slack).sum())
     moved = x - feasible

@@ -172,7 +172,7 @@ class CandidatePoint(JudgedPoint):
         return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room), self.share)
 
     def polished(self, held: Any, upper: Any) -> float:
-        """Return `polished_bound` of the point, which is independent of the duals and cached; infinite if P is zero."""
+        """Return `polished_bound` of the point, or the cached bound from other duals; infinite if P is zero."""
         if math.isinf(self._polished) and self.curvature.root.shape[1]:
             root = definite_root(self.qp, self.curvature.L)
             if root is not None:
@@ -307,7 +307,7 @@ class CandidatePoint(JudgedPoint):
         return value + noise, max(value, wide) + noise, least
 
     def _noise(self, sizes: Sizes) -> Vector:
-        """Return the rounding error of P x + q - A^T y, (n,), for x and y of these sizes instead of the candidate."""
+        """Return the rounding error of P x + q - A^T y, (n,), for x and y of the given sizes, not the candidate's."""
         terms = self.absolute_P @ self._near(sizes.x) + np.abs(self.qp.q) + self.absolute_A.T @ np.abs(sizes.y)
         return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
 
@@ -340,7 +340,7 @@ class CandidatePoint(JudgedPoint):
 
 
 def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
-    """Return masks: coordinates that equalities fix, (n,), and all rows except equalities in these only, (m,)."""
+    """Return masks: coordinates that equalities fix, (n,); all rows but the equalities between only these, (m,)."""
     equal = qp.equality
     fixed = np.zeros(qp.n, dtype=bool)
     if equal.any() and np.isfinite(qp.A).all():

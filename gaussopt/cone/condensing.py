@@ -36,10 +36,10 @@ ROUNDED = 1e-13
 """Largest penetration or gap at the end of a step, relative to the sum of its terms, that counts as zero."""
 
 LEFT = 1e-6
-"""Largest penetration left by pushes, relative to the largest without them, unless contacts are incompatible."""
+"""Pushes may leave at most this penetration, relative to the largest without them, unless contacts are incompatible."""
 
 SHIFT = 1e-12
-"""Relative increase of the response of pushing contacts to their own push, so that redundant contacts share it."""
+"""Relative increase of the response of pushing contacts to their own push; redundant contacts then share a push."""
 
 
 @kernel
@@ -141,7 +141,7 @@ def condense(
     for a in range(p):
         for b in range(a, p + 1):
             A[a, b] = 0.0
-    used = np.zeros(p + 1, np.int64)  # a velocity of a large scene is in few of the rows
+    used = np.zeros(p + 1, np.int64)  # in a large scene each velocity is in few rows
     for i in range(n):
         count = 0
         for a in range(p + 1):

@@ -92,9 +92,9 @@ def states_into(
 def fill(
     w: Vector, rho: Vector, r: Vector, phi: Vector, parts: Vector, closed: Index, c: int, J: Vector, y: Vector
 ) -> None:  # fmt: skip
-    """Write the Jacobian, (9 c^2,), of the c closed contacts by rows, and the right-hand side of its Newton step.
+    """Write the Jacobian, (9 c^2,), by rows, and the right-hand side of a Newton step for the c closed contacts.
 
-    The impulses of open contacts become zero in the step.
+    The step makes the impulses of open contacts zero.
     """
     n, m = len(r), 3 * c
     for a in range(c):

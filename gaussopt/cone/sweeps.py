@@ -54,7 +54,7 @@ def block_rows(W: Any, k: int) -> BlockRows:
 
 
 class ContactFactors(NamedTuple):
-    """An operator H^T A H: its diagonal blocks; for each contact the entries of H and G = A H, and indices in v."""
+    """An operator H^T A H: its diagonal blocks; for each contact the entries of H and G = A H, and their rows."""
 
     begin: Index
     place: Index

@@ -219,7 +219,7 @@ class ComplementarityLaws(ContactLCP):
         return bound, bound * scale, 0.0
 
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
-        """Return the solution in the contact mode of x, see `complete`, with rounding errors that suit this LCP."""
+        """Return the solution in the contact mode of x and its rounding error, from `complete` with `start_size`."""
         return complete(self.op, x, self.start_size)
 
     def _to_enumerated(self, a: Vector, true: Vector | None, floor: float) -> tuple[float, float, float]:

@@ -106,7 +106,7 @@ def _try_elsewhere(path: Path, what: str) -> None:
     limit = PATIENCE + path.stat().st_size / SLOWEST
     with contextlib.closing(Guard()) as guard:
         outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=limit))
-    if outcome.kind not in ("", "error"):  # this process meets an error again when it reads the file
+    if outcome.kind not in ("", "error"):  # an "error" will be raised again here
         ended = {"crashed": "ends the process", "time_limit": f"takes more than {limit:.0f} s"}
         raise BadInput(f"{path} is not {what}, or damaged: reading it {ended.get(outcome.kind, 'did not succeed')}.")
 
@@ -153,7 +153,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
     file.seek(max(0, size - SEAL))
     seal = file.read(SEAL)
     if not seal.startswith(MARK):
-        # If the file continues after the end that its HDF5 header states, the checksum at its end is damaged.
+        # If the file is longer than its HDF5 header states, it ends with a damaged checksum.
         if end is not None and end < size:
             raise BadInput(damaged)
         return False
