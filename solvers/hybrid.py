@@ -70,8 +70,8 @@ STILL_ROUNDED = 10.0 * ROUNDED
 """Natural map up to which impulses of the previous step are kept, where Newton's method does not converge."""
 
 ENLARGED, ENLARGED_STEPS, SLOW = (1e-3, 1e-6), 20, 0.3
-"""First and least fraction by which proximal steps enlarge the diagonal, and their maximum number; the fraction falls
-where the natural map falls by less than `SLOW`."""
+"""First and least fraction by which proximal steps enlarge the diagonal, and maximum number of steps; a step reduces
+the fraction if it leaves more than `SLOW` times the previous natural map."""
 
 FIRST = 50
 """Number of sweeps in each of the two series that detect slow convergence, and in the first series of `_quickly`."""
@@ -178,7 +178,7 @@ class Hybrid(Kept[HybridOptions]):
         return self._followed(np.zeros(self.program.n))
 
     def _followed(self, r: Vector) -> RawSolution | None:
-        """Return the limit of Newton steps, or of proximal steps, from r; None without limit or for too many forces."""
+        """Return where Newton or proximal steps from r converge; None if they do not, or for too many forces."""
         if not self.options.followed or self.program.n > FOLLOWED_ROWS:
             return None
         tolerance, most = self.options.tolerance, ROWS * self.options.followed

@@ -97,7 +97,7 @@ class CandidatePoint(JudgedPoint):
         qp, curvature = self.qp, self.curvature
         if curvature.L is not None:
             held = pushing(qp, curvature, self.x, y)
-        else:  # the norm of P has no unit for rows that constrain flat directions, so compare forces
+        else:  # the norm of P is zero along flat directions, so compare forces instead
             held = qp.equality | (np.abs(y) > np.nan_to_num(slack, nan=0.0) * sizes.pull)
         bound = error_bound(qp, curvature, self.x, y, noise, held)
         if curvature.L is None:  # add the rounding error that `error_bound` ignores, in the norm of P
@@ -284,7 +284,7 @@ class CandidatePoint(JudgedPoint):
 
         Terms that are equal at all feasible points are left out; a coordinate that rows hold at zero counts with its
         `reach`. The value is computed from the dual objective, forces times bounds, which lacks the terms that cancel
-        in the primal. The rounding error of the gap is added to all sizes, because it is no loss of the objective.
+        in the primal. The rounding error of the gap is added to all sizes, because it must not count as a loss.
         """
         qp, fixed = self.qp, self.fixed
         size = np.where(self._vanishing(y), sizes.reach, np.abs(sizes.x))

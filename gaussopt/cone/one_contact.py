@@ -120,7 +120,7 @@ def _stick(W: Matrix, q: Vector, regular: bool) -> tuple[list[Vector], bool, boo
         return [np.asarray(-np.linalg.solve(W, q))], False, True
     r: Vector = np.asarray(-np.linalg.lstsq(W, q, rcond=1e-10)[0])
     held = float(np.linalg.norm(W @ r + q)) <= 1e-9 * float(np.linalg.norm(q))
-    # Impulses that hold the contact may differ by the kernel of W; whether the cone contains one stays undecided.
+    # Impulses that hold the contact may differ by vectors of the kernel of W; it is not known if one is in the cone.
     return ([r], True, None) if held else ([], False, True)
 
 

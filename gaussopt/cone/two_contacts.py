@@ -35,7 +35,7 @@ def candidates(problem: ConeComplementarity) -> Iterator[Vector]:
 
 
 def _held(problem: ConeComplementarity, a: slice, b: slice) -> Iterator[tuple[Matrix, Vector]]:
-    """Yield B and c of the impulse r_b = B r_a + c if contact b is open, sticks, or is closed without friction."""
+    """Yield B and c such that r_b = B r_a + c if contact b is open, sticks, or is closed without friction."""
     yield np.zeros((ROWS, ROWS)), np.zeros(ROWS)
     W = problem.W[b, b]
     if np.linalg.cond(W) < 1e12:

@@ -2,10 +2,10 @@
 
 The kernel takes the regular case only: M positive definite, or at least on the motions that the joints allow, joints
 independent, every contact moved by its own force, and friction far enough from the limit where the contact operator
-loses its definiteness. In all other cases it returns a code and the general path (contact operator, solving,
-certificate) decides. The certificate of its solution is the
-same as on that path: the distance of the acceleration from the acceleration that its forces cause, by the equations of
-motion; the natural map of all laws; and the distance to the solution of the mode, by one more refinement.
+loses its definiteness. In all other cases it returns a code, and the general path (contact operator, solving,
+certificate) decides. The solution gets the same certificate as on that path: the distance of the acceleration from the
+acceleration that its forces cause, by the equations of motion; the natural map of all laws; and, by one more
+refinement, the distance to the solution of the mode.
 
 Forces and accelerations of contacts are in the unit of the mass norm: with own = sqrt(row K row^T), z is own times the
 force and w the acceleration over own, so that all entries of the laws are near 1. The system of the mode is inverted,
@@ -213,7 +213,7 @@ def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbe
 
 
 def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers: Vector) -> bool:
-    """Write contact forces, the norm of their natural map (number 8) and the least w (9); return whether laws hold."""
+    """Write forces, numbers[8], the norm of their natural map, numbers[9], the least w; return whether laws hold."""
     rows, norm, sigma, partner = space.rows, space.norm, space.sigma, space.order[0]
     bias, mu, q, z, w = space.law[0], space.law[1], space.law[2], space.law[3], space.law[4]
     (c, d), p = sigma.shape, len(norm) // 2

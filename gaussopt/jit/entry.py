@@ -66,7 +66,7 @@ class _Record:
                 take(field, found)
             if len(self._known) == KEPT:
                 del self._known[next(iter(self._known))]
-            known = self._known[id(record)] = record, found  # a record that is kept keeps its number
+            known = self._known[id(record)] = record, found  # while it is kept, its `id` stays unique
         places += known[1]
 
 

@@ -17,7 +17,7 @@ WIDTH, ROW = 6.8, 0.22
 
 
 class Dot(NamedTuple):
-    """A competitor: its name, the method that decides its look, three values, and whether all its results are right."""
+    """A row: its name, the method that decides its look, (low, middle, high), and whether all its results are right."""
 
     name: str
     method: str

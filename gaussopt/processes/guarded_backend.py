@@ -65,7 +65,7 @@ class Remote:
         self._program = program
 
     def solve(self, start: Start) -> RawSolution:
-        """Return the answer of the helper process; if it crashes but has answered before, try a new process once.
+        """Return the answer of the helper process; if it crashes, but not at its first program, try a new process once.
 
         Raises the GaussoptError that the solver raised, if any.
         """

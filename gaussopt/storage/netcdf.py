@@ -169,7 +169,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
 
 
 def _end_of_hdf5(head: bytes) -> int | None:
-    """Return the end of the HDF5 data according to its header, in bytes; None if the header has no usual form.
+    """Return the end of the HDF5 data according to its header, in bytes; None if the header has an unusual form.
 
     Format: https://docs.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html, section II.A.
     """

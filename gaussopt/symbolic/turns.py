@@ -20,7 +20,7 @@ SAMPLES = 3
 """Number of random quaternions at which T^T M T is compared with its value at (1, 0, 0, 0)."""
 
 ROUNDED = 1e-12
-"""The two count as equal up to this difference, relative to the entries of M."""
+"""These values of T^T M T count as equal up to this difference, relative to the entries of M."""
 
 
 class Turn(NamedTuple):
