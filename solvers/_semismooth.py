@@ -90,7 +90,7 @@ class Complementarity:
         return V
 
     def natural_residual(self, z: Vector) -> float:
-        """Return the largest |min(z_i, w_i)|, |w_i| for free i; unlike phi, min is not flat at small z and w."""
+        """Return the largest |min(z_i, w_i)| of pairs and |w_i| of free i; unlike phi, min is not flat near 0."""
         w = self.w(z)
         return largest(np.where(self.paired, np.minimum(z, w), w))
 

@@ -129,7 +129,7 @@ def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Ve
     left = np.abs(Z.T @ residual) + np.abs(Z).T @ noise * bool(residual.any())
     flat, curved = (qp.A @ Z).T, curvature.root.T @ qp.A.T
     U, s, Vt = np.linalg.svd(flat[:, push], full_matrices=False)
-    # Flat directions have rounding errors relative to the smallest curvature; entries below these count as zero.
+    # Entries below the rounding errors of flat directions, which are large if a curvature is small, count as zero.
     zero = 64 * qp.n * EPS * max(1.0, float(np.square(curvature.root).sum(axis=0).max()))
     seen = s > zero
     U = U[:, seen]

@@ -39,7 +39,7 @@ SUMMED = 100.0
 """A residual of an enumerated solution counts as an error if it exceeds this multiple of the terms' rounding error."""
 
 MOVED = 1e-4
-"""Modes are examined only if joints reduce no row's response to its own force below this fraction."""
+"""Modes are examined only if every row's response to its own force exceeds this fraction of that without joints."""
 
 DEFINITE = 1e-12
 """sym A^ counts as positive definite if its smallest eigenvalue exceeds this times the number of contacts."""

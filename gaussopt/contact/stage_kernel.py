@@ -213,7 +213,7 @@ def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbe
 
 
 def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers: Vector) -> bool:
-    """Write forces, numbers[8], the norm of their natural map, numbers[9], the least w; return whether laws hold."""
+    """Write forces, the norm of their natural map to numbers[8], the least w to numbers[9]; return if laws hold."""
     rows, norm, sigma, partner = space.rows, space.norm, space.sigma, space.order[0]
     bias, mu, q, z, w = space.law[0], space.law[1], space.law[2], space.law[3], space.law[4]
     (c, d), p = sigma.shape, len(norm) // 2

@@ -20,7 +20,7 @@ from gaussopt.symbolic.turns import Turn, turn_of
 TIME = sp.Symbol("t", real=True)
 
 LONG = 100
-"""Number of operations in a term of the kinetic energy above which the term is not expanded: it would grow longer."""
+"""A term of the kinetic energy with more operations than this is not expanded, because it would become longer."""
 
 
 @dataclass(frozen=True)
