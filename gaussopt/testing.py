@@ -165,7 +165,7 @@ class KnownStep:
 def steps(seed: int = 0) -> list[KnownStep]:
     """Return steps with known accelerations, computed by a basis of the null space of J or, with contacts, by hand.
 
-    They are a free step, steps with constraints, redundant rows or singular M, and a sliding and a sticking block.
+    They are: a free step; steps with constraints, redundant rows or singular M; a sliding and a sticking block.
     """
     rng = np.random.default_rng(seed)
     root, J, h, Q = rng.normal(size=(5, 5)), rng.normal(size=(2, 5)), rng.normal(size=5), rng.normal(size=5)

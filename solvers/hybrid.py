@@ -178,7 +178,7 @@ class Hybrid(Kept[HybridOptions]):
         return self._followed(np.zeros(self.program.n))
 
     def _followed(self, r: Vector) -> RawSolution | None:
-        """Return where Newton or proximal steps from r converge; None if they do not, or for too many forces."""
+        """Return the solution that Newton or proximal steps from r find; None if they fail, or for too many forces."""
         if not self.options.followed or self.program.n > FOLLOWED_ROWS:
             return None
         tolerance, most = self.options.tolerance, ROWS * self.options.followed

@@ -127,7 +127,7 @@ def _visit(lcp: LCP, found: RawSolution) -> RawSolution:
 
 
 def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, most: int) -> RawSolution:
-    """Follow the path for rows scaled by R and columns by C, with pivots counted from `pivots` up to `most`."""
+    """Follow the path for rows scaled by R and columns by C; count pivots from `pivots`, and stop at `most`."""
     n = lcp.n
     M, q = R[:, None] * lcp.M * C, R * lcp.q
     q = q / np.abs(q).max()

@@ -44,7 +44,7 @@ SHIFT = 1e-12
 
 @kernel
 def factorise(L: Matrix) -> bool:
-    """Write the lower L of M = L^T L over the lower part of M; return whether M is positive definite."""
+    """Write the lower triangular L of M = L^T L over the lower part of M; return whether M is positive definite."""
     n = L.shape[0]
     for back in range(n):
         k = n - 1 - back
@@ -219,7 +219,7 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
             u, terms = u + part, terms + abs(part)
         ahead[i] = min(gaps[i], 0.0) + dt * u
         if abs(ahead[i]) <= ROUNDED * (dt * terms - min(gaps[i], 0.0)):
-            ahead[i] = 0.0  # it touches: rounding errors must not decide whether it is pushed
+            ahead[i] = 0.0  # it just touches: rounding must not decide whether it is pushed
         deepest = max(deepest, abs(ahead[i]))
     c = 0
     for _ in range(MOST_STEPS):

@@ -49,7 +49,7 @@ class KnownLCP:
 
 @cache
 def known_lcps() -> dict[str, KnownLCP]:
-    """Return the problems by name."""
+    """Return the problems of the collection, keyed by name."""
     return {known.name: known for part in (_literature(), _drawn(), _special()) for known in part}
 
 

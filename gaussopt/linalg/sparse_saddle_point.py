@@ -39,7 +39,7 @@ MOST_PRODUCTS = 64
 """J M^-1 J^T counts as full above this number of products per entry of J, reached if a body has many joints."""
 
 NARROW = 16
-"""Up to this half bandwidth, the banded factor is used without comparing its size with that of another order."""
+"""Up to this half bandwidth, the banded factor is used without comparison with other orders of elimination."""
 
 BAND_ADVANTAGE = 4
 """Time per entry of an L D L^T factor by QDLDL, divided by that of a banded factor by LAPACK (measured)."""

@@ -89,7 +89,7 @@ class SymbolicModel:
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """The quaternions of `quaternions` that turn bodies of constant inertia."""
+        """The members of `quaternions` that describe rotations of bodies with constant inertia."""
         known, symbols = (self.equations.M, self.equations.h), (self.q, self.v, self.p)
         found = [turn_of(row, e, known, symbols) for row, e in self.quaternions]
         return [turn for turn in found if turn is not None]
