@@ -133,7 +133,7 @@ def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max
         if slope >= -1e-12 * merit:
             direction, slope = -gradient, -float(gradient @ gradient)
         found = _search(problem, z, direction, merit, slope)
-        if found is None:  # no step descends, as happens at rounding level
+        if found is None:  # no step reduces |Phi|, as happens at rounding level
             level = 1e-10
             break
         z, w, phi = found

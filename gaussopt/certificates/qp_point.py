@@ -340,7 +340,7 @@ class CandidatePoint(JudgedPoint):
 
 
 def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
-    """Return masks: coordinates that equalities fix, (n,); all rows but the equalities between only these, (m,)."""
+    """Return masks: coordinates that equalities fix, (n,); rows other than equalities of fixed coordinates, (m,)."""
     equal = qp.equality
     fixed = np.zeros(qp.n, dtype=bool)
     if equal.any() and np.isfinite(qp.A).all():

@@ -28,7 +28,7 @@ from gaussopt.linalg.dense import EPS, largest, mass_scale, ratio
 from gaussopt.linalg.sparse_saddle_point import Saddle, equilibrate_sparse
 
 ENTRIES = 1_000_000
-"""Matrices of at most this number of entries are certified like dense programs, which proves more."""
+"""Matrices of at most this number of entries are certified as dense ones, because that certificate proves more."""
 
 ROUNDS = 12
 """Maximum number of changes of the set of active rows; each costs a factorisation."""

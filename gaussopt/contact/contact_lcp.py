@@ -94,7 +94,7 @@ class ContactLCP:
 
     @cached_property
     def enumerated(self) -> LCPSolutions:
-        """All solutions of the LCP; they differ if their accelerations, in coordinates of mass 1, differ.
+        """All solutions of the LCP; two count as different if their accelerations, in coordinates of mass 1, differ.
 
         Raises NotAccepted if there are too many contacts.
         """

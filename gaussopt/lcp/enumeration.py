@@ -230,7 +230,7 @@ def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPa
 
 
 def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
-    """Return whether all vertices satisfy every row relative to its terms; the computed null space may violate rows."""
+    """Return whether all vertices satisfy every row relative to its terms, despite errors of the null space."""
     terms = part.vertices @ np.abs(lcp.M).T + size
     w = part.vertices @ lcp.M.T + lcp.q
     inside, outside = part.support, ~part.support

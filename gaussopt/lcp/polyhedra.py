@@ -28,7 +28,7 @@ CONSISTENT = 1e-11
 OBSERVED = 1e-9
 """Two points count as equal if their difference, relative to their terms, is at most this."""
 UNEVEN = 1e-6
-"""If a basis, scaled to largest entries 1, has an entry below this, the scaling may hide rank and consistency."""
+"""If a basis, scaled to largest entries 1, has an entry below this, tests of its rank and consistency may fail."""
 BALANCING = 30
 """Number of passes of the scaling by geometric means."""
 

@@ -28,7 +28,7 @@ CHECKSUM = 4
 
 @contextlib.contextmanager
 def opened(content: bytes) -> Iterator[Any]:
-    """Open HDF5 from bytes; raises BadInput for any read error, such as "it is damaged", for the caller's sentence."""
+    """Open HDF5 from bytes; for any read error raises BadInput, worded as the end of a sentence, "it is ..."."""
     import h5py
 
     try:
