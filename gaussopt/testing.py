@@ -61,7 +61,7 @@ NEAR = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class KnownProgram:
-    """A program, its unique solution x, (n,), or None without a unique one, and whether the program has a solution."""
+    """A program, its solution x, (n,), which is None if x is not unique, and whether the program has a solution."""
 
     name: str
     program: QP | LCP
@@ -110,7 +110,7 @@ def share_solved(solver: str, most: int = 30, tolerance: float = DEFAULT_TOLERAN
 
 
 def check_manners(solver: str) -> None:
-    """Check that a solver changes neither programs nor earlier answers, and no status depends on earlier programs."""
+    """Check that a solver changes neither programs nor earlier answers, and that earlier programs affect no status."""
     for case in [c for c in programs(solver) if c.x is not None and c.program.n > 1][:3]:
         doubled = replace(case.program, q=2.0 * case.program.q)
         given = [
@@ -165,7 +165,7 @@ class KnownStep:
 def steps(seed: int = 0) -> list[KnownStep]:
     """Return steps with known accelerations, computed by a basis of the null space of J or, with contacts, by hand.
 
-    They are a free step, steps with constraints, redundant rows or singular M, and a sliding and a sticking block.
+    They are: a free step; steps with constraints, redundant rows or singular M; a sliding and a sticking block.
     """
     rng = np.random.default_rng(seed)
     root, J, h, Q = rng.normal(size=(5, 5)), rng.normal(size=(2, 5)), rng.normal(size=5), rng.normal(size=5)

@@ -78,7 +78,7 @@ def primal_program() -> Evidence:
 
 
 def strict_convexity() -> Evidence:
-    """Show what a positive definite A implies for the program (29), without and with weights, and what it does not."""
+    """Show what a positive definite A does and does not imply for the program (29), without and with weights."""
     from gaussopt.contact.operator import ContactOperator
     from gaussopt.contact.qp_equivalence import weights
     from gaussopt.solving.solve import solve_lcp, solve_step

@@ -40,7 +40,7 @@ PARAMETERS = (
 def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> AbstractSystem:
     """Derive the equations; the constraint is theta1 = theta2, or, if "printed", l sin theta1 = l sin theta2.
 
-    `weight` is the factor of m g l sin(theta2) in the potential energy, 1 in the printed force; a `sign` of -1
+    `weight` is the factor of m g l sin(theta2) in the potential energy (1 in the printed force). A `sign` of -1
     reverses all forces, as the printed objective does.
     """
     import sympy as sp

@@ -1,4 +1,4 @@
-"""A table with four legs, pulled by F: it sticks up to F = mu m g and slides with acceleration F / m - mu g beyond.
+"""A table with four legs, pulled by F: it rests if F <= mu m g, otherwise slides with acceleration F / m - mu g.
 
 The distribution of weight and friction over the legs is not unique. If one leg has another friction coefficient, the
 motion depends on the distribution: a continuum of motions satisfies the contact laws, and different methods find

@@ -173,7 +173,7 @@ def _routh() -> Evidence:
 
     numbers = {}
     for label, variant in (("tan row", {"variant": "tan-row"}), ("regular row", {})):
-        for dt in (0.0099, 0.01, 0.0101):  # three steps: the pole's place within a step changes the error
+        for dt in (0.0099, 0.01, 0.0101):  # the error depends on where within a step the pole lies
             traj = simulate(
                 problem.at(case="NH-A", **variant), "routh", "kkt", dt=dt, t_end=2.0, step_folder=None,
                 error_estimate=False,

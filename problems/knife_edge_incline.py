@@ -22,7 +22,7 @@ PARAMETERS = (
 
 
 def fill(model: Model) -> None:
-    """Add a body with the constraint as a velocity row."""
+    """Add a body, and its constraint as a row at velocity level."""
     import sympy as sp
 
     m, J, g, alpha, omega = model.symbols.values()

@@ -12,7 +12,7 @@ PARAMETERS = (Parameter("m", 1.0, "kg", "mass"),)
 
 
 def fill(model: Model) -> None:
-    """Add a particle with the constraint as a velocity row."""
+    """Add a particle, and its constraint as a row at velocity level."""
     mass = model.particle("mass", model.symbols["m"], velocity=(1, 0, 1))
     (_, _, z), (vx, vy, _) = mass.q, mass.v
     model.add(Row("rule", model.ground, mass, vy - z * vx, velocity=True))

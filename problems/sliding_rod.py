@@ -106,7 +106,7 @@ def painleve_region(mu: float) -> tuple[float, float] | None:
 
 
 STEEP = float(np.arctan(2.0))
-"""The angle, rad, at which A vanishes for the smallest mu for which it can vanish, 4/3."""
+"""The angle, rad, at which A vanishes if mu = 4/3; for smaller mu A is positive at all angles."""
 
 
 def _unit(theta: float, omega: float, mu: float, slip: float, meaning: str) -> Case:

@@ -88,7 +88,7 @@ def settings_of(given: Mapping[str, Any]) -> Any:
 class ConicForm(NamedTuple):
     """The standard form: minimise 1/2 x^T P x + c^T x, where b - A x lies in a product of cones.
 
-    The cones are `pushing` half-lines, then k second-order cones. P is an upper triangle; r = scale * x.
+    The cones are `pushing` half-lines, then k second-order cones. P holds the upper triangle only; r = scale * x.
     """
 
     P: Any

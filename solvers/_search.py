@@ -75,7 +75,7 @@ class QuadraticSearch:
         curvature = np.einsum("ij,ij->j", T, (cost.P + square) @ T)
         terms = np.einsum("ij,ij->j", np.abs(T), (np.abs(cost.P) + np.abs(square)) @ np.abs(T))
         curved = curvature > 1e-13 * terms
-        # The curvature gives no scale to directions without curvature; they get the largest scale of the others.
+        # Directions without curvature get the largest scale of the other directions.
         curvature[~curved] = curvature[curved].min() if curved.any() else 1.0
         self.dimension = T.shape[1]
         self._c, self._T = c, T / np.sqrt(curvature)
@@ -119,7 +119,7 @@ class QuadraticSearch:
         return out
 
     def distance(self, y: Vector) -> float:
-        """Estimate the distance from y to the minimiser by steepest descent, at least the distance to violated rows."""
+        """Estimate the distance from y to the minimiser: that of steepest descent or, if larger, to violated rows."""
         self.refer(y)
         stiff = 2.0 * self._cost.weight * (self._R.T @ self._R)
         far = _descent(self._gradient, self._P + stiff)

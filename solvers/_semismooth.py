@@ -90,7 +90,7 @@ class Complementarity:
         return V
 
     def natural_residual(self, z: Vector) -> float:
-        """Return the largest |min(z_i, w_i)| or |w_i|; unlike phi, min is not flat where z and w are both small."""
+        """Return the largest |min(z_i, w_i)| of pairs and |w_i| of free i; unlike phi, min is not flat near 0."""
         w = self.w(z)
         return largest(np.where(self.paired, np.minimum(z, w), w))
 
@@ -133,7 +133,7 @@ def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max
         if slope >= -1e-12 * merit:
             direction, slope = -gradient, -float(gradient @ gradient)
         found = _search(problem, z, direction, merit, slope)
-        if found is None:  # no step descends, as happens at rounding level
+        if found is None:  # no step reduces |Phi|, as happens at rounding level
             level = 1e-10
             break
         z, w, phi = found
@@ -161,7 +161,7 @@ def polish(problem: Complementarity, z: Vector) -> Vector:
 def _search(
     problem: Complementarity, z: Vector, direction: Vector, merit: float, slope: float
 ) -> tuple[Vector, Vector, Vector] | None:
-    """Return z, w and Phi for the first step length of 1, 1/2, 1/4, ... that descends enough; None if none does."""
+    """Return z, w, Phi for the first step length of 1, 1/2, 1/4, ... that reduces |Phi| enough; None if none does."""
     step = 1.0
     while step >= SHORTEST:
         candidate = z + step * direction

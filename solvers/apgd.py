@@ -25,7 +25,7 @@ from gaussopt.linalg.cones import feasible, steps_of
 
 @dataclass(frozen=True)
 class APGDOptions(Options):
-    """`max_iter`: maximum number of steps; `tolerance`: smallest step, relative to the gradient step from r = 0."""
+    """`max_iter`: maximum number of steps; `tolerance`: step, relative to the gradient step from 0, that ends them."""
 
     max_iter: int = 20_000
     tolerance: float = 1e-12

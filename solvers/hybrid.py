@@ -58,7 +58,7 @@ NEWTON, MANY_NEWTON, SPLIT_NEWTON = 60, 20, 100
 """Largest number of Newton steps: by default, with more than MANY contacts, and after alternating directions."""
 
 CLOSE, PROBLEMS = 1e-4, 4
-"""The first alpha and the number of proximal problems after alternating directions."""
+"""First proximal parameter alpha, and number of proximal problems, after alternating directions."""
 
 ROUNDED = 1e-10
 """With more than MANY contacts, whose rounding errors add up, no further method is tried below this natural map."""
@@ -70,8 +70,8 @@ STILL_ROUNDED = 10.0 * ROUNDED
 """Natural map up to which impulses of the previous step are kept, where Newton's method does not converge."""
 
 ENLARGED, ENLARGED_STEPS, SLOW = (1e-3, 1e-6), 20, 0.3
-"""First and least share by which the diagonal is enlarged in proximal steps, and their largest number; the share falls
-where the natural map falls by less than `SLOW`."""
+"""First and least fraction by which proximal steps enlarge the diagonal, and maximum number of steps; a step reduces
+the fraction if it leaves more than `SLOW` times the previous natural map."""
 
 FIRST = 50
 """Number of sweeps in each of the two series that detect slow convergence, and in the first series of `_quickly`."""
@@ -178,7 +178,7 @@ class Hybrid(Kept[HybridOptions]):
         return self._followed(np.zeros(self.program.n))
 
     def _followed(self, r: Vector) -> RawSolution | None:
-        """Return the limit of Newton steps, or of proximal steps, from r; None without one or for too many forces."""
+        """Return the solution that Newton or proximal steps from r find; None if they fail, or for too many forces."""
         if not self.options.followed or self.program.n > FOLLOWED_ROWS:
             return None
         tolerance, most = self.options.tolerance, ROWS * self.options.followed
@@ -191,8 +191,8 @@ class Hybrid(Kept[HybridOptions]):
     def _shared(self, r: Vector) -> RawSolution | None:
         """Return r if it is at rounding level, or the best impulses of proximal steps; None if those exceed `enough`.
 
-        Each is the limit of Newton's steps for the problem whose diagonal is enlarged about the impulses before, which
-        gives redundant contacts unique impulses; where steps hardly help, the diagonal is enlarged less.
+        A proximal step solves, by Newton's method, W + D instead of W and q - D r instead of q, with a small diagonal D
+        that makes the impulses of redundant contacts unique. When steps hardly help, D is reduced.
         """
         problem, tolerance, enough = self.program, self.options.tolerance, self.options.enough
         if measured(problem, r)[0] <= min(STILL_ROUNDED, enough):

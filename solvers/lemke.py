@@ -127,11 +127,11 @@ def _visit(lcp: LCP, found: RawSolution) -> RawSolution:
 
 
 def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, most: int) -> RawSolution:
-    """Follow the path for rows scaled by R and columns by C, with pivots counted from `pivots` up to `most`."""
+    """Follow the path for rows scaled by R and columns by C; count pivots from `pivots`, and stop at `most`."""
     n = lcp.n
     M, q = R[:, None] * lcp.M * C, R * lcp.q
     q = q / np.abs(q).max()
-    # Numbers of the variables: w 0..n-1, z n..2n-1, z0 2n; `columns` are their columns in w - M z - c z0 = q.
+    # Indices of the variables: w 0..n-1, z n..2n-1, z0 2n; `columns` are their columns in w - M z - c z0 = q.
     columns = np.hstack((np.eye(n), -M, -np.ones((n, 1))))
     basis = np.arange(n)
     # z0 enters in the lexicographically smallest row of (q, I), after which every row is positive.

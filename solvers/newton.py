@@ -111,7 +111,7 @@ class Newton(Solver[NewtonOptions]):
 def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArray[np.int_], NDArray[np.bool_]]:
     """Take full Newton steps on min(z, w) for B problems, M of shape (B, n, n), until each active set is unchanged.
 
-    Return the points, the numbers of iterations, and which problems converged; a cycle or a singular system ends one.
+    Return the points, numbers of iterations, and which problems converged; others ended by a cycle or singular system.
     """
     count, n = q.shape
     R, C = equilibrate(M)

@@ -28,7 +28,7 @@ DAMPING, SWEPT = 0.03, 20
 """alpha of damped sweeps, in scaled variables with tr W_ii = 3, and the number of sweeps for each proximal problem."""
 
 PATIENCE = 100
-"""The natural map must fall by half within this number of proximal problems that sweeps solve."""
+"""If sweeps solve the proximal problems, the natural map must fall by half within this number of problems."""
 
 
 class Prox(ConeIteration[ConeOptions]):

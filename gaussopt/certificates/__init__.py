@@ -18,7 +18,7 @@ ENTRIES = 250_000
 """If a sparse certificate fails, a dense certificate is computed for matrices of up to this number of entries."""
 
 SINGULAR_ENTRIES = 10_000
-"""For a singular M, which a sparse certificate scales roughly, a dense one is computed up to this size."""
+"""If M is singular, sparse certificates scale roughly; dense ones are computed up to this number of entries."""
 
 
 def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Certificate:

@@ -228,7 +228,7 @@ def _explained(
     # `share` is the residual divided by the sizes of all terms: of M a, which may cancel, and of all forces.
     terms, own = size_M @ np.abs(ad), Md.diagonal()
     share = beside(left, norm(terms), forces, reactions)
-    # Leave out rounding errors: below they would be multiplied by 1 / sqrt(scaled mass), above 1 if rows set the scale.
+    # Set rounding errors to zero. Otherwise the division by sqrt(scaled mass) could enlarge them if rows set the scale.
     most = norm(terms) + forces + reactions
     beyond = np.abs(gap) > np.maximum(ROUNDED * (terms + np.abs(fd) + np.abs(pull)), 8 * step.n * EPS * most)
     missed = np.where((own > 0) | ~beyond, 0.0, gap)

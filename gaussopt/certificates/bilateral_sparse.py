@@ -54,7 +54,7 @@ SLOWEST = 0.999
 """Largest ratio of successive corrections that the estimate of the remaining error assumes."""
 
 ASCENTS = 1
-"""Number of steps of the search for the worst signs. On chains of 10^5 links a second step adds 0.2 % to the result."""
+"""Steps of the search for the worst signs of rounding errors; on chains of 10^5 links a second step adds 0.2 %."""
 
 
 class _Workspace(threading.local):
@@ -145,7 +145,7 @@ def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
 
 
 def _worst_rows(saddle: Saddle, size: Vector) -> float:
-    """Estimate `_worst` for size_f = 0; for a right-hand side t of the rows the squared norm is t . S^-1 t."""
+    """Estimate `_worst` if size_f = 0: then the squared norm is t . S^-1 t for the right-hand side t of the rows."""
     t = np.copysign(size, np.cos(1.7 * np.arange(len(size))))
     largest = 0.0
     for _ in range(ASCENTS + 1 if len(t) else 0):

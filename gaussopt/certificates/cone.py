@@ -207,7 +207,7 @@ class ConeCertificate(ProgramCertificate):
 
     @cached_property
     def measures(self) -> Measures:
-        """The numbers that decide: the residual, its rounding error, and the largest violation divided by ROUGH."""
+        """The numbers that decide whether r passes: residual, rounding error, and largest violation / ROUGH."""
         return Measures(True, self.residual, max(self._violations) / ROUGH, self.floor)
 
     def to_mapping(self) -> Mapping[str, Any]:

@@ -149,7 +149,7 @@ def local_bound(problem: ConeComplementarity, r: Vector) -> Bound | None:
 
 
 def _signs_hold(own: ConeComplementarity, x: Vector, modes: Vector, distance: float) -> bool:
-    """Return whether no inequality of the modes can be violated within `distance` of x."""
+    """Return whether all inequalities of the modes hold at every point within `distance` of x."""
     r, u = rows_of(x), rows_of(own.u(x))
     change = distance * np.linalg.norm(own.W.reshape(own.k, ROWS, own.n), axis=(1, 2)) + rows_of(
         error_of_u(own, x)

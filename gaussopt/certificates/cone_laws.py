@@ -86,7 +86,7 @@ class ConeLaws:
         return norm(np.concatenate((missed.ravel(), sliding)))
 
     def nearest(self, a: Vector, thorough: bool) -> Vector:
-        """Return the solution in the contact modes of a least-squares fit to `a`; without a solution, the fit."""
+        """Fit forces to `a` by least squares; return the solution in the modes of the fit, or the fit itself."""
         op, problem = self.cones.op, self.cones.problem
         w = op.step.J_N @ a + op.step.zeta_N
         closed = w <= CLOSED * (norm(op.bias) + norm(w))

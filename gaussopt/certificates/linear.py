@@ -79,7 +79,7 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
     rank = int((s > 8 * n * EPS * s[0]).sum()) if n else 0
     inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     size, reach = _sizes(K, b, Vt[:rank].T @ (Vt[:rank] @ x), inverse)
-    if not b.any():  # then no data set a scale for x, so errors are relative to the units of the coordinates
+    if not b.any():  # then b gives x no scale, so errors are relative to the units of the coordinates
         size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), np.maximum(reach, largest(1.0 / d))
     noise = (n + 2) * EPS * (np.abs(K) @ np.abs(x))
     contradictory = rank < n and feasibility(K, b, b).possible is False

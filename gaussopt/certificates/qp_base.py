@@ -13,7 +13,7 @@ from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 
 CANCELLED = 1e-4
-"""Weight of the loss relative to the objective's value; relative to its terms, the loss has the weight 1."""
+"""Factor of the loss relative to the objective's value, where terms cancel; relative to the terms the factor is 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def _bound_from(qp: QP, curvature: Curvature, x: Vector, y: Vector, held: Any, n
     r = float(np.linalg.norm(curvature.root.T @ residual)) + float(noise @ curvature.room) * bool(residual.any())
     r += _turned(qp, curvature, residual, y, noise)
     slack = np.abs(z - np.where(y > 0, qp.l, np.where(y < 0, qp.u, z)))
-    if curvature.L is None:  # large forces along flat directions would turn rounding errors of the slack into a gap
+    if curvature.L is None:  # large forces times rounding errors of the slack would be taken for a gap
         slack = np.maximum(slack - (qp.n + 2) * EPS * (np.abs(qp.A) @ np.abs(feasible)), 0.0)
     gap = 0.5 * r * r + float((np.abs(y) * slack).sum())
     moved = x - feasible
@@ -118,10 +118,10 @@ def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, no
 
 
 def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Vector) -> float:
-    """Bound how much the forces along curved directions, in the norm of P^+, change if duals are corrected.
+    """Bound the change of the forces along curved directions, in the norm of P^+, by a correction of the duals.
 
-    The corrected duals balance the remaining slope along the flat directions exactly. Components of the slope that no
-    row with a force can balance are assigned to the row without force for which the change is largest.
+    The correction makes the slope along flat directions zero. If rows with a force cannot balance a component of the
+    slope, the worst row is assumed to balance it: the row without force for which the change is largest.
     """
     Z, push = curvature.Z, y != 0
     if not Z.shape[1]:
@@ -129,7 +129,7 @@ def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Ve
     left = np.abs(Z.T @ residual) + np.abs(Z).T @ noise * bool(residual.any())
     flat, curved = (qp.A @ Z).T, curvature.root.T @ qp.A.T
     U, s, Vt = np.linalg.svd(flat[:, push], full_matrices=False)
-    # Flat directions have rounding errors relative to the smallest curvature; entries below these count as zero.
+    # Entries below the rounding errors of flat directions, which are large if a curvature is small, count as zero.
     zero = 64 * qp.n * EPS * max(1.0, float(np.square(curvature.root).sum(axis=0).max()))
     seen = s > zero
     U = U[:, seen]

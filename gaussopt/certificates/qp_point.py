@@ -97,7 +97,7 @@ class CandidatePoint(JudgedPoint):
         qp, curvature = self.qp, self.curvature
         if curvature.L is not None:
             held = pushing(qp, curvature, self.x, y)
-        else:  # the norm of P has no unit for rows that constrain flat directions, so compare forces
+        else:  # the norm of P is zero along flat directions, so compare forces instead
             held = qp.equality | (np.abs(y) > np.nan_to_num(slack, nan=0.0) * sizes.pull)
         bound = error_bound(qp, curvature, self.x, y, noise, held)
         if curvature.L is None:  # add the rounding error that `error_bound` ignores, in the norm of P
@@ -154,7 +154,7 @@ class CandidatePoint(JudgedPoint):
     def sizes(self, y: Vector, force: Vector) -> Sizes:
         qp = self.qp
         x, forces = self._placed(y), np.zeros(qp.m)
-        if (pushing := y != 0).any() and np.isfinite(force).all():  # least-norm duals have no forces that cancel
+        if (pushing := y != 0).any() and np.isfinite(force).all():  # least-norm duals have no cancelling forces
             forces[pushing] = least_norm(qp.A[pushing].T, force)
         diagonal = qp.P.diagonal()
         total = self.absolute_P @ np.abs(x) + np.abs(qp.q)
@@ -172,7 +172,7 @@ class CandidatePoint(JudgedPoint):
         return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room), self.share)
 
     def polished(self, held: Any, upper: Any) -> float:
-        """Return `polished_bound` of the point, which is independent of the duals and cached; infinite if P is zero."""
+        """Return `polished_bound` of the point, or the cached bound from other duals; infinite if P is zero."""
         if math.isinf(self._polished) and self.curvature.root.shape[1]:
             root = definite_root(self.qp, self.curvature.L)
             if root is not None:
@@ -219,9 +219,9 @@ class CandidatePoint(JudgedPoint):
 
     @cached_property
     def _least(self) -> Vector:
-        """|z|, (n,), for a small feasible point z with P z = P x; |x| if none is found.
+        """The size |z|, (n,), of a small feasible point z with P z = P x; |x| if none is found.
 
-        For P = 0, where z may be zero, it is the smallest |bound| / |entry| of the rows that contain a coordinate.
+        If P = 0, z may be zero; then a coordinate has the smallest |bound| / |entry| of the rows that contain it.
         """
         qp, root = self.qp, self.curvature.root
         if not root.shape[1]:
@@ -284,7 +284,7 @@ class CandidatePoint(JudgedPoint):
 
         Terms that are equal at all feasible points are left out; a coordinate that rows hold at zero counts with its
         `reach`. The value is computed from the dual objective, forces times bounds, which lacks the terms that cancel
-        in the primal. The rounding error of the gap is added to all sizes, because it is no loss of the objective.
+        in the primal. The rounding error of the gap is added to all sizes, because it must not count as a loss.
         """
         qp, fixed = self.qp, self.fixed
         size = np.where(self._vanishing(y), sizes.reach, np.abs(sizes.x))
@@ -307,7 +307,7 @@ class CandidatePoint(JudgedPoint):
         return value + noise, max(value, wide) + noise, least
 
     def _noise(self, sizes: Sizes) -> Vector:
-        """Return the rounding error of P x + q - A^T y, (n,), for x and y of these sizes instead of the candidate."""
+        """Return the rounding error of P x + q - A^T y, (n,), for x and y of the given sizes, not the candidate's."""
         terms = self.absolute_P @ self._near(sizes.x) + np.abs(self.qp.q) + self.absolute_A.T @ np.abs(sizes.y)
         return np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
 
@@ -340,7 +340,7 @@ class CandidatePoint(JudgedPoint):
 
 
 def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
-    """Return masks: coordinates that equalities fix, (n,), and all rows but the equalities in these alone, (m,)."""
+    """Return masks: coordinates that equalities fix, (n,); rows other than equalities of fixed coordinates, (m,)."""
     equal = qp.equality
     fixed = np.zeros(qp.n, dtype=bool)
     if equal.any() and np.isfinite(qp.A).all():

@@ -28,7 +28,7 @@ from gaussopt.linalg.dense import EPS, largest, mass_scale, ratio
 from gaussopt.linalg.sparse_saddle_point import Saddle, equilibrate_sparse
 
 ENTRIES = 1_000_000
-"""Matrices of at most this number of entries are certified like dense programs, which proves more."""
+"""Matrices of at most this number of entries are certified as dense ones, because that certificate proves more."""
 
 ROUNDS = 12
 """Maximum number of changes of the set of active rows; each costs a factorisation."""
@@ -242,7 +242,7 @@ def _felt(A: Any, force: Vector) -> Vector:
 
 
 def _room(qp: QP) -> Vector:
-    """Return by how much each coordinate, (n,), must move to change some row by its bound; 0 without bounds."""
+    """Return the least |bound| / |entry| of the rows that contain each coordinate, (n,); 0 without finite bounds."""
     A: Any = scipy.sparse.coo_array(qp.A)
     ends = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u)))[A.row]
     counts, way = (A.data != 0) & (ends > 0), np.full(qp.n, np.inf)

@@ -21,7 +21,7 @@ DEPENDENT = 1e-6
 """Pivot of an equality row, relative to its diagonal entry, below which the rows count as possibly dependent."""
 
 HELD = 1e-13
-"""Equalities fix a row entirely if they leave less than this fraction of its response."""
+"""Equalities fix a row entirely if they reduce its response to its own impulse below this fraction."""
 
 MASSLESS, ROWS_MAY_DEPEND = 1, 2
 """Codes that `condense` returns if a velocity has no mass, or if equality rows may be dependent; else 0."""
@@ -30,21 +30,21 @@ MOST_STEPS = 30
 """Largest number of steps of Newton's method for the removal of penetration."""
 
 NEARLY = 1e-8
-"""A contact counts as just touching below this penetration, relative to the largest without pushes."""
+"""A contact with less than this penetration, relative to the largest without pushes, counts as just touching."""
 
 ROUNDED = 1e-13
 """Largest penetration or gap at the end of a step, relative to the sum of its terms, that counts as zero."""
 
 LEFT = 1e-6
-"""Largest penetration left by pushes, relative to the largest without them, unless contacts are incompatible."""
+"""Pushes may leave at most this penetration, relative to the largest without them, unless contacts are incompatible."""
 
 SHIFT = 1e-12
-"""Relative increase of the response of pushing contacts to their own push, so that redundant contacts share it."""
+"""Relative increase of the response of pushing contacts to their own push; redundant contacts then share a push."""
 
 
 @kernel
 def factorise(L: Matrix) -> bool:
-    """Write the lower L of M = L^T L over the lower part of M; return whether M is positive definite."""
+    """Write the lower triangular L of M = L^T L over the lower part of M; return whether M is positive definite."""
     n = L.shape[0]
     for back in range(n):
         k = n - 1 - back
@@ -141,7 +141,7 @@ def condense(
     for a in range(p):
         for b in range(a, p + 1):
             A[a, b] = 0.0
-    used = np.zeros(p + 1, np.int64)  # a velocity of a large scene is in few of the rows
+    used = np.zeros(p + 1, np.int64)  # in a large scene each velocity is in few rows
     for i in range(n):
         count = 0
         for a in range(p + 1):
@@ -200,8 +200,8 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
 
     The gaps at the end are dt u_N plus the penetration at the beginning. Pushes act along normals and never pull; they
     act only at contacts that they leave closed, and whose gaps they can change. Newton's method on min(push, gap) = 0
-    takes contacts whose push exceeds the gap as closed, until the set of closed contacts no longer changes. If contacts
-    are incompatible, pushes grow until `SHIFT` bounds them, and penetration remains.
+    treats a contact as closed if its push exceeds its gap, until the set of closed contacts no longer changes. If
+    contacts are incompatible, pushes grow until `SHIFT` bounds them, and penetration remains.
     """
     n, k, deepest, some = len(r), len(gaps), 0.0, 0
     ahead, was, N, x, closed = np.zeros(k), np.zeros(k), np.empty(k * k), np.zeros(k), np.zeros(k, np.int64)
@@ -219,7 +219,7 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
             u, terms = u + part, terms + abs(part)
         ahead[i] = min(gaps[i], 0.0) + dt * u
         if abs(ahead[i]) <= ROUNDED * (dt * terms - min(gaps[i], 0.0)):
-            ahead[i] = 0.0  # it touches: rounding errors must not decide whether it is pushed
+            ahead[i] = 0.0  # it just touches: rounding must not decide whether it is pushed
         deepest = max(deepest, abs(ahead[i]))
     c = 0
     for _ in range(MOST_STEPS):

@@ -13,7 +13,7 @@ from gaussopt.jit.kernel import kernel
 from gaussopt.linalg.cones import residual, rounding, velocity_size
 
 FEW = 300
-"""Number of contacts up to which loops take less time than NumPy's operations."""
+"""Number of contacts up to which compiled loops take less time than NumPy's operations."""
 
 EPS = 2.220446049250313e-16
 """Relative distance of neighbouring floats."""
@@ -68,7 +68,7 @@ def distances(W: Vector, q: Vector, mu: Vector, r: Vector, violated: Vector) -> 
             e[j] = r[p + j] - e[j]
         missed += (e[0] * e[0] + e[1] * e[1] + e[2] * e[2]) / (step * step)
     free = free if free > 0.0 else 1.0
-    if not push * response >= free:  # otherwise the largest entry of W does not matter
+    if not push * response >= free:  # otherwise R is already known to be `push`
         for j in range(n * n):
             response = max(response, abs(W[j]))
     push = max(push, free / (response if response > 0.0 else 1.0))

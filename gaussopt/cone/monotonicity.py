@@ -23,7 +23,7 @@ SEARCH = 60
 """Maximum number of steps of the search for tau; a search that ends early still gives a valid modulus."""
 
 FASTER = 0.8
-"""The search ends when -c exceeds a bound; in every step this bound shrinks by this factor."""
+"""The search gives up when c is below a negative bound, which every step multiplies by this factor."""
 
 
 def monotonicity(problem: ConeComplementarity, seconds: float = np.inf) -> float:

@@ -52,8 +52,8 @@ def states_into(
 ) -> float:  # fmt: skip
     """Write Phi, (n,), and the derivatives dP of each contact, (6 k,); return |Phi / rho| in m/s.
 
-    The six entries are 1 for a contact that pushes, otherwise 0, and dP = (entries 1 and 2) dx_N + (a, b; b, c) dx_T.
-    `used`, (n,), is working memory.
+    The first entry is 1 if the contact pushes, otherwise 0; the other five are s, t, a, b, c in the derivative
+    dP = (s, t) dx_N + (a, b; b, c) dx_T of the projection P(x_T). `used`, (n,), is working memory.
     """
     n, size, count = len(q), 0.0, 0
     for j in range(n):
@@ -92,9 +92,9 @@ def states_into(
 def fill(
     w: Vector, rho: Vector, r: Vector, phi: Vector, parts: Vector, closed: Index, c: int, J: Vector, y: Vector
 ) -> None:  # fmt: skip
-    """Write the Jacobian, (9 c^2,), of the c closed contacts by rows, and the right-hand side of its Newton step.
+    """Write the Jacobian, (9 c^2,), by rows, and the right-hand side of a Newton step for the c closed contacts.
 
-    The impulses of open contacts become zero in the step.
+    The step makes the impulses of open contacts zero.
     """
     n, m = len(r), 3 * c
     for a in range(c):
@@ -162,10 +162,10 @@ def eliminate(J: Vector, y: Vector) -> float:
 
 @kernel
 def solve_coupled(J: Vector, y: Vector, most: int) -> float:
-    """Solve J x = y like `eliminate`, where rows that depend on known entries of x only are solved first, one by one.
+    """Solve J x = y like `eliminate`, but first solve, one by one, all rows with only one unknown entry of x.
 
-    These are the rows of open contacts, and the rows of sliding friction that a given normal force bounds. J is
-    overwritten; return 0 if it is singular, or if more than `most` rows remain.
+    Such rows belong to open contacts, and to sliding contacts whose normal force is known. J is overwritten.
+    Return 0 if J is singular, or if more than `most` rows remain.
     """
     n = len(y)
     known = np.zeros(n)
@@ -250,8 +250,8 @@ def continued(
 
     `start` holds impulses of a similar problem. Here `tolerance` and `enough` of `settle` are relative to |q|.
     `most` is the largest number of rows that depend on each other; where there are more, the method is not tried.
-    The method is run first with each share in `softened` of the diagonal of W added to W, then with W, each time from
-    the last impulses: with the added diagonal redundant contacts have unique forces, which are near a solution for W.
+    For each fraction in `softened`, the method is run with the diagonal of W enlarged by this fraction, and at the end
+    with W itself, each time from the last impulses. The enlarged diagonal gives redundant contacts unique forces.
     """
     r, size = start.copy(), velocity_size(problem)
     W, q = np.ascontiguousarray(problem.W), np.ascontiguousarray(problem.q)

@@ -32,7 +32,7 @@ SINGULAR = 1e-12
 """Eigenvalue of W relative to the largest that counts as zero."""
 
 DEFINITE = 1e-9
-"""Leading minor, relative to the power of the trace, above which rounding errors do not decide on its sign."""
+"""A leading minor of order p is surely positive above this multiple of the p-th power of the trace."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ def solve_contact(problem: ConeComplementarity) -> OneContact:
 
 
 def surely_unique(problem: ConeComplementarity) -> bool:
-    """Tell whether one contact has at most one velocity by a test that takes a few microseconds.
+    """Return whether a quick test, of a few microseconds, proves that one contact has at most one velocity.
 
-    True without friction, where nothing changes the slip, and where tau = mu |W_T| shows strong monotonicity (see
-    `gaussopt.cone.monotonicity`).
+    It does if there is no friction, if no impulse changes the slip, or if tau = mu |W_T| shows strong monotonicity
+    (see `gaussopt.cone.monotonicity`).
     """
     mu = float(problem.mu[0])
     (a, b, c), (d, e, f), (g, h, i) = problem.W.tolist()
@@ -120,7 +120,7 @@ def _stick(W: Matrix, q: Vector, regular: bool) -> tuple[list[Vector], bool, boo
         return [np.asarray(-np.linalg.solve(W, q))], False, True
     r: Vector = np.asarray(-np.linalg.lstsq(W, q, rcond=1e-10)[0])
     held = float(np.linalg.norm(W @ r + q)) <= 1e-9 * float(np.linalg.norm(q))
-    # Impulses that hold the contact may differ by the kernel of W; whether the cone contains one stays undecided.
+    # Impulses that hold the contact may differ by vectors of the kernel of W; it is not known if one is in the cone.
     return ([r], True, None) if held else ([], False, True)
 
 

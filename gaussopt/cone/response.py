@@ -73,7 +73,7 @@ class Response:
         return np.asarray(self.W.diagonal() + self.alpha)
 
     def solver(self, K: Matrix, B: Matrix, more: float = 0.0) -> Callable[[Vector], Vector]:
-        """Return the solver d(c) of K d + B (W + alpha I) d = c, with `more` added to alpha; K, B: (k, 3, 3).
+        """Return the function c -> d that solves K d + B (W + (alpha + more) I) d = c; K, B: (k, 3, 3).
 
         Raises np.linalg.LinAlgError or RuntimeError if the equations are singular.
         """

@@ -1,6 +1,6 @@
 """Nonlinear Gauss-Seidel sweeps over the contacts of a problem, by its blocks or by the factors of its operator.
 
-With factors, work and memory of a contact depend on the bodies that it touches, not on their number of contacts.
+With factors, work and memory of a contact depend on the bodies that it touches, not on how many contacts they have.
 With colours, threads solve contacts without a common body at the same time; the impulses that a contact uses, and so
 the result, do not depend on the number of threads.
 """
@@ -54,7 +54,7 @@ def block_rows(W: Any, k: int) -> BlockRows:
 
 
 class ContactFactors(NamedTuple):
-    """An operator H^T A H: its diagonal blocks; for each contact the entries of H and G = A H, and indices in v."""
+    """An operator H^T A H: its diagonal blocks; for each contact the entries of H and G = A H, and their rows."""
 
     begin: Index
     place: Index

@@ -35,7 +35,7 @@ def candidates(problem: ConeComplementarity) -> Iterator[Vector]:
 
 
 def _held(problem: ConeComplementarity, a: slice, b: slice) -> Iterator[tuple[Matrix, Vector]]:
-    """Yield B and c of the impulse r_b = B r_a + c if contact b is open, sticks, or is closed without friction."""
+    """Yield B and c such that r_b = B r_a + c if contact b is open, sticks, or is closed without friction."""
     yield np.zeros((ROWS, ROWS)), np.zeros(ROWS)
     W = problem.W[b, b]
     if np.linalg.cond(W) < 1e12:
@@ -45,7 +45,7 @@ def _held(problem: ConeComplementarity, a: slice, b: slice) -> Iterator[tuple[Ma
 
 
 def _along(problem: ConeComplementarity, a: slice, b: slice, direction: Vector) -> tuple[Matrix, Vector]:
-    """Return B and c of the impulse r_b = B r_a + c along `direction` that makes u_N of contact b zero."""
+    """Return B and c such that the impulse r_b = B r_a + c is along `direction` and makes u_N of contact b zero."""
     own = float(problem.W[b, b][0] @ direction)
     return np.outer(direction, -problem.W[b, a][0] / own), direction * (-problem.q[b][0] / own)
 

@@ -33,13 +33,13 @@ QUICK = 8
 """All modes of sliding contacts are tried at every stage of a motion if the LCP has at most this size."""
 
 AMPLIFIED = 4.0
-"""A point is taken to be at most this multiple of the residual of its laws away from a solution, in the mass norm."""
+"""The distance of a point from a solution, in the mass norm, is estimated as this multiple of its residual."""
 
 SUMMED = 100.0
-"""Residuals of an enumerated solution count as errors above this multiple of the rounding error of its terms."""
+"""A residual of an enumerated solution counts as an error if it exceeds this multiple of the terms' rounding error."""
 
 MOVED = 1e-4
-"""Modes are distinguished only if each row's response to its force exceeds this fraction of that without joints."""
+"""Modes are examined only if every row's response to its own force exceeds this fraction of that without joints."""
 
 DEFINITE = 1e-12
 """sym A^ counts as positive definite if its smallest eigenvalue exceeds this times the number of contacts."""
@@ -199,7 +199,7 @@ class ComplementarityLaws(ContactLCP):
     def distance(
         self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
     ) -> tuple[float, float, float]:
-        """Return the distance of `a` from a solution, or a bound: mass norm, 2-norm, and its rounding error."""
+        """Return the distance of `a` from a solution, or a bound, in mass norm and 2-norm, and its rounding error."""
         op, step = self.op, self.op.step
         true, floor = self._complete(x)
         floor += 0.0 if true is None else op.rounding(x - true, own_error)
@@ -219,7 +219,7 @@ class ComplementarityLaws(ContactLCP):
         return bound, bound * scale, 0.0
 
     def _complete(self, x: Vector) -> tuple[Vector | None, float]:
-        """Return the solution in the contact mode of x, see `complete`, with rounding errors that suit this LCP."""
+        """Return the solution in the contact mode of x and its rounding error, from `complete` with `start_size`."""
         return complete(self.op, x, self.start_size)
 
     def _to_enumerated(self, a: Vector, true: Vector | None, floor: float) -> tuple[float, float, float]:
@@ -250,7 +250,7 @@ class ComplementarityLaws(ContactLCP):
         return error[0] + missed, error[1] + missed * scale, apart + EPS * norm(terms)
 
     def _natural_bound(self, x: Vector) -> float:
-        """Bound the acceleration's error due to x in the mass norm; infinite unless all slide and sym A is definite."""
+        """Bound the error that x causes in a, in the mass norm; infinite unless all contacts slide and sym A > 0."""
         op, A = self.op, self.op.delassus
         definite = None if op.resting.any() else _definite(A)
         if definite is None:

@@ -75,7 +75,7 @@ class ContactLCP:
 
     @cached_property
     def slip_mass(self) -> Vector:
-        """Mass that the friction of each contact without slip would move without joints, as a power of two, (r,), kg.
+        """Effective mass against the friction of each contact without slip, rounded to a power of two, (r,), kg.
 
         Joints are left out, because they make this mass infinite at a dead centre.
         """
@@ -94,7 +94,7 @@ class ContactLCP:
 
     @cached_property
     def enumerated(self) -> LCPSolutions:
-        """All solutions of the LCP; they differ if their accelerations, in coordinates of mass 1, differ.
+        """All solutions of the LCP; two count as different if their accelerations, in coordinates of mass 1, differ.
 
         Raises NotAccepted if there are too many contacts.
         """

@@ -12,7 +12,7 @@ from gaussopt.core.status import Status
 
 
 class UniquenessProof(StrEnum):
-    """The kind of proof of how many accelerations the laws allow."""
+    """The argument that proves how many accelerations the laws allow."""
 
     NO_CONTACTS = "no contacts"
     JOINTS = "joints"

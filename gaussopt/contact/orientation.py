@@ -32,7 +32,7 @@ UNCERTAIN = 1e-7
 
 
 def positive_pivots(W: Matrix, D: Matrix, size: int) -> bool:
-    """Return whether elimination without exchanges has positive pivots for all matrices in W +- D; overwrite both."""
+    """Return whether all matrices from W - D to W + D have positive pivots without exchanges; W, D are overwritten."""
     for p in range(size):
         pivot = W[p, p]
         least = pivot - D[p, p]

@@ -162,7 +162,7 @@ class ContactResponse:
     def weights(self) -> Vector:
         """sqrt(row K row^T), (k + r,): the mass norm of the acceleration by a unit force along each row."""
         own, bare = np.sqrt((self.own**2).sum(axis=1)), self.bare
-        # An inert direction (a dead centre) is scaled by the motion of the bodies without joints.
+        # A row that joints hold (at a dead centre) is scaled by its response without joints.
         return np.asarray(np.where(own > 1e-8 * bare, own, np.where(bare > 0, bare, 1.0)))
 
     @cached_property

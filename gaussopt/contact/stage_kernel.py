@@ -2,10 +2,10 @@
 
 The kernel takes the regular case only: M positive definite, or at least on the motions that the joints allow, joints
 independent, every contact moved by its own force, and friction far enough from the limit where the contact operator
-loses its definiteness. In all other cases it returns a code and the general path (contact operator, solving,
-certificate) decides. The certificate of its solution is the
-same as on that path: the distance of the acceleration from the acceleration that its forces cause, by the equations of
-motion; the natural map of all laws; and the distance to the solution of the mode, by one more refinement.
+loses its definiteness. In all other cases it returns a code, and the general path (contact operator, solving,
+certificate) decides. The solution gets the same certificate as on that path: the distance of the acceleration from the
+acceleration that its forces cause, by the equations of motion; the natural map of all laws; and, by one more
+refinement, the distance to the solution of the mode.
 
 Forces and accelerations of contacts are in the unit of the mass norm: with own = sqrt(row K row^T), z is own times the
 force and w the acceleration over own, so that all entries of the laws are near 1. The system of the mode is inverted,
@@ -98,10 +98,10 @@ def stage(
 
 
 def stiffen(n: int, space: StageWorkspace) -> None:
-    """Add J^T W J to M in K, where W = diag(stiffness): with J a = gamma only lam changes, by -W gamma.
+    """Add J^T W J to M in K, where W = diag(stiffness). Since J a = gamma, only lam changes, by -W gamma.
 
-    The sum is positive definite where M is so on the motions that the joints allow, and no smaller than M, so that the
-    mass norm of it bounds that of M. The stiffness of a row is its effective mass without the other rows.
+    The sum is positive definite if M is positive definite on the motions that the joints allow. It is no smaller than
+    M, so that its norm bounds the mass norm. The stiffness of a row is its effective mass without the other rows.
     """
     K, weight = space.K, space.stiffness
     for r in range(len(weight)):
@@ -118,7 +118,7 @@ def stiffen(n: int, space: StageWorkspace) -> None:
 
 
 def without_stiffness(n: int, space: StageWorkspace, length: float) -> float:
-    """Return the length in the norm of M of the acceleration `space.motion[2 p]` from its length with `stiffen`."""
+    """Return ||a||_M of a = `space.motion[2 p]`, given its norm `length` with the matrix of `stiffen`."""
     K, x, square = space.K, space.motion[len(space.motion) - 1], length * length
     for r in range(len(space.stiffness)):
         rate = 0.0
@@ -133,7 +133,7 @@ EXACT = 1e-11
 
 
 def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:
-    """Add contact forces to b and their motion to x; write a and lam; return sqrt(sum b_i^2 / M_ii) without them."""
+    """Add contact forces to b and their motion to x; write a and lam; return sqrt(sum b_i^2 / M_ii) of the old b."""
     rows, motion, norm, z, K = space.rows, space.motion, space.norm, space.law[3], space.K
     p, light = len(norm) // 2, 0.0
     b, x = rows[2 * p], motion[2 * p]
@@ -169,7 +169,7 @@ def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
         missed += value * value if i >= n else 0.0
         demanded += b[i] * b[i] if i >= n else 0.0
     for i in range(len(x)):
-        # Write L^-1 u, and bound |L^-1| size by substitution with absolute values, for the joints separately.
+        # Write L^-1 u, and a bound on |L^-1| size by substitution with absolute values. Joints are treated separately.
         value, terms, inverse = u[i], size[i], L[i, i]
         for j in range(first[i] if i < n else n, i):
             value -= L[i, j] * half[j]
@@ -213,7 +213,7 @@ def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbe
 
 
 def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers: Vector) -> bool:
-    """Write contact forces, the norm of their natural map (number 8) and the least w (9); return whether laws hold."""
+    """Write forces, the norm of their natural map to numbers[8], the least w to numbers[9]; return if laws hold."""
     rows, norm, sigma, partner = space.rows, space.norm, space.sigma, space.order[0]
     bias, mu, q, z, w = space.law[0], space.law[1], space.law[2], space.law[3], space.law[4]
     (c, d), p = sigma.shape, len(norm) // 2

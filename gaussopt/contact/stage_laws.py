@@ -60,7 +60,7 @@ class StageWorkspace(NamedTuple):
 
 
 def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageWorkspace:
-    """Return a workspace for n coordinates, m joint rows, d tangents, `closed` contacts (`resting` without slip)."""
+    """Return a workspace for n coordinates, m joints, d tangents, and `closed` contacts, `resting` without slip."""
     p, size, whole = closed + resting, closed + 2 * resting, n + m
     return StageWorkspace(
         np.zeros((whole, whole)), np.zeros((whole, whole)), np.zeros(whole, np.int64), np.zeros((3, whole)),
@@ -71,7 +71,7 @@ def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageW
 
 
 MOVED = 1e-8
-"""The response of a regular contact row to its own force must exceed this fraction of that without joints."""
+"""The response of a regular contact row to its own force must exceed this fraction of its response without joints."""
 
 CLEAR = 1e-6
 """Pivot of the scaled sym(delassus) that is surely positive; for smaller pivots the general solver looks for proofs."""

@@ -25,8 +25,8 @@ def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> S
 
     Parameters
     ----------
-    step : the contacts that take part, with `v`; gap rates default to J_N v; slips are v_T, or J_T v if v_T is zero
-        and there are no gaps either: a system that states its gaps states its slips, zero on a belt that it moves with
+    step : the contacts that take part, with `v`. Gap rates default to J_N v; slips are v_T, or J_T v if v_T is zero
+        and no gaps are given. A system with gaps also gives slips, which may be zero though J_T v is not (a belt).
     dt : time over which Q - h acts, s; 0 for an impact
     drift : (m,), optional
         Residuals of the velocity constraints, which the jump removes; none for an impact on the constraints.

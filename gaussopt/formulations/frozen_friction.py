@@ -40,7 +40,7 @@ class _Iteration:
     changes: list[float] = field(default_factory=list)
 
     def stalled(self) -> bool:
-        """Return whether changes stopped shrinking where theory predicts a factor of 1/4: the solver is inaccurate."""
+        """Return whether changes no longer shrink though theory predicts a factor of 1/4: the solver is inaccurate."""
         window = max(4, math.ceil(math.log(0.25) / math.log(max(self.contraction, 1e-3))))
         return len(self.changes) > 2 * window and min(self.changes[-window:]) >= min(self.changes[:-window])
 

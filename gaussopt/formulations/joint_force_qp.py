@@ -40,7 +40,7 @@ class JointForceQP(Formulation):
         return not_sliding(step)
 
     def apply(self, step: StepData) -> tuple[Program, Any]:
-        """Return the program reduced to the normal forces."""
+        """Return the program in lam_N alone, after elimination of lam."""
         op = ContactOperator.of(step)
         ell, lcp = joint_pull(op), op.lcp
         require_strictly_convex(self.name, lcp, lcp.M)

@@ -66,7 +66,7 @@ class _Record:
                 take(field, found)
             if len(self._known) == KEPT:
                 del self._known[next(iter(self._known))]
-            known = self._known[id(record)] = record, found  # a record that is kept keeps its number
+            known = self._known[id(record)] = record, found  # while it is kept, its `id` stays unique
         places += known[1]
 
 
@@ -161,9 +161,9 @@ class MachineCode:
         return self._result(places)
 
     def _unrolled(self, kinds: Sequence[str]) -> Callable[..., Any]:
-        """Return a function with the effect of `_one_by_one`, but twice as fast, for numbers, vectors and matrices.
+        """Return a function that replaces `_one_by_one` for numbers, vectors and matrices, but is twice as fast.
 
-        It passes other arrays, such as read-only ones, to `_one_by_one`. Other kinds of parameters get `_one_by_one`.
+        It passes other arrays, such as read-only ones, on to `_one_by_one`. For other parameters, return `_one_by_one`.
         """
         if not all(kind in NUMBERS or ARRAYS.get(kind, ("", 0))[1] for kind in kinds):
             return self._one_by_one

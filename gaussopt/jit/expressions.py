@@ -159,7 +159,7 @@ class Expressions(Arithmetic):
         return self._b.gep(place, [index], inbounds=True, source_etype=place.type.pointee)
 
     def _guarded(self, node: ast.expr, conditions: Sequence[ast.expr]) -> bool:
-        """Tell whether an expression may be evaluated only if the preceding conditions are true."""
+        """Return whether an expression must not be evaluated unless the preceding conditions are true."""
         named = set[str]().union(*map(_names, conditions))
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and self._unit.defines(part.func.id):

@@ -1,4 +1,4 @@
-"""Generation of LLVM instructions for the statements of a function, optionally with checks of its numbers."""
+"""Generate LLVM instructions for the statements of a function, optionally with checks for errors and infinities."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ class CheckedBody(Body):
             self._finite(self._cast(value, REAL))
 
     def _guarded(self, node: ast.expr, conditions: Sequence[ast.expr]) -> bool:
-        return True  # the branch that is not taken may be undefined, so that it needs no guard
+        return True  # an undefined value in the branch that is not taken must do no harm
 
     def _binary(self, op: ast.operator, x: ir.Value, y: ir.Value) -> ir.Value:
         if isinstance(op, ast.Div | ast.Mod | ast.FloorDiv):

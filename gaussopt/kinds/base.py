@@ -157,7 +157,7 @@ class Page(Generic[D]):
         return {}, {}
 
     def least_cost(self, program: D) -> float | None:
-        """Return the least cost that a search for the answer can reach, or None if only a solver can find it."""
+        """Return the minimum of the cost of a stochastic search, or None if there is no direct formula for it."""
         return None
 
     # -- reading and verifying an answer from any source ---------------------------------------------

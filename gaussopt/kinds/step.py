@@ -28,7 +28,7 @@ ILL_CONDITIONED = "Look for masses of very different size and for rows that near
 UNDECIDED = "Whether it is the only solution was not decided: there are too many contact modes to try."
 
 SMALL = 1e-9
-"""An answer without an error bound is not_proved up to this residual of laws and forces, and inaccurate beyond it."""
+"""The status of an answer without error bound is not_proved up to this residual of laws and forces, else inaccurate."""
 
 FORCES, ACCELERATIONS = ("h", "Q"), ("gamma", "zeta_N", "zeta_T", "w_omega", "gamma_terms")
 

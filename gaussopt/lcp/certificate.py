@@ -158,7 +158,7 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
     verdict, unique = _verdict(lcp, kind, found, z)
     relative = ratio(residual, norm)
     if not math.isfinite(bound):
-        # Solutions may be unbounded, so measure by the data: relative to a diverging z every residual would be small.
+        # The data set the scale, because solutions may be unbounded: relative to a huge z every residual is small.
         given = float(np.linalg.norm(d * lcp.q)) or norm
         relative, own = ratio(residual, given), max(own, largest_share(r, size + NEGLIGIBLE * d * given))
     return LCPCertificate(

@@ -49,7 +49,7 @@ class KnownLCP:
 
 @cache
 def known_lcps() -> dict[str, KnownLCP]:
-    """Return the problems by name."""
+    """Return the problems of the collection, keyed by name."""
     return {known.name: known for part in (_literature(), _drawn(), _special()) for known in part}
 
 
@@ -99,7 +99,7 @@ def _drawn() -> Iterator[KnownLCP]:
 
 
 def _posed(name: str, M: Matrix, rng: np.random.Generator, idle: float = 0.0, push: float = 0.5) -> KnownLCP:
-    """Return a problem with a random solution: w_i = 0 with probability `push`, and z_i = w_i = 0 with `idle`."""
+    """Return a problem with a random solution: w_i = 0 with probability `push`, w_i = z_i = 0 with `idle`."""
     n = len(M)
     size, pushing = rng.integers(1, 10, size=n) * (rng.random(n) >= idle), rng.random(n) < push
     pushing[rng.integers(n)] = True

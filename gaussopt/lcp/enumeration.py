@@ -230,7 +230,7 @@ def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPa
 
 
 def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
-    """Return whether all vertices satisfy every row relative to its terms; the computed null space may violate rows."""
+    """Return whether all vertices satisfy every row relative to its terms, despite errors of the null space."""
     terms = part.vertices @ np.abs(lcp.M).T + size
     w = part.vertices @ lcp.M.T + lcp.q
     inside, outside = part.support, ~part.support
@@ -242,7 +242,7 @@ def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
 
 
 def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
-    """Return three masks, (p, n), for p sets of solutions: the supports, the z_i and the w_i that can be positive."""
+    """Return three masks, (p, n), for p sets of solutions: supports, z_i that may be positive, w_i that may be so."""
     supports = np.array([p.support for p in parts]).reshape(len(parts), lcp.n)
     z_positive, w_positive = supports.copy(), supports.copy()
     for k, (support, vertices, rays, _) in enumerate(parts):
@@ -261,7 +261,7 @@ def _maximal(parts: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
         return parts
     supports, z, w = (p.astype(float) for p in _patterns(parts, lcp))
     inside = (z @ (1.0 - supports).T == 0) & (w @ supports.T == 0)
-    # Of two continua that contain each other the earlier one is kept.
+    # Two continua that contain each other are equal; the earlier one is kept.
     beaten = inside & (~inside.T | np.tri(len(parts), k=-1, dtype=bool))
     return [p for p, covered in zip(parts, beaten.any(axis=1), strict=True) if not covered]
 

@@ -170,14 +170,14 @@ def unit_diagonal(M: Matrix) -> Vector:
 
 
 def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
-    """Return whether all principal minors are positive; None if n > `max_minors` and those of order 1 and 2 are."""
+    """Return whether all principal minors are positive; None if n > `max_minors` and orders 1 and 2 do not decide."""
     from scipy.linalg import matrix_balance
 
     n = len(M)
     diagonal = M.diagonal()
     if (diagonal <= 0).any():
         return False
-    # Principal minors keep their signs if rows are divided by the diagonal, and under a diagonal similarity.
+    # Neither division of the rows by the diagonal nor a diagonal similarity changes the signs of principal minors.
     A, _ = matrix_balance(M / diagonal[:, None], permute=False)
     pairs = 1.0 - A * A.T
     np.fill_diagonal(pairs, 1.0)

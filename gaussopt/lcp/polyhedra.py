@@ -28,7 +28,7 @@ CONSISTENT = 1e-11
 OBSERVED = 1e-9
 """Two points count as equal if their difference, relative to their terms, is at most this."""
 UNEVEN = 1e-6
-"""If a basis, scaled to largest entries 1, has an entry below this, the scaling may hide rank and consistency."""
+"""If a basis, scaled to largest entries 1, has an entry below this, tests of its rank and consistency may fail."""
 BALANCING = 30
 """Number of passes of the scaling by geometric means."""
 
@@ -47,7 +47,7 @@ def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     B = np.where(support, M, -np.eye(len(q)))
     found = _described(B, q, q_size, support, C)
     if np.abs(B[B != 0]).min(initial=1.0) < UNEVEN and (found is None or not _lasting(found, M, C, q, q_size)):
-        # Scaling by the largest entries of rows and columns may hide rank and consistency if other entries are tiny.
+        # If the largest entries of rows and columns are 1 but others are tiny, tests of rank and consistency may fail.
         # Then try again with all entries scaled as near to 1 as possible.
         r, c = _geometric(B)
         again = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
@@ -107,7 +107,7 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
 
 
 def _vertices(x: Vector, N: Matrix, f: Vector, F: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the vertices of {x + N t >= 0} and scales of their rounding errors, (k, n) each, from f of x, F of N."""
+    """Return the vertices of {x + N t >= 0}, (k, n), and scales of their errors, (k, n), from scales f of x, F of N."""
     k = N.shape[1]
     chosen = _choices(len(x), k)
     A = N[chosen]

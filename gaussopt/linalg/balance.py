@@ -114,9 +114,9 @@ class Balanced:
         return self._limits(terms, self.inertia[1][:, self.free], float(np.abs(self.M).max()) * norm(a))
 
     def _limits(self, terms: Vector, null: Matrix, size: float) -> Vector:
-        """Return the residuals that rounding may cause in equations whose terms have these sizes.
+        """Return bounds on the residuals that rounding may cause in equations whose terms have the sizes `terms`.
 
-        The columns of `null` combine equations so that all unknowns cancel; `size` bounds the terms that `terms` lacks.
+        The columns of `null` combine equations such that all unknowns cancel; `size` bounds terms not in `terms`.
         """
         # A contradiction is the projection of the residual onto the columns of `null`. The projection spreads the
         # rounding errors of a row over all rows of a combination, even to rows with zero terms. If all terms are zero,

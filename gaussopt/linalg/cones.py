@@ -49,7 +49,7 @@ def project(x: Vector, mu: Vector) -> Vector:
     """Return P_K(x), (3 k,), the projection of x onto the friction cones K."""
     normal, tangent = rows_of(x)[:, 0], rows_of(x)[:, 1:]
     size = np.hypot(tangent[:, 0], tangent[:, 1])
-    # Without friction the cone is a ray; then r_N < 0 must count as the polar cone only.
+    # Without friction the cone is a ray; then a point with r_N < 0 must count as a point of the polar cone only.
     inside, polar = (size <= mu * normal) & (normal >= 0.0), mu * size <= -normal
     height = np.where(inside, normal, np.where(polar, 0.0, (normal + mu * size) / (1.0 + mu * mu)))
     factor = np.where(inside, 1.0, mu * height / np.where(size > 0, size, 1.0))

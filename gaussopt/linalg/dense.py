@@ -299,7 +299,7 @@ def row_space(J: Matrix, least: float | None = None, noise: Vector | None = None
     """Return a rank-revealing decomposition of J, (m, n); rows are not rescaled.
 
     Singular values up to `least`, relative to the largest, count as zero; the default is 8 max(m, n) eps. If `noise`,
-    (m,), the rounding errors of the rows, is given, so do values up to ||noise * U_i|| with the left vector U_i.
+    (m,), the rounding errors of the rows, is given, values up to ||noise * U_i|| also count as zero.
     """
     m, n = J.shape
     if m == 0:

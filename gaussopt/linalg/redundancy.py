@@ -24,11 +24,11 @@ NEAR = 1e-4
 """Unit rows are nearly dependent if a combination with weights of norm 1 is shorter than this."""
 
 LOOSE = 1e-6
-"""Unit columns count as dependent, when forces are examined, if a singular value is at most this, as in
+"""When forces are examined, unit columns count as dependent if a singular value is at most this, as in
 `gaussopt.contact.complementarity.ComplementarityLaws.quick`."""
 
 CONTRADICTION = 1e-12
-"""If v is not given, a contradiction up to this, relative to the step's numbers, counts as rounding error."""
+"""If v is not given, a contradiction up to this, relative to the data of the step, counts as rounding error."""
 
 TINY = 64 * EPS
 """A message warns of rounding errors if the largest entry of a row, relative to all rows, is below this."""
@@ -190,7 +190,7 @@ def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, V
     whole = saddle.left_null(probe)
     if not norm(whole) > 0:
         return None
-    # Of all such combinations, take the one with the largest weight on the row of largest weight in `whole`.
+    # `whole` may mix several combinations. Take the one with the largest weight on the row that is leading in `whole`.
     w = saddle.left_null((np.arange(step.m) == _leading(whole)) / row)
     if not norm(w) > 0:
         return None

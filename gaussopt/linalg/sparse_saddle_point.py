@@ -39,7 +39,7 @@ MOST_PRODUCTS = 64
 """J M^-1 J^T counts as full above this number of products per entry of J, reached if a body has many joints."""
 
 NARROW = 16
-"""Up to this half bandwidth, the banded factor is used without comparing its size with that of another order."""
+"""Up to this half bandwidth, the banded factor is used without comparison with other orders of elimination."""
 
 BAND_ADVANTAGE = 4
 """Time per entry of an L D L^T factor by QDLDL, divided by that of a banded factor by LAPACK (measured)."""
@@ -297,7 +297,7 @@ class Saddle:
         return z[:n] * self.scale, -z[n:] * self.row
 
     def solve(self, f: Vector, g: Vector, accuracy: float) -> SaddleSolution:
-        """Solve and refine until corrections reach the relative `accuracy` or rounding level or no longer shrink."""
+        """Solve, and refine until corrections are within relative `accuracy`, at rounding level, or not shrinking."""
         M, J = self.M, self.J
         # With regularisation, convergence is slow if S has eigenvalues near delta.
         least_gain = 0.5 if self.regular else 0.98

@@ -10,14 +10,14 @@ from gaussopt.plotting.figures import given_axes, literal, plain_figure, styled
 from gaussopt.plotting.looks import look, places
 
 MOST = 24
-"""Largest number of competitors in a panel; those with the least middle values are shown."""
+"""Largest number of competitors in a panel; those with the smallest medians are shown."""
 
 WIDTH, ROW = 6.8, 0.22
 """Width of a figure and height of a row, inches."""
 
 
 class Dot(NamedTuple):
-    """A competitor: its name, the method that decides its look, three values, and whether all its results are right."""
+    """A row: its name, the method that decides its look, (low, middle, high), and whether all its results are right."""
 
     name: str
     method: str
@@ -26,7 +26,7 @@ class Dot(NamedTuple):
 
 
 def draw(panels: Mapping[str, Sequence[Dot]], xlabel: str, onto: Any = plain_figure) -> list[Any]:
-    """Draw titled panels on a logarithmic axis, least middle values on top; points that are not `right` are hollow.
+    """Draw titled panels on a logarithmic axis, smallest medians on top; points that are not `right` are hollow.
 
     Raises BadInput if the number of given axes is not the number of panels.
     """

@@ -179,7 +179,7 @@ SHARES = (0.0, 0.5, 1.0)
 """Fractions of t_end at which the equations are evaluated; the state at a fraction x is the start plus x times AWAY."""
 
 AWAY = 0.1
-"""Shift of all coordinates and velocities from their start values at t_end; earlier, a fraction of it."""
+"""Amount that is added to all coordinates and velocities of the start to obtain the state for t_end."""
 
 DIGITS = 10
 """Number of significant digits that enter the fingerprint; further digits depend on the machine."""

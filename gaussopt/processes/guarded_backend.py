@@ -65,7 +65,7 @@ class Remote:
         self._program = program
 
     def solve(self, start: Start) -> RawSolution:
-        """Return the answer of the helper process; if it crashes but has answered before, try a new process once.
+        """Return the answer of the helper process; if it crashes, but not at its first program, try a new process once.
 
         Raises the GaussoptError that the solver raised, if any.
         """
@@ -77,7 +77,7 @@ class Remote:
         helper = own_guard()
         outcome = helper.run(job)
         if outcome.kind == "crashed" and helper.proven:
-            # An earlier program may have damaged the memory and so caused the crash: only a new process can tell.
+            # An earlier program may have damaged the memory and so caused the crash; therefore try a new process.
             outcome = helper.run(job)
         helper.proven = outcome.kind not in ("crashed", "lost")
         self._afresh = bool(outcome.failure)
@@ -110,7 +110,7 @@ def _answer(
             afresh = True
         (solver.setup if afresh else solver.update)(program)
         found = solver.solve(start)
-    except GaussoptError as error:  # the solver refuses, and the caller raises this again; others are failures
+    except GaussoptError as error:  # the solver refuses: the caller raises this error again
         return error
     _kept[token] = solver
     if len(_kept) > KEPT:

@@ -163,7 +163,7 @@ class _Child:
                 stdin=subprocess.DEVNULL, stdout=shown, stderr=shown, env={**os.environ, **ONE_THREAD},
                 pass_fds=(there.fileno(),), start_new_session=True,
             )  # fmt: skip
-        # The finaliser runs even if the guard is never closed: when this process or the thread with the guard ends.
+        # If the guard is never closed, the finaliser runs when this process, or the thread with the guard, ends.
         self.end = weakref.finalize(self, _end, self.process, self._connection, os.getpid())
         with contextlib.suppress(OSError):  # an error here means a dead child, which is noticed at the first order
             self._connection.send(sys.path)

@@ -98,8 +98,8 @@ def linearise(
     system : a system with dense matrices
     q, v : (n,)
     t : time, s
-    held : names of closed contacts that stay as constraints, and do not slip if they have friction, whatever forces
-        that takes; the other contacts are open, and exert none
+    held : names of closed contacts that become constraints of unlimited force; with friction they do not slip either.
+        The other contacts are open and exert no force.
 
     Raises BadInput as `assemble` does, or if there is no unique acceleration; NotAccepted for contacts, unless some are
     held, or for sparse matrices; UnknownName for a contact that the system does not have.

@@ -117,7 +117,7 @@ def _one_by_one(solver: Solver[Any], M: Matrix, q: Matrix) -> tuple[Matrix, NDAr
 
 
 def _verify(M: Matrix, q: Matrix, z: Matrix, w: Matrix, tolerance: float) -> tuple[Vector, NDArray[np.bool_]]:
-    """Return relative residuals, (B,), and a mask, (B,), of answers that the bound for positive definite M proves."""
+    """Return relative residuals, (B,), and a mask, (B,), of the answers that the bound for definite M proves right."""
     count, n = q.shape
     diagonal = np.diagonal(M, axis1=1, axis2=2)
     positive = (diagonal > 0).all(axis=1) & np.isfinite(z).all(axis=1)

@@ -126,7 +126,7 @@ class StepSolver:
     def _refined(
         self, step: StepData, program: Program, raw: RawSolution, found: Candidate
     ) -> tuple[Candidate, Certificate] | None:
-        """Refine a candidate that may have lost digits in the recovery from an exact answer; return it if it passes."""
+        """Refine a candidate, if recovering it from an exact answer may have lost digits; return it if it passes."""
         if step.k or raw.x is None or raw.claim is not Status.SOLVED:
             return None
         better = self.formulation.refined(step, program, raw.x, found)

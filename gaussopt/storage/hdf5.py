@@ -28,7 +28,7 @@ CHECKSUM = 4
 
 @contextlib.contextmanager
 def opened(content: bytes) -> Iterator[Any]:
-    """Open HDF5 from bytes; raises BadInput for any read error, with a text that completes a sentence on the file."""
+    """Open HDF5 from bytes; for any read error raises BadInput, worded as the end of a sentence, "it is ..."."""
     import h5py
 
     try:

@@ -106,7 +106,7 @@ def _try_elsewhere(path: Path, what: str) -> None:
     limit = PATIENCE + path.stat().st_size / SLOWEST
     with contextlib.closing(Guard()) as guard:
         outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=limit))
-    if outcome.kind not in ("", "error"):  # this process meets an error again when it reads the file
+    if outcome.kind not in ("", "error"):  # an "error" will be raised again here
         ended = {"crashed": "ends the process", "time_limit": f"takes more than {limit:.0f} s"}
         raise BadInput(f"{path} is not {what}, or damaged: reading it {ended.get(outcome.kind, 'did not succeed')}.")
 
@@ -138,7 +138,7 @@ def load_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
 
 
 def verified(path: Path) -> bool:
-    """Tell whether a file has a seal, and verify it; raises BadInput if the file is missing, irregular or damaged."""
+    """Verify the checksum at a file's end; return False if there is none. Raises BadInput for a bad or missing file."""
     with reading(path):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -153,7 +153,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
     file.seek(max(0, size - SEAL))
     seal = file.read(SEAL)
     if not seal.startswith(MARK):
-        # If the file continues after the end that its HDF5 header states, the checksum at its end is damaged.
+        # If the file is longer than its HDF5 header states, it ends with a damaged checksum.
         if end is not None and end < size:
             raise BadInput(damaged)
         return False
@@ -169,7 +169,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
 
 
 def _end_of_hdf5(head: bytes) -> int | None:
-    """Return the end of the HDF5 data according to its header, in bytes; None if the header has no usual form.
+    """Return the end of the HDF5 data according to its header, in bytes; None if the header has an unusual form.
 
     Format: https://docs.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html, section II.A.
     """

@@ -12,7 +12,7 @@ from gaussopt.symbolic.model import TIME, SymbolicModel, along
 PERIODIC = (sp.sin, sp.cos, sp.tan, sp.cot, sp.sec, sp.csc)
 
 KINKS = (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Piecewise, sp.Heaviside)
-"""Functions that are linear except at kinks and jumps: their arguments do not count, but functions in these do."""
+"""Functions that are linear except at kinks and jumps. Their arguments are no angles, but may contain angles."""
 
 _KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
 

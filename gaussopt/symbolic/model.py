@@ -20,7 +20,7 @@ from gaussopt.symbolic.turns import Turn, turn_of
 TIME = sp.Symbol("t", real=True)
 
 LONG = 100
-"""Number of operations in a term of the kinetic energy above which the term is not expanded: it would grow longer."""
+"""A term of the kinetic energy with more operations than this is not expanded, because it would become longer."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class SymbolicModel:
 
     @cached_property
     def quaternions(self) -> list[tuple[int, list[int]]]:
-        """For each row phi(q) proportional to e . e - 1, with four coordinates e: its number, and the numbers of e."""
+        """The index of each row phi(q) proportional to e . e - 1, with four coordinates e, and the indices of e."""
         found = []
         for i, row in enumerate(self.holonomic):
             e = [x for x in self.q if x in row.free_symbols]
@@ -89,7 +89,7 @@ class SymbolicModel:
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """The quaternions of `quaternions` that turn bodies of constant inertia."""
+        """The members of `quaternions` that describe rotations of bodies with constant inertia."""
         known, symbols = (self.equations.M, self.equations.h), (self.q, self.v, self.p)
         found = [turn_of(row, e, known, symbols) for row, e in self.quaternions]
         return [turn for turn in found if turn is not None]

@@ -13,7 +13,7 @@ from gaussopt.core.errors import BadInput
 def of_state(
     expressions: Sequence[Any], names: Sequence[str], parameters: Mapping[str, Any], what: str, modules: str = "numpy"
 ) -> Callable[[Any, Any, Any], list[Any]]:
-    """Return a function of t, q and v that returns the values; q and v hold a number or an array for each coordinate.
+    """Return a function of t, q, v that evaluates expressions; q and v hold a number or array for each coordinate.
 
     Symbols are known by their names: t, coordinates, velocities (v_ before the coordinate) and parameters, whose values
     are numbers, or arrays where the function gets arrays.

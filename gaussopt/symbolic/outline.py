@@ -1,4 +1,4 @@
-"""Outline of a planar model as far as it is recognised: points, contact points, and constraints drawn as rods."""
+"""Recognise what can be drawn of a planar model: points, contact points, and constraints drawn as rods."""
 
 from __future__ import annotations
 

@@ -386,7 +386,7 @@ def check_parameters(values: Mapping[str, Any], known: Mapping[str, float]) -> N
 
 
 def input_values(given: Any, known: Mapping[str, float]) -> dict[str, float]:
-    """Return the values of parameters that a control returned; raises BadInput or UnknownName."""
+    """Check the parameter values that a control function returned, and return them; raises BadInput or UnknownName."""
     if not isinstance(given, Mapping):
         such = {next(iter(known), "F"): 0.0}
         raise BadInput(f"{given!r:.60} names no parameters; return values by name, such as {such}.")

@@ -1,4 +1,4 @@
-"""Unit quaternions of a model whose four accelerations and whose row are replaced by three unknowns.
+"""Find unit quaternions of a model, to replace four accelerations and a constraint by three unknowns.
 
 With a row c (e . e - 1), the accelerations e'' of a quaternion that satisfy its row, 2 c e . e'' = g, are
 
@@ -20,7 +20,7 @@ SAMPLES = 3
 """Number of random quaternions at which T^T M T is compared with its value at (1, 0, 0, 0)."""
 
 ROUNDED = 1e-12
-"""Difference, relative to the entries of M, up to which they are equal."""
+"""These values of T^T M T count as equal up to this difference, relative to the entries of M."""
 
 
 class Turn(NamedTuple):
@@ -28,11 +28,11 @@ class Turn(NamedTuple):
 
     Attributes
     ----------
-    row : the number of its row
-    e : the numbers of its four coordinates
+    row : the index of its row, the constraint of unit length
+    e : the indices of its four coordinates
     inertia : (3, 3), T^T M T, expressions of parameters
     weightless : whether M e = 0
-    h : (4,), the inertia forces 8 G(e')^T I G(e) e' in fewer operations than derived ones; () if those are different
+    h : (4,), inertia forces as 8 G(e')^T I G(e) e', a short formula; () if the derived inertia forces are different
     """
 
     row: int
