@@ -40,7 +40,7 @@ from gaussopt.modelling.sketch import Draw, Shape
 from gaussopt.modelling.solids import SpacePicture
 
 MANY = 20
-"""Largest number of bodies whose rows are all generated as code; for more, that takes longer than it saves."""
+"""Largest number of bodies for which code is generated for all rows; with more, this takes longer than it saves."""
 
 NOTHING = 1e-12
 """Largest absolute value of a divisor that counts as zero: a distance, m, or one minus a cosine."""

@@ -21,7 +21,7 @@ TOUCH = 1e-9
 """Distance, m, up to which boxes count as touching at the start."""
 
 NEARLY = 1e-9
-"""A normal or tangent of two balls is undefined if the vector to be normalised is at most this long, m."""
+"""Length, m, up to which a vector is too short to be normalised as the normal or tangent of two balls."""
 
 TINY = 1e-300
 """Divisor that replaces the length of a vector if it is zero."""

@@ -98,7 +98,7 @@ class StraightFunctions:
         return "\n".join(["def prepare(p, once):", *indented(lines or ["pass"])])
 
     def function(self, head: str, lines: Sequence[str], places: Mapping[str, str] | None = None) -> str:
-        """Return the source of a function of these lines; assignments of the names that they use come first."""
+        """Return the source of a function with the body `lines`, preceded by assignments of the names that they use."""
         used = names_in(lines)
         reads = [f"{name} = {place}" for name, place in {**self.places, **(places or {})}.items() if name in used]
         return "\n".join([f"def {head}:", *indented([*reads, *lines])])
@@ -113,7 +113,7 @@ class StraightFunctions:
         return self.function("slope(t, y, once, k, looked, limit, worst)", lines)
 
     def correction(self, lines: Lines | None) -> str:
-        """Return the source of the function `correction`; without the lines of a projection it changes nothing."""
+        """Return the source of the function `correction`; if `lines` is None, that function changes nothing."""
         if lines is None:
             return "def correction(t, y, once, phi, d):\n    return True"
         moves = stores("d", [*lines.results["dq"], *lines.results["dv"]])

@@ -82,8 +82,8 @@ def _elimination(M: bytes, J: bytes, fixed: bytes, fixed_rows: bytes, n: int) ->
 class LoopJob:
     """A stepping method applied to a model.
 
-    `projected` says whether every step ends with a projection onto the constraints; `most` is the largest number of
-    generated lines of a step that may be compiled.
+    If `projected`, every step ends with a projection onto the constraints. A step with more than `most` generated lines
+    is not compiled.
     """
 
     model: SymbolicModel

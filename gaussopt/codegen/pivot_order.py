@@ -34,7 +34,7 @@ class Elimination(NamedTuple):
     order : indices of coordinates and, from n on, of rows; redundant rows come last
     added : rows r with weights s: s r^T r is added to M and s r^T gamma_r to the forces, which gives pivots to massless
         directions that only a row constrains; the solution stays the same because r a = gamma_r
-    spare : number of redundant rows; wherever that many rows depend on the rows before them, they are left out
+    spare : number of redundant rows; as many rows that depend on the rows before them are left out
     """
 
     order: tuple[int, ...]

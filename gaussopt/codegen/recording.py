@@ -10,7 +10,7 @@ from gaussopt.symbolic.model import SymbolicModel
 
 
 def write(model: SymbolicModel, equations: str, orders: Orders) -> Written:
-    """Return the functions for a model from the source `equations` of its generated module; raises NotCompiled."""
+    """Return the functions for a model, given the source `equations` of its generated module; may raise NotCompiled."""
     if "def certificate(" not in equations:
         raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
     lines = within_limit(step.acceleration(model, orders.step, False)[0])

@@ -41,7 +41,7 @@ class Printer(PythonCodePrinter):  # type: ignore[misc]
 
 
 class Unwritable(BadInput):
-    """Raised for an expression with a function that Python lacks; `expression` is the smallest part with it."""
+    """Raised for an expression with a function that Python lacks; `expression` is the smallest part containing it."""
 
     def __init__(self, expression: Any) -> None:
         self.expression = expression

@@ -45,9 +45,9 @@ Stage = Callable[[Vector, int, int, int, int, Index, Vector, Active, StageWorksp
 
 
 class MarchedMotion(NamedTuple):
-    """A motion with an explicit Runge-Kutta method: A, b, c its tableau, p and mu the parameters and frictions.
+    """Data of a motion by an explicit Runge-Kutta method with the tableau A, b, c.
 
-    n, m : numbers of coordinates and of rows of joints; `tolerance` is that of certificates
+    p, mu : parameters, coefficients of friction; n, m : numbers of coordinates, joint rows; tolerance : of certificates
     """
 
     p: Vector
@@ -350,7 +350,7 @@ def march(
 
 @kernel
 def laws(law: Equations, p: Matrix, none: Vector, table: Matrix) -> None:
-    """Write the coefficients of all contacts for each row of parameters; `none` is an empty array."""
+    """Write the coefficients of all contacts to `table`, one row per row of p; `none` is an empty array."""
     for r in range(len(p)):
         law(0.0, none, none, p[r], table[r])
 

@@ -36,7 +36,7 @@ from gaussopt.core.endings import last_step, settled
 ALONE, SEMI_IMPLICIT, RK4 = -2, -1, 0
 
 TILE = 1024
-"""Number of bodies of the row that are taken together through all loops, so that their data stay in the cache."""
+"""Number of successive bodies that pass through all loops together, so that their data stay in the cache."""
 
 LARGEST = 2.0**20
 """Angle, rad, above which the range reduction in `arms` loses digits."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
 NEGLIGIBLE = 1e-9
-"""Relative size up to which an error is negligible, so that the natural scale of a step is not needed."""
+"""Relative size up to which an error is negligible, so that the natural scale of a step need not be computed."""
 
 LARGEST = 1e300
 """Stands for an infinite error or residual; finite, so that it can be recorded."""
@@ -65,7 +65,7 @@ class Measures(NamedTuple):
 
 
 class ProgramCertificate:
-    """Base of the certificates of programs; they are judged by the rule for steps, with dimensionless numbers."""
+    """Base of the certificates of programs, which are accepted by the rule for steps, with dimensionless residuals."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class ProgramCertificate:
         raise NotImplementedError
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
-        """Return whether the answer is right within the relative tolerance, and rounding is too small to matter."""
+        """Return whether the errors are within the relative tolerance, and rounding errors too small to matter."""
         m = self.measures
         accepted = accepts(
             tolerance, own_tolerance=tolerance, error_bound=min(m.error, LARGEST), force_residual=0.0,

@@ -118,7 +118,7 @@ def private_file(name: str, body: bytes) -> Path:
 
 @cache
 def _private(process: int) -> Path:
-    """Return this process's private folder; a forked process creates another, and its parent's folder remains."""
+    """Return the private folder of this process; after a fork, the child creates its own, and the parent's remains."""
     import shutil
     import tempfile
 

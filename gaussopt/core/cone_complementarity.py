@@ -305,7 +305,7 @@ def largest_entry(A: Any) -> float:
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> Any:
-    """Return `value` as a checked array of this shape; where the shape is empty, accept any empty value."""
+    """Check `value` and return it as an array of this shape; if the shape has no entries, accept any empty value."""
     if 0 in shape and np.size(value) == 0:
         return np.zeros(shape)
     if isinstance(value, list | np.ndarray) and len(value) != shape[0]:

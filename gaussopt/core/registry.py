@@ -166,7 +166,7 @@ def register(
 
 
 def _lack(entry: Any, kind: str) -> str:
-    """Return the predicate of a message on what an entry does not provide; "" if it can be listed and used."""
+    """Return the end of a message, "has no ..." or the like, that names what an entry lacks; "" if it lacks nothing."""
     if kind != "problem":
         for name in ("title", "source"):
             if not isinstance(getattr(entry, name, None), str):

@@ -41,7 +41,7 @@ RELAXATION = Limit(lambda value: 0 < value < 2, "it must lie between 0 and 2")
 
 
 def one_of(*known: str) -> Limit:
-    """Return the condition that the value of an option is one of the known words."""
+    """Return the condition that an option has one of the values `known`."""
     return Limit(lambda value: value in known, f"use {' or '.join(known)}")
 
 

@@ -151,7 +151,7 @@ def is_diagonal(pattern: Pattern) -> bool:
 
 
 class DiagonalBlocks(NamedTuple):
-    """The c diagonal blocks of size b: their coordinates, (c, b), and where their entries are in `data` and `dense`."""
+    """The c diagonal blocks of size b: their coordinates, (c, b), and where `data` and `dense` hold their entries."""
 
     members: Indices
     entries: Indices

@@ -244,7 +244,7 @@ class CertifiedAccelerations:
         return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def passed(self, t: float, q: Vector, u: Vector, *, short: bool = False) -> None:
-        """Monitor the independence of the rows after and within an accepted step, without their rates if `short`."""
+        """Monitor the independence of the rows after and within an accepted step; if `short`, ignore their rates."""
         if self.singular.idle or self.state != "velocity":
             return
         if self._shape is None or not self._shape[0] or self._shape[1]:

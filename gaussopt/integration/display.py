@@ -46,7 +46,7 @@ class Events(tuple[dict[str, Any], ...]):
         return "\n".join(self.lines()) or "no events"
 
     def lines(self, where: str = "") -> list[str]:
-        """Return a line for each event; of many, for the first and last. `where` completes the line between them."""
+        """Return one line per event; if there are many, only the first and last. `where` ends the line between them."""
         lines = [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in self]
         left_out = len(lines) - FIRST_EVENTS - LAST_EVENTS
         if left_out <= 1:

@@ -32,7 +32,7 @@ MARGIN = 4.0
 def agreeing(
     system: AbstractSystem, step: StepData, J: Matrix, r: Vector, *, without_rounding: bool = False
 ) -> tuple[Matrix, Vector] | None:
-    """Return J and r of rows J x = r without the contradictions that the position error causes; None if unchanged.
+    """Make rows J x = r consistent where a position error made them inconsistent; return J and r, or None if unchanged.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
 
 
 def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
-    """Return gamma of dependent rows without the contradictions that the position error causes; None if unchanged.
+    """Make gamma of dependent rows consistent where a position error made it inconsistent; return None if unchanged.
 
     Contradictions arise if the rows are dependent at every state, as in a mechanism with more rows than coordinates.
     """
@@ -98,7 +98,7 @@ def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
 
 
 def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
-    """Return U, s, V^T of the scaled J, restricted to singular values s > 0, and the scales of columns and rows."""
+    """Return U, s, V^T of the scaled J, for values s above rounding errors, and the scales of columns and rows."""
     d, row = equilibrate(step.M, step.J)
     U, s, Vt = np.linalg.svd(step.J * d * row[:, None], full_matrices=False)
     counts = ~rounded(U, s, rounding(step.n, step.m), row_noise(step, d, row))

@@ -58,7 +58,7 @@ MOMENT = 1e-3
 """Fraction of a step over which a difference quotient gives the rate of the rows at the end of the step."""
 
 APART = 20.0
-"""Nearly singular states belong to different passages if they are more than this many median steps apart."""
+"""Nearly singular states further apart than this number of median steps belong to different passages."""
 
 MOST_INSTANTS = 8
 """Largest number of instants that a sentence names."""
@@ -146,7 +146,7 @@ class SingularWatch:
         least = min(independence, least)
         t, q, v, before = step.t, step.q, step.v, self._before
         if before is None or not t > before[0]:
-            again = before is not None and t == before[0]  # the state was corrected; the old rate is kept
+            again = before is not None and t == before[0]  # same instant, corrected state: keep the rate
             self._before = t, q, v, least, rows, before[-1] if before is not None and again else 0.0
             return []
         t0, q0, v0, s0, rows0, speed0 = before
@@ -165,7 +165,7 @@ class SingularWatch:
         return self._within(np.arange(1, parts) / parts)
 
     def closer(self, distances: Sequence[float]) -> list[tuple[float, Vector, Vector]]:
-        """Return further states within the step, next to the states of `between` that have small `distances`."""
+        """Return more states within the step, near those states of `between` whose `distances` are small."""
         *_, parts, small = self._step
         parts *= CLOSER
         middles = CLOSER * (1 + np.flatnonzero(np.array(distances) < small))

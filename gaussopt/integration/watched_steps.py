@@ -96,7 +96,7 @@ class WatchedSteps:
         self.sums = np.array(memory["sums"], dtype=np.float64)
 
     def _value(self, i: int, t: float, q: Vector, v: Vector) -> float:
-        """Return the function of event i with the sign that makes the event a fall through zero."""
+        """Return the function of event i, negated if need be, so that it falls through zero at the event."""
         event = self._events[i]
         return (-event.direction or self._sides[i]) * event.value(t, q, v)
 

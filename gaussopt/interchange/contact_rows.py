@@ -42,7 +42,7 @@ def local_in_space(W: Matrix, q: Vector, mu: Vector) -> ConeComplementarity:
 
 
 def global_in_space(given: GlobalContacts) -> GlobalContacts:
-    """Return the spatial form of a planar global problem; each second tangent adds a coordinate of mean mass."""
+    """Return the spatial form of a planar global problem; each second tangent adds a coordinate with the mean mass."""
     k, n = given.k, len(given.f)
     kept, added = places(k)
     mass = float(np.trace(given.M)) / n if n else 1.0

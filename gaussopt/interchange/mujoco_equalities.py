@@ -69,7 +69,7 @@ def turning(mj: Any, model: Any) -> Vector:
 
 
 def sizes_of_places(turns: Vector, reach: Any) -> NDArray[np.float64]:
-    """Return the sizes of the terms of a relative velocity of two points, per unit of each velocity, (..., nv).
+    """Return magnitudes of the terms of a relative velocity of two points, per unit of joint velocity, (..., nv).
 
     MuJoCo computes such velocities from twists at the centres of mass of trees, that is from positions up to `reach`,
     (...), m, from the origin. Even a small difference contains the rounding errors of these terms.
@@ -129,7 +129,7 @@ class Equalities:
         self._trees = np.cumsum([0, *map(len, trees)])[:-1]
 
     def _of_bodies(self, i: int) -> NDArray[np.intp]:
-        """Store the sizes of the terms of a connect or weld, at the origin and per metre; return its trees' bodies."""
+        """Store the magnitudes of terms of a connect or weld, at the origin and per metre; return its trees' bodies."""
         mj, model, at = self._mj, self._model, slice(self._starts[i], self._starts[i] + 3)
         ends = np.array([model.eq_obj1id[i], model.eq_obj2id[i]])
         anchor = np.linalg.norm(model.eq_data[i, :6].reshape(2, 3), axis=1).max()

@@ -22,7 +22,7 @@ WRONG = 1e-10
 
 
 class FreeSteps:
-    """Taker of such steps; `damping`, (nv,), is the damping of joints at the end of a step, `at_end` all, or None."""
+    """Take and verify such steps; with Euler, `at_end` is None and D is diag(`damping`); else D is from `at_end`."""
 
     def __init__(self, mj: Any, model: Any, data: Any, damping: Vector, at_end: EndDamping | None) -> None:
         self._mj, self._model, self._data = mj, model, data
@@ -38,9 +38,9 @@ class FreeSteps:
     def __call__(
         self, t: float, q: Vector, w: Vector, ends: Sequence[float]
     ) -> tuple[int, tuple[Vector, Vector]]:  # fmt: skip
-        """Take steps from a state to the given instants until one fails; return their number, and qpos and qvel.
+        """Take steps from a state to the given instants until one fails; return how many succeeded, and (qpos, qvel).
 
-        `data` hold the state reached; the state returned is that before the latest of the steps.
+        Afterwards `data` hold the state reached; the returned state is the one before the last successful step.
         """
         mj, model, data, option = self._mj, self._model, self._data, self._model.opt
         before, settings, taken = (q, w), (option.integrator, option.disableflags), 0
@@ -59,7 +59,7 @@ class FreeSteps:
         return taken, before
 
     def _holds(self, w: Vector, h: float) -> bool:
-        """Tell whether the step just taken, from velocities w, satisfies the laws."""
+        """Return whether the step just taken, from velocities w, satisfies the equation and leaves contacts open."""
         data, momentum = self._data, self._momentum
         change, force = data.qvel - w, h * data.qfrc_smooth
         self._mj.mj_mulM(self._model, data, momentum, change)
@@ -69,7 +69,7 @@ class FreeSteps:
         return bool(missed.dot(missed) <= WRONG**2 * sizes) and (not data.ncon or self._open(h))
 
     def _open(self, h: float) -> bool:
-        """Tell whether all contacts nearby, with the rows of the beginning of the step, are open and stay so."""
+        """Return whether all contacts nearby are open and stay so, by their normals at the start of the step."""
         mj, model, data, contact = self._mj, self._model, self._data, self._data.contact
         exclude = contact.exclude
         near = np.flatnonzero(exclude == IN_GAP)

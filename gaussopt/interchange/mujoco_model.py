@@ -36,7 +36,7 @@ RESTS = 1e-3
 """Speed of bodies, m/s, above which the derivatives of contact rows are always required."""
 
 CONVEX = 1e-12, 200
-"""Tolerance, m, and iteration limit of MuJoCo's search for contacts of convex geometries, for derivatives."""
+"""Tolerance, m, and iteration limit of MuJoCo's convex collision detection while derivatives are computed."""
 
 GIVEN = ("qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap_pos", "mocap_quat")
 """Fields of data that the user sets, which must be finite."""

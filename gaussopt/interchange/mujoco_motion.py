@@ -308,11 +308,11 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
 
     @property
     def may_be_free(self) -> bool:
-        """Whether MuJoCo's own step can take steps without constraints: no activations, and no control to ask for."""
+        """Whether MuJoCo's own step can be used while no constraint acts: without activations and control functions."""
         return self._free.possible and self._control is None and self.mj.get_mjcb_control() is None
 
     def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> Free | None:
-        """Take the steps in which no constraint acts by MuJoCo, see `gaussopt.interchange.mujoco_free`."""
+        """Let MuJoCo take steps until a constraint acts, see `gaussopt.interchange.mujoco_free`."""
         self.data.ctrl[:] = self._held
         taken, before = self._free(t, q, self.velocities(q, v), ends)
         if not taken:

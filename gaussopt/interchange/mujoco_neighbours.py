@@ -110,7 +110,7 @@ def derivatives(
 
 
 def place_near(mj: Any, model: Any, near: Any, data: Any, time: float = 0.0) -> None:
-    """Set the data `near` to the configuration that the motion of `data` reaches `time` s later."""
+    """Set the data `near` to the configuration that `data` reaches in `time`, s, at its present velocity."""
     near.eq_active[:], near.time, near.qpos[:] = data.eq_active, data.time, data.qpos
     near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
     if time:
@@ -130,7 +130,7 @@ def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -
 def _second_derivative(values: Vector, here: float, rate: float, step: float, speed: float) -> float:
     """Return the second derivative of a distance from its value `here` and `values`, (4,), at neighbouring points.
 
-    It is NaN if the distance is not smooth, or if its rate is not `rate`, as when a contact point moves along an edge.
+    It is NaN if the distance is not smooth, or if its numerical rate differs from `rate`, as for a point on an edge.
     """
     first = (8.0 * (values[2] - values[1]) - (values[3] - values[0])) / (12.0 * step)
     near = (values[1] - 2.0 * here + values[2]) / step**2

@@ -34,11 +34,11 @@ class MujocoOutputs:
         raise NotImplementedError
 
     def coordinates(self, n: int) -> tuple[str, ...]:
-        """Return the names of the coordinates, of which those of qpos come first."""
+        """Return the names of the coordinates; the names of the entries of qpos come first."""
         raise NotImplementedError
 
     def picture(self, values: Any, variant: str = "") -> SpacePicture:
-        """Return the geometries of the model as motions are drawn in space."""
+        """Return the picture in space of the geometries of the model."""
         return picture_of(self.mj, self.model, self.data, self.coordinates(0)[: self.model.nq])
 
     def point(self, name: str) -> Output:

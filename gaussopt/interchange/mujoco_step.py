@@ -1,4 +1,4 @@
-"""One time step of a MuJoCo model's motion: its contact problem, and its end."""
+"""One time step of a MuJoCo model: the contact problem in its impulses, and the state at its end."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class MujocoStep(TimeStep):
         return float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
 
     def energy(self) -> Energy:
-        """Return the energy as MuJoCo computes it."""
+        """Return the energies that MuJoCo computes for its present state."""
         found: Energy = self._system.energy_here()
         return found
 

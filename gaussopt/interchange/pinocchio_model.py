@@ -114,7 +114,7 @@ def _loop_rows(pin: Any, model: Any, data: Any, v: Vector, loops: Sequence[Any])
 
 
 def _terms(data: Any, *places: Vector) -> tuple[Vector, Vector]:
-    """Return the sizes of the terms of relative linear and angular velocities, per unit of each velocity, (nv,) each.
+    """Return magnitudes of the terms of relative linear and angular velocities, per unit of each joint velocity, (nv,).
 
     Pinocchio computes them from twists at the origin of the world.
     """

@@ -55,7 +55,7 @@ def _read(content: bytes, path: str | os.PathLike[str], in_space: bool) -> Probl
 
 
 def _told(read: Any, content: Any, in_space: bool) -> Problem:
-    """Return the result of a reader; a full stop is added to its error message if that has none."""
+    """Return the result of a reader; if it fails with a message without a full stop, add one."""
     try:
         found: Problem = read(content, in_space)
     except BadInput as error:

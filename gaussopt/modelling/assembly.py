@@ -41,7 +41,7 @@ NEARBY, APART = 1e-3, 1e-6
 independent there if the sine of its angle to the span of the other rows exceeds APART."""
 
 ASIDE = (1e-3, 1e-3, 1e-2, 1e-2, 1e-1, 1e-1)
-"""Distances, relative to 1 + max|q|, from the first guess to further guesses, tried if the joints do not close."""
+"""Distances, relative to 1 + max|q|, of further guesses from the first guess, tried if the joints do not close."""
 
 
 @dataclass(frozen=True, slots=True)

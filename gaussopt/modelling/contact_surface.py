@@ -1,4 +1,4 @@
-"""Contacts that stay closed or sticking, as equality constraints of a system."""
+"""Treat contacts that stay closed or sticking as equality constraints of a system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deviations from the regular model of a mechanism: another model for special cases, or changes to the step data."""
+"""Replace the regular model of a mechanism by a variant for special cases, or change its step data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Variant:
 
 
 Change = Callable[[StepData, Mapping[str, float]], StepData]
-"""A function (step of the regular system, parameter values) -> changed step."""
+"""A function that receives step data of the regular system and parameter values, and returns changed step data."""
 
 
 def _method_of_regular(name: str) -> Callable[..., Any]:

@@ -161,7 +161,7 @@ class Problem:
         return problem if not problem.name else problem.named(problem.name)
 
     def named(self, name: str) -> Problem:
-        """Return the problem with another name. A system given to `of`, and a missing title, get the name, too."""
+        """Return the problem with another name, also for a system given to `of`. A missing title becomes the name."""
         build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
         return replace(self, name=name, title=self.title or name, build=build)
 

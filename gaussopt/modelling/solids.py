@@ -67,7 +67,7 @@ End = tuple[str, Place]
 
 @dataclass(frozen=True)
 class Line:
-    """A line, of the kind "rod", "spring" or "damper" between points of two bodies, "link" within a body."""
+    """A line between points: a "rod", "spring" or "damper" connects two bodies, a "link" lies within one body."""
 
     kind: str
     start: End

@@ -117,7 +117,7 @@ class CudaBatch(MarchedBatch):
         found = part.memory[failed : failed + count].copy_to_host(stream=self._copies)
         self._copies.synchronize()
         self._failed[part.members], self._fetched[part.members] = found, True
-        self.steps = self.instants.steps  # `failed` is 1 for members that are not fetched
+        self.steps = self.instants.steps  # until fetched, `failed` is 1
 
     @property
     def failed(self) -> NDArray[np.int64]:

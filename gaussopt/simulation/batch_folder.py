@@ -64,8 +64,8 @@ class BatchFolder:
     def gather(self, count: int, compute: Compute, spread: Spread | None = None) -> xr.Dataset:
         """Return all members, read from the folder or computed now; if interrupted, the members computed so far.
 
-        If `spread` is given, it first computes parts without a file, in any order, and yields them; `compute` then
-        computes the parts that are still missing.
+        If `spread` is given, it first computes the parts that have no file, in any order; `compute` then computes those
+        that are still missing.
         """
         import xarray as xr
 

@@ -93,7 +93,7 @@ class ControlledInputs:
     def of(cls, given: Mapping[str, Any], start: Any, rows: Sequence[str], outputs: Mapping[str, Output]) -> Self:
         """Make the inputs from the arguments of `simulate`, the start of the run, names of rows, and outputs.
 
-        Raises BadInput for what is no control, or does not go with one.
+        Raises BadInput for an invalid control, or an argument that cannot be combined with a control.
         """
         control, t0 = given["control"], given["t0"]
         if not isinstance(control, Controller):
@@ -138,12 +138,12 @@ class ControlledInputs:
         return replace(whole, t_end=end, instants=tuple(x for x in whole.instants if x < end))
 
     def _asked(self, advance: Advance) -> Any:
-        """Return what the user's function returns at the present state."""
+        """Return the result of the user's function at the present state."""
         t, outputs = advance.t, self._sensed(advance)
         what = f"The control {self.control.name!r} at t = {t:.9g}"
 
         def asked(t: float, q: Vector, v: Vector) -> Any:
-            return deepcopy(call(what, self.control.function, t, q, v, outputs))  # it may return the same array again
+            return deepcopy(call(what, self.control.function, t, q, v, outputs))  # the function may reuse its array
 
         try:
             return call_with_copies(asked, t, advance.q, advance.v)

@@ -36,7 +36,7 @@ SAFETY = 1.5
 """Safety factor on errors predicted from the order of a method, because real errors follow it only roughly."""
 
 ALIKE = 0.9
-"""Two adaptive motions have taken the same steps if the ratio of their numbers of steps is at least this."""
+"""Ratio of the numbers of steps of two adaptive motions from which on they count as having taken the same steps."""
 
 FEWEST = 64
 """Least number of steps of the motion used for comparison if tolerances do not determine the steps."""
@@ -91,7 +91,7 @@ def amplitudes(q: Matrix, mass: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class _Difference:
-    """Differences from another motion in coordinates and final instant; numbers of compared instants and steps."""
+    """Differences between two motions in coordinates and final instant, and numbers of compared instants and steps."""
 
     largest: Vector
     end: float = 0.0
@@ -272,7 +272,7 @@ PROBES = 2048
 """Approximate number of instants of evaluation; enough to find a pulse as short as a thousandth of the motion."""
 
 _Step = tuple[float, float, Vector, Vector]
-"""Begin and length of a step, s, its mean position and its mean velocity."""
+"""Start time and length of a step, s, its mean position and its mean velocity."""
 
 ENOUGH = 1024
 """Largest number of steps for which `missed_in_time` is computed; more steps evaluate the equations densely."""

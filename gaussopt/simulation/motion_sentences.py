@@ -39,7 +39,7 @@ LONGER = 1e-9
 """Because of rounding, a single step for a whole motion may be longer than the motion by this fraction."""
 
 RUNAWAY = 1e10
-"""A motion carries a warning if a state exceeds the prediction from its start by this factor."""
+"""Factor by which a state may exceed the prediction from the start before the motion gets a warning."""
 
 MOVED = 0.1
 """A start may be moved by this change of a coordinate, relative to 1 + the largest, without a warning."""

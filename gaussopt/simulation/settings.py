@@ -301,7 +301,7 @@ def _check_without_contacts(system: AbstractSystem, method: Stepper) -> None:
 
 
 def _check_residuals(system: AbstractSystem, m: int, t: float, q: Vector, v: Vector) -> None:
-    """Raise BadInput if the constraint functions return numbers of values that do not fit the m rows of J."""
+    """Raise BadInput if the number of constraint residuals does not fit the m rows of J."""
     phi, rate = system.position_residual(t, q), system.velocity_residual(t, q, v)
     if phi is not None and len(phi) > m:
         raise BadInput(f"position of {system.name!r} returns {len(phi)} values, but J has only {m} rows.")
@@ -352,7 +352,7 @@ def _nearest(system: AbstractSystem, t: float, q: Vector, v: Vector) -> str:
 
 
 def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, step: StepData) -> tuple[str, str]:
-    """Return formulation and solver; whichever the user did not give is chosen by the first step."""
+    """Return formulation and solver; choose by the first step what the user did not give."""
     if isinstance(system, SteppedSystem):
         if formulation not in (None, "coulomb-soccp"):
             raise NotAccepted(f"{system.name!r} states its own time steps, as problems of coulomb-soccp.")

@@ -133,8 +133,8 @@ class PhaseMarcher:
     ) -> float | None:  # fmt: skip
         """Return the length of a step, within `accuracy`, at whose end a watched function falls through `level`.
 
-        `bracket` holds two lengths, each followed by the value less `level` after it, of different signs. Returns None
-        if the function is none of a contact, or a stage is irregular.
+        `bracket` holds two lengths, each followed by the function minus `level` at the end of such a step; the signs
+        differ. Return None if the function does not belong to a contact, or if a stage is irregular.
         """
         if watch.kind in (Watched.USER, Watched.DEFINITE):
             return None
@@ -334,7 +334,7 @@ class CompiledPhases(EventPhases):
 
     @property
     def _left(self) -> tuple[int, str]:
-        """The number of stages that were left to formulation and solver, and the most frequent reason."""
+        """The number of stages that the kernel left to formulation and solver, and the most frequent reason for it."""
         left = self.motion.kernel.left if self.motion.kernel is not None else Counter[str]()
         return left.total(), left.most_common(1)[0][0] if left else ""
 

@@ -35,7 +35,7 @@ FIRST = 1000
 """Number of steps before the first report of progress."""
 
 SHARE = 0.1
-"""Share of interpreted steps above which a motion does not count as compiled."""
+"""Fraction of interpreted steps above which a motion is reported as interpreted."""
 
 MOST_CONTACTS = 6
 """Largest number of contacts, each of which multiplies the number of modes by four."""
@@ -65,7 +65,7 @@ class CompiledTimeSteps(MoreauJeanSteps):
 
     @classmethod
     def why_not(cls, system: AbstractSystem, stabiliser: Stabilisation) -> str | None:
-        """Say why motions of this system have no machine code for their steps; None if they have."""
+        """Return why steps of this system cannot be compiled; None if they can."""
         if not modules.has_llvm():
             return kernel.SWITCHED_OFF
         if not isinstance(system, LagrangianSystem):
@@ -81,7 +81,7 @@ class CompiledTimeSteps(MoreauJeanSteps):
         return None
 
     def prepare(self, first: StepData, evaluations: float) -> None:
-        """Generate and compile the loop over steps; raises NotCompiled if that cannot be done."""
+        """Generate and compile the loop over steps; raise NotCompiled if it cannot be compiled."""
         super().prepare(first, evaluations)
         begin, system = perf_counter(), self.system
         assert isinstance(system, LagrangianSystem)
@@ -125,7 +125,7 @@ class CompiledTimeSteps(MoreauJeanSteps):
         return super().take()
 
     def _instant(self, steps: int) -> float:
-        """Return the instant that is reached after so many steps."""
+        """Return the instant at the end of step number `steps`."""
         return float(self._grid.at(np.array([steps]))[0])
 
     def about(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class CompiledTimeSteps(MoreauJeanSteps):
         return ending
 
     def _note_events(self, found: list[list[int]], rows: Matrix) -> End | None:
-        """Append contacts that land or lift off, and the user's events; at a terminal one stop, and say how it ended.
+        """Record landings, lift-offs and the user's events; return the end of the motion if an event is terminal.
 
         `found` holds pairs (number of the step, contact, counted from 1 and negative where it lifts off).
         """

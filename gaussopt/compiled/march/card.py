@@ -141,7 +141,7 @@ def march_contacts(
     every: int, steps: int, limit: float, sharp: float, rtol: float, atol: float, times: Vector, states: Vector,
     instants: int,
 ) -> None:  # fmt: skip
-    """Take Moreau-Jean steps; `states` receives the rows of `gaussopt.compiled.march.moreau_jean.traced`."""
+    """Take Moreau-Jean steps of one member per thread; `states` receives rows, see `moreau_jean.traced`."""
     i = cuda.grid(1)
     if i < members:
         own = cuda.local.array(LENGTH, float64)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gaussopt.core.arrays import Vector
 
 CLEAR = 1e-6
-"""Pivot of a mode in the unit of the mass norm that is surely positive."""
+"""Smallest pivot, in the mass norm, that certainly exceeds rounding errors."""
 
 LAWFUL = 1e-11
 """Relative residual of the laws that counts as a rounding error."""
@@ -42,9 +42,9 @@ def natural(B: Vector, b: Vector, mu: Vector, active: Vector, z: Vector) -> floa
 
 @inlined
 def solve_mode(code: int, B: Vector, b: Vector, mu: Vector, T: Vector, z: Vector) -> float:
-    """Write the forces z of the modes of all contacts, whose digits `code` has; return the least pivot.
+    """Write the forces z for given modes of all contacts; return the smallest pivot.
 
-    Digits to the base 4: open, stick, slip along the tangent, slip against it.
+    Digit c of `code`, to base 4, is the mode of contact c: open, stick, slip along the tangent, slip against it.
     """
     width, rest = 2 * K + 1, code
     for c in range(K):
@@ -93,7 +93,7 @@ def possible(code: int, mu: Vector, active: Vector) -> bool:
 
 @inlined
 def best_mode(B: Vector, b: Vector, mu: Vector, active: Vector, T: Vector, z: Vector) -> int:
-    """Return the code of the modes that obey the laws best; -1 if a mode has no clear pivots or none is lawful."""
+    """Return the code of the modes that best satisfy the laws; -1 if none does, or if some modes have a small pivot."""
     best, found = LAWFUL, -1
     for code in range(CODES):
         if possible(code, mu, active):

@@ -28,12 +28,12 @@ APART = 1e-6
 """Length of a row in the mass norm, relative to that without joints, from which its own force surely moves it."""
 
 DEFINITE = 1e-13
-"""Smallest pivot of M, relative to its diagonal."""
+"""Smallest pivot, relative to the diagonal entry, with which M counts as positive definite."""
 
 
 @inlined
 def factorised(s: Vector, L: Vector) -> bool:
-    """Write the factor L of M = L L^T; tell whether M is positive definite."""
+    """Write the Cholesky factor L of the mass matrix `s`; return whether the matrix is positive definite."""
     for i in range(N):
         for j in range(i + 1):
             value = s[i * N + j]

@@ -60,7 +60,7 @@ def fed(y: Vector, own: Vector) -> bool:
 
 @inlined
 def traced(number: int, before: Vector, y: Vector, own: Vector, row: Vector) -> None:
-    """Write the row of step `number`, which `own` holds: the states at its start and its end, its force and contacts.
+    """Write the `row` that records step `number`, from the states `before` and `y` and the work array `own`.
 
     A row holds: the number, counted from 0; both states; the force; which contacts take part, as bits.
     """
@@ -128,9 +128,9 @@ def several(
     own: Vector, law: Vector, work: Vector, before: Vector, begin: float, dt: float, end: float, first: int, count: int,
     every: int, steps: int, limit: float, trace: Vector,
 ) -> None:  # fmt: skip
-    """Take steps of a member of a batch of `steps` steps, as `march`, with the rows of recorded states in `trace`.
+    """Take steps of one member of a batch, and write the rows of its recorded states (see `traced`) to `trace`.
 
-    `own` holds its state and parameters. The row of its start has the force and the contacts of its first step.
+    `own` holds its state and parameters. The row of the start has the force and the contacts of the first step.
     """
     coefficients(own[CONSTANTS:], law)
     for number in range(first, first + count):

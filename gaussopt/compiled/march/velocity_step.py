@@ -64,13 +64,13 @@ SETTLED = 1e-14
 """Change of the force, relative to its size, at which the iteration on f_theta ends."""
 
 MOST_FORCES = 100
-"""Largest number of forces of that iteration."""
+"""Largest number of forces that the iteration on f_theta computes."""
 
 TURN = 0.5
 """Largest change of an angle within a step, rad, for which no contact can enter and leave its obstacle within it."""
 
 CAPPED = 32.0
-"""Largest change of an angle in a step, rad, that is counted where its function is not periodic and levels off."""
+"""Upper bound, rad, to which a change of an angle in a step is cut if its function is not periodic and levels off."""
 
 MOST_ACTIVE = 3
 """Largest number of contacts that may close in a step; each of them multiplies the number of modes by four."""
@@ -188,7 +188,7 @@ def settled_force(t: float, h: float, closing: int, y: Vector, p: Vector, law: V
 
 @inlined
 def turned(t: float, stop: float, y: Vector, p: Vector, own: Vector) -> bool:
-    """Tell whether an angle of a gap turns by more than `TURN` at the mean velocity, as `events.turning.turn` says."""
+    """Return whether an angle of a gap turns by more than `TURN` at the mean velocity, see `events.turning.turn`."""
     psi = own[TURNS:]
     if ANGLES > 0:
         angles(t, y[:N], own[MEAN:], p, psi)
@@ -211,8 +211,8 @@ def advance(t: float, stop: float, y: Vector, p: Vector, law: Vector, limit: flo
     law : (3 K,), coefficients mu, e_N, e_T
     limit : largest accepted square of a relative residual
     own : (WORK,), work space; afterwards it holds the step data at the start of the step, its force (N,) at `FORCE`,
-        the change of velocity (N,) at `JUMP`, which contacts take part (K,) at `ACTIVE`, and at `PUSH` normal and
-        tangential impulse of each
+        the change of velocity (N,) at `JUMP`, at `ACTIVE` (K,) whether each contact takes part, and at `PUSH` its
+        normal and tangential impulse
     """
     closing = opened(t, stop - t, y, p, law, own)
     if closing < 0:
@@ -277,7 +277,7 @@ def balanced(h: float, limit: float, own: Vector) -> bool:
 
 @inlined
 def lawful(law: Vector, own: Vector) -> bool:
-    """Tell whether the contact laws hold, up to rounding errors relative to the motion without contacts and before."""
+    """Return whether the contact laws hold up to rounding errors of velocities and impulses, in the mass norm."""
     dv, broken = own[JUMP:], 0.0
     size = product(own[MOTION:], own[MOTION:])
     for c in range(K):

@@ -328,7 +328,7 @@ class EventPhases(Advance):
             )
 
     def _note_hits(self, hits: Sequence[EventFunction]) -> dict[int, Hint]:
-        """Append the events to the motion; return the mode change that they announce for each contact."""
+        """Record the events in the motion; return the mode change that follows from them, by index of the contact."""
         hints: dict[int, Hint] = {}
         for watch in hits:
             i = watch.index
@@ -356,7 +356,7 @@ class EventPhases(Advance):
         )
 
     def _friction_direction(self, i: int, *samples: Sample) -> Vector:
-        """Return the direction of friction at contact i in the first sample that has any there; otherwise zero."""
+        """Return the direction of friction at contact i in the first sample where it has friction; else zero."""
         place = self.motion.phase.closed.index(i)
         for sample in samples:
             assert sample.lam_T is not None

@@ -72,7 +72,7 @@ class MoreauJeanSteps(Advance):
         self._surface = ContactSurface(self.system, self.motion.whole, held) if held else self.system
 
     def begin(self) -> None:
-        """Refuse a start deep inside an obstacle; move the start onto two-sided contacts. The first step records it."""
+        """Refuse a start deep inside an obstacle; else move it onto two-sided contacts. The first step records it."""
         self._refuse_other_laws()
         start = self.motion.whole(self.t, self.q, self.v)
         refuse_start(self.system, start, PENETRATED)
@@ -112,7 +112,7 @@ class MoreauJeanSteps(Advance):
         self.q, self.v = q, v
 
     def renew(self, control: Control) -> End | None:
-        """Go on under the new inputs with a whole step; what was recorded here belongs to the step that ended."""
+        """Continue under new inputs with a whole step; the record at this instant belongs to the previous step."""
         steps, earlier = self.steps, self.earlier
         self.go_on(control)
         assert control.dt is not None

@@ -161,7 +161,7 @@ class StatedSteps(MoreauJeanSteps):
         return here
 
     def _take_free(self) -> bool:
-        """Take the steps up to the next recorded state in which no constraint acts; tell whether any was taken."""
+        """Take steps until a constraint acts, at most to the next recorded state; return whether any was taken."""
         if not self.steps or self._pushed or not (self._here is None or self._here.free):
             return False
         # Where someone looks at the end of each step, steps are taken one by one.
@@ -254,7 +254,7 @@ class StatedSteps(MoreauJeanSteps):
         return raw.x, None
 
     def _known_impulses(self, names: Sequence[str]) -> Vector | None:
-        """Return impulses to start from where contacts have appeared or vanished, zero for new ones; otherwise None."""
+        """Return initial impulses, zero at new contacts, if contacts have appeared or vanished; otherwise None."""
         known, r = self._latest
         if names == known or not len(r):
             return None

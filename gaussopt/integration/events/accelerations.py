@@ -107,11 +107,11 @@ class ContactSolvers:
 
 
 class WatchedValues(NamedTuple):
-    """What machine code has found at a state of a phase with c closed contacts out of k.
+    """Results of the compiled kernel at one state, with c of the k contacts closed.
 
     Attributes
     ----------
-    a, lam_T : (n,), (c, 1), acceleration, and friction forces of the closed contacts
+    a, lam_T : acceleration, (n,), and friction forces of the closed contacts, (c, 1)
     values : (k, 9), watched values of every contact, see `gaussopt.compiled.contact_kernel.SEEN`
     """
 
@@ -121,7 +121,7 @@ class WatchedValues(NamedTuple):
 
 
 def same_instant(one: float, other: float) -> bool:
-    """Return whether two instants differ by rounding errors only, as the sum of a begin and a length may."""
+    """Return whether two instants differ by rounding errors only, like a sum t + h and its exact value."""
     return abs(one - other) <= TOLERANCES.instant * (1.0 + abs(one))
 
 
@@ -238,7 +238,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return known[2]
 
     def forget(self) -> None:
-        """Discard what is known of the latest states."""
+        """Discard the stored results of the latest states."""
         super().forget()
         self._latest = self._watched = None
 
@@ -259,7 +259,7 @@ class ContactAccelerations(CertifiedAccelerations):
         return self._solve(step, False, solver)
 
     def decided(self, t: float, q: Vector, v: Vector) -> Answer:
-        """Return the answer at a state; where quick proofs of uniqueness fail, enumerate the modes to decide it."""
+        """Return the answer at a state; if quick proofs cannot decide its uniqueness, enumerate the modes."""
         found = self._regular(t, q, v)
         return found.answer() if found is not None and found.unique else self._solve(self.step(t, q, v), True)
 
@@ -283,7 +283,7 @@ class ContactAccelerations(CertifiedAccelerations):
         Raises Rejected if the solution is not unique.
         """
         if step.rests_in_space:
-            if NOT_PROVED not in self.warnings:  # for friction cones only quick proofs exist
+            if NOT_PROVED not in self.warnings:  # a cone has no slower proof
                 self.warnings.append(NOT_PROVED)
             return
         if step.m + step.k + np.count_nonzero(step.resting) > step.n:

@@ -16,7 +16,7 @@ from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, tur
 from gaussopt.integration.looks import Looks
 
 OFTEN = 4
-"""Least number of pieces of an adaptive step in which a user's event is searched, at their ends and middles."""
+"""Smallest number of pieces of an adaptive step at whose ends and middles a user's event function is evaluated."""
 
 NEIGHBOURS = 1e-5
 """Step, relative to the length of the time step, of difference quotients for the rate of a user's function."""

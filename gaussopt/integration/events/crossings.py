@@ -25,7 +25,7 @@ Locate = Callable[[Sample, EventFunction, tuple[float, float, float, float], flo
 
 
 class Crossings:
-    """Finds the first event of each step of a motion; `locate` searches a bracket in machine code, if it can."""
+    """Finds the first event of each step of a motion; `locate` may search a bracket in machine code, or return None."""
 
     def __init__(
         self, functions: PhaseFunctions, method: Stepper, control: Control, locate: Locate = lambda *bracket: None

@@ -135,7 +135,7 @@ class PhaseFunctions:
         return found + [EventFunction(Watched.USER, j) for j in range(len(self.events))]
 
     def live(self, watches: Sequence[EventFunction], start: Sample) -> NDArray[np.bool_]:
-        """Return which functions may fall through zero from the start of a phase on; the others must rise first.
+        """Return which functions may fall through zero right after the start of a phase; the others must rise first.
 
         A gap, force or slip that starts at zero counts as positive, because a contact has just opened, for example.
         Definiteness and users' functions must rise first if they are not positive, or their event has just occurred.

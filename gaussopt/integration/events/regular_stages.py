@@ -170,7 +170,7 @@ class StageKernel:
         self._phase = phase
         c, (k, d) = len(phase.closed), phase.sigma.shape
         resting = len(phase.sticking)
-        size = n, m, k, d, c, resting  # of impacts, rows and contacts are other ones
+        size = n, m, k, d, c, resting  # impacts have other numbers of rows and contacts
         known = self._spaces.get(size)
         if known is None:
             closed, modes, active = np.zeros(c, np.int64), np.zeros(k * (d + 1)), np.zeros(c + 2 * resting, np.int64)
@@ -215,7 +215,7 @@ class StageKernel:
         n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
         if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
-            self.left.update([NOT_TAKEN] * bool(c))  # not counted without contacts: general path equally fast
+            self.left.update([NOT_TAKEN] * bool(c))  # without contacts, the general path is as fast: no entry
             return None
         begin = perf_counter()
         if phase is not self._phase:

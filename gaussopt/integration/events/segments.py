@@ -63,10 +63,10 @@ class FastForward(Protocol):
         self, begin: Sample, watch: EventFunction, bracket: tuple[float, float, float, float], level: float,
         accuracy: float,
     ) -> float | None:  # fmt: skip
-        """Return the length of the step at whose end a watched function falls through a level; None if it cannot."""
+        """Return the length of the step at whose end a function falls through `level`; None if it is not computed."""
 
     def known(self, t: float, q: Vector, v: Vector) -> PhaseSegment | None:
-        """Return a state as a segment if the latest step ended there; None otherwise."""
+        """Return the state as a segment if the latest step ended at it; None otherwise."""
 
     def memory(self) -> dict[str, Any]:
         """Return the data on which later segments depend."""

@@ -33,7 +33,7 @@ STEADY = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ImpactAccumulation:
-    """A contact whose impacts accumulate, the estimated instant, s, and the ratio of successive intervals."""
+    """A contact whose impacts accumulate, the estimated limit instant, s, and the ratio of successive intervals."""
 
     contact: int
     time: float
@@ -219,7 +219,7 @@ class Transitions:
         again = False
         for place, i in enumerate(phase.closed):
             w = wall[i] * float(step.J_N[i] @ a + step.zeta_N[i])
-            # Terms as large as the whole acceleration may cancel in w, so that its rounding error is relative to them.
+            # Terms as large as the whole acceleration may cancel in w, so that they determine its rounding error.
             size = float(np.linalg.norm(step.J_N[i] * d) * np.linalg.norm(a / d) + np.abs(step.zeta_N[i]))
             mass = 1.0 / float(step.J_N[i] ** 2 @ inverse)
             if answer.lam_N[place] - mass * w < -TOLERANCES.vanishing * (mass * size + float(answer.lam_N.max())):
