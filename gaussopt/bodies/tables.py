@@ -173,7 +173,7 @@ class TableSystem(System):
         return other
 
     def set_inputs(self, given: Any, n: int) -> dict[str, float]:
-        """Set parameters, which a control returned as a mapping; raises UnknownName or BadInput."""
+        """Set the parameters that a control returned as a mapping; raises UnknownName or BadInput."""
         values = input_values(given, self.parameters)
         now = self.parameters | values
         self._fill({x: now[str(x)] for x in self._symbols})

@@ -90,7 +90,7 @@ class MotionLoop:
         rows = len(a.recorder)
         ended = a.renew(self.inputs.set(a, self._whole))
         if len(a.recorder) > rows:
-            a.recorder.replaced.append(rows - 1)  # the same state under the earlier inputs
+            a.recorder.replaced.append(rows - 1)  # same state, earlier inputs
         return ended
 
     def _recall(self, mark: Mark) -> None:

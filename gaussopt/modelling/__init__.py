@@ -1,1 +1,1 @@
-"""Systems given as callables, energies or linkages, and problems: systems with parameters, references and sketches."""
+"""Systems, given as callables, energies or linkages; and problems, which add parameters, references and sketches."""

@@ -1,4 +1,4 @@
-"""Controls of motions: a user's function sets the inputs of a system at equal intervals, in every engine."""
+"""Control a motion: a user's function sets the inputs of the system at equal intervals, with every engine."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class ControlledInputs:
     def of(cls, given: Mapping[str, Any], start: Any, rows: Sequence[str], outputs: Mapping[str, Output]) -> Self:
         """Make the inputs from the arguments of `simulate`, the start of the run, names of rows, and outputs.
 
-        Raises BadInput for an invalid control, or an argument that cannot be combined with a control.
+        Raises BadInput if the control is invalid, or cannot be combined with another argument.
         """
         control, t0 = given["control"], given["t0"]
         if not isinstance(control, Controller):

@@ -61,7 +61,7 @@ class InterpretedSteps(Advance):
         self._integration = self.method.start(self.motion, self.t, self.q, u, control)
 
     def renew(self, control: Control) -> End | None:
-        """Go on under the new inputs, while users' events wait as before for the change of their signs."""
+        """Continue under the new inputs; users' events keep the signs whose change they wait for."""
         watched = None if self._watched is None else self._watched.memory()
         super().renew(control)
         if self._watched is not None:

@@ -87,7 +87,7 @@ class ContactRecorder(Recorder):
         return len(self._plain)
 
     def latest(self) -> ContactRecorder:
-        """Return a recorder of the latest row alone."""
+        """Return a recorder that holds only the latest row."""
         one = ContactRecorder()
         one.names, one._plain, one._contacts = self.names, self._plain[-1:], self._contacts[-1:]
         return one
