@@ -59,6 +59,13 @@ class ContactBatch(MarchedBatch):
                 share(some, range(begin, min(begin + ROWS, len(chosen))), self.threads)
         self.certified[:] = recorded
 
+    def sound(self) -> NDArray[np.bool_]:
+        """Mark the members of which no step failed and every certificate passes, and whose coefficients are valid."""
+        system, k = self.members.system, len(self.members.system.contact_names)
+        assert isinstance(system, LagrangianSystem)
+        law = coefficients(contact_equations(system.model, system.source), self._p[: self.members.count], k)
+        return np.asarray(super().sound() & (law >= 0.0).all(axis=1) & (law[:, k:] <= 1.0).all(axis=1))
+
     def _passing(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         return np.asarray(table[..., 0] == 1.0)
 

@@ -33,10 +33,10 @@ class Controller:
     Attributes
     ----------
     function : (t, q, v, outputs) -> inputs
-        It gets copies of the state, and the outputs of `simulate(outputs=...)` at that instant by name, of forces those
-        under the earlier inputs (NaN at the start). It returns what it sets: of a system from energies or a model of
-        bodies a mapping of parameters to values, with the same names each time; of a System of functions generalised
-        forces, (n,), which are added to Q; of a MuJoCo model ctrl, (nu,).
+        It gets the state, which it must not change, and the outputs of `simulate(outputs=...)` at that instant by name,
+        of forces those under the earlier inputs (NaN at the start). It returns what it sets: of a system from energies
+        or a model of bodies a mapping of parameters to values, with the same names each time; of a System of functions
+        generalised forces, (n,), which are added to Q; of a MuJoCo model ctrl, (nu,).
     period : s
 
     Examples
@@ -84,6 +84,7 @@ class ControlledInputs:
         self, control: Controller, begin: float, end: float, outputs: Mapping[str, Output], meta: Mapping[str, Any]
     ) -> None:  # fmt: skip
         self.control, self.complete, self._outputs, self._meta = control, False, outputs, meta
+        self._begin = begin
         self._grid = Control(end, control.period, 0.0, 0.0, origin=begin)
         self._instants: list[float] = []
         self._given: list[Any] = []
@@ -120,7 +121,8 @@ class ControlledInputs:
 
         Raises BadInput if the function fails, or returns no inputs of the system.
         """
-        number = self._grid.grid_index(advance.t)
+        # It is called at instants only, which are rounded: far from t = 0 a floor could name the same instant again.
+        number = round((advance.t - self._begin) / self.control.period) + 1
         fresh = number > len(self._given) and not self.complete
         given = self._asked(advance) if fresh else self._given[min(number, len(self._given)) - 1]
         where = f"The control {self.control.name!r} at t = {advance.t:.9g}"
@@ -135,6 +137,8 @@ class ControlledInputs:
             self._given.append(given)
             self._values.append(values)
         end = self._grid.instant(number)
+        if end <= advance.t:
+            raise BadInput(f"{where} is due again at the same instant, by rounding: its period is too short here.")
         return replace(whole, t_end=end, instants=tuple(x for x in whole.instants if x < end))
 
     def _asked(self, advance: Advance) -> Any:

@@ -442,3 +442,11 @@ def test_a_batch_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatch: p
     assert (tmp_path / "b" / "part-0000000.nc").stat().st_mtime_ns == before
     with pytest.raises(go.BadInput, match="other dt; name another folder"):
         go.simulate_batch("bouncing-ball", out=tmp_path / "b", **given | {"dt": 0.1})
+
+
+@pytest.mark.parametrize("certify", [True, False])
+def test_coefficients_of_restitution_of_a_member_are_checked(certify: bool) -> None:
+    found = go.simulate_batch(
+        "bouncing-ball", stepper="moreau-jean", parameters={"e": [1.2, 0.5, -0.5]}, t_end=0.2, certify=certify
+    )
+    assert found.status.values.tolist() == ["bad_input", "solved", "bad_input"]

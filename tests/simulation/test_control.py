@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 
 import gaussopt as go
 from gaussopt.bodies import AppliedTorque, Revolute, SpringDamper
+from gaussopt.modelling.chain import Chain
 
 CART, POLE, LENGTH, GRAVITY = 1.0, 0.2, 0.6, 9.81
 """Masses of cart and pole, kg, length of the pole, m, and gravity, m/s2."""
@@ -390,3 +391,55 @@ def test_quasi_velocities_go_on_at_the_instants_too() -> None:
     held = go.simulate(problem, **settings, control=go.Controller(lambda *state: {name: value}, 0.05))
     np.testing.assert_allclose(held.q, free.q, atol=1e-13)
     assert held.meta["state"] == "quasi-velocity"
+
+
+@pytest.mark.parametrize("period", [0.1, 0.0505])
+def test_compiled_time_steps_read_the_inputs_from_the_first_instant_on(period: float) -> None:
+    x, y, vx, vy, F = sp.symbols("x y vx vy F")
+    block = go.System.from_lagrangian(
+        [x, y], [vx, vy], kinetic=(vx**2 + vy**2) / 2, potential=9.81 * y, forces={x: F}, parameters={F: 0.0},
+        contacts=[go.Contact("c", position=(x, y), mu=0.3, e_N=0)],
+    )  # fmt: skip
+    wave = go.Controller(lambda t, q, v, outputs: {"F": 1.0 + 3.0 * math.sin(9.0 * t)}, period=period)
+    quick, slow = (
+        go.simulate(block, q0=[0, 0], v0=[2, 0], dt=1e-3, t_end=1.5, stepper="moreau-jean", engine=e, control=wave)
+        for e in ("compiled", "interpreted")
+    )
+    assert quick.status is slow.status is go.Status.SOLVED
+    assert quick.meta["engine"] == "compiled"
+    np.testing.assert_array_equal(quick.t, slow.t)
+    for column in ("q", "v", "lam_T"):
+        np.testing.assert_allclose(getattr(quick, column), getattr(slow, column), rtol=0, atol=1e-11)
+
+
+def test_kernels_without_inputs_leave_a_controlled_linkage_to_the_interpreted_loop() -> None:
+    chain = Chain(5)
+    q, v = chain.hanging()
+    push = go.Controller(lambda t, q, v, outputs: np.r_[50.0, np.zeros(len(q) - 1)], period=0.01)
+    given: dict[str, Any] = {"q0": q, "v0": v, "dt": 1e-3, "control": push}
+    slow, chosen = (
+        go.simulate(chain.system, **given, t_end=0.5, engine=e, error_estimate=False) for e in ("interpreted", "auto")
+    )
+    assert chosen.q[-1, 0] > 0.01
+    np.testing.assert_array_equal(chosen.q, slow.q)
+    with pytest.raises(go.NotAccepted, match="no inputs that a control could set"):
+        go.simulate(chain.system, **given, t_end=0.06, engine="compiled")
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+@pytest.mark.parametrize("t0", [2e5, 1e6, 1e7])
+def test_a_late_start_has_every_instant_once(t0: float, engine: str) -> None:
+    x, v, F = sp.symbols("x v F")
+    mass = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, forces={x: F}, parameters={F: 0.0})
+    at: list[float] = []
+
+    def noted(t: float, q: Any, v: Any, outputs: Mapping[str, float]) -> dict[str, float]:
+        at.append(t - t0)
+        return {"F": 1.0}
+
+    motion = go.simulate(
+        mass, q0=[0.0], v0=[0.0], dt=1e-3, t0=t0, t_end=t0 + 0.05, engine=engine, control=go.Controller(noted, 0.01)
+    )
+    assert motion.status is go.Status.SOLVED
+    np.testing.assert_allclose(at, 0.01 * np.arange(5), rtol=0, atol=1e-8)
+    assert motion.v[-1, 0] == pytest.approx(0.05, abs=1e-8)

@@ -181,6 +181,7 @@ class LinkageSteps(GeneratedFixedSteps):
 
     solver = "sparse-kkt"
     methods = METHODS
+    controlled = False
     form = "kernel for linkages"
 
     @classmethod

@@ -18,7 +18,7 @@ from gaussopt.compiled.step_certificates import certified_rows, certify, taking_
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.step_data import StepData
-from gaussopt.core.stepper import Stabilisation, Stepper
+from gaussopt.core.stepper import Control, Stabilisation, Stepper
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import CertifiedAccelerations
@@ -89,10 +89,6 @@ class CompiledTimeSteps(MoreauJeanSteps):
         self._march = modules.compiled(LoopJob(system.model, self.method, orders, False)).march
         kernel.prepare(stage, certify)
         self._equations = contact_equations(system.model, system.source)
-        self._p = np.array(list(system.parameters.values()))
-        assert first.e_N is not None
-        assert first.e_T is not None
-        self._law = np.concatenate((first.mu, first.e_N, first.e_T))
         self._limit = min(self.motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
         self.motion.timing["compile"] = perf_counter() - begin
         self.handed_over, self._count = 0, FIRST
@@ -102,13 +98,26 @@ class CompiledTimeSteps(MoreauJeanSteps):
         super().begin()
         self._measure()
 
+    def renew(self, control: Control) -> End | None:
+        """Continue under new inputs; raises BadInput if they are invalid."""
+        ended = super().renew(control)
+        self._measure()
+        return ended
+
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Continue from the state of an earlier loop."""
         super().recall(memory)
         self._measure()
 
     def _measure(self) -> None:
+        """Read the instants of the steps, the parameters of the system, and the coefficients of its contacts."""
+        step = self.motion.whole(self.t, self.q, self.v)
         assert self.control.dt is not None
+        assert isinstance(self.system, LagrangianSystem)
+        assert step.e_N is not None
+        assert step.e_T is not None
+        self._p = np.array(list(self.system.parameters.values()))
+        self._law = np.concatenate((step.mu, step.e_N, step.e_T))
         self._grid = TimeGrid(self.origin, self.control.t_end, self.control.dt, self.every)
 
     def take(self) -> End | None:
@@ -136,7 +145,7 @@ class CompiledTimeSteps(MoreauJeanSteps):
 
     def slow_sentence(self) -> str | None:
         """Return a warning if many steps were interpreted; None otherwise."""
-        if self.handed_over <= max(SHARE * self.steps, FIRST):
+        if self.handed_over <= SHARE * self.steps:
             return None
         return f"{self.handed_over} of {self.steps} steps were interpreted, which is slow, because {LEFT}."
 
