@@ -285,9 +285,9 @@ def forces(model: SymbolicModel) -> list[Any]:
 def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> tuple[Lines, Lines]:
     """Write the code for acceleration a (n) and multipliers lam (m) at a state, and the code for their `residuals`.
 
-    Residuals are ||J a - gamma||^2 / (1 + ||gamma||^2) and ||M a + h - Q - J^T lam||^2 / (1 + ||Q - h||^2). Their lines
-    run after the lines of the acceleration and read the values of the model's expressions computed there, but none of
-    the factors.
+    Residuals are ||J a - gamma||^2 / (1 + ||gamma||^2) and ||M a + h - Q - J^T lam||^2 / (1 + ||Q - h||^2). Their code
+    runs after the code for the acceleration. It uses the values of the model's expressions computed there, but not the
+    factors of the matrix.
     """
     writer = StepWriter(model, polynomials, "s")
     w, e = writer.w, model.equations

@@ -253,7 +253,7 @@ def index_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_member(folder: Path, row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the contents of the files of a problem and of its proof; raises BadInput if they are not as built."""
+    """Return the contents of the files of a problem and of its proof; raises BadInput if one has changed."""
     paths = [inside(folder, row[key]) for key in ("file", "proof")]
     contents = [read_bytes(path) for path in paths]
     if digest_of(b"".join(contents)) != row["sha256"]:

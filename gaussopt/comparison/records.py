@@ -205,9 +205,9 @@ class Times(CaseRecord):
     unconfirmed : for each timed step, the number of timed answers that the certificate refutes; an answer that is
         not proved is not refuted
     harness : median seconds of an empty solver in the same turns, which are subtracted from `work`
-    replayed : median over the steps of the processor time on numbers that the solver has solved before, divided by the
-        time on new numbers; NaN where steps are too short for a decision
-    early : number of steps that are right only if the solver's `refuses` is called first; that call is not timed
+    replayed : median over the steps of the processor time for data that the solver has met before, divided by the time
+        for new data; NaN where steps are too short for a decision
+    early : number of steps answered correctly only after a call of the solver's `refuses`, which is not timed
     """
 
     parts: dict[str, list[float]]

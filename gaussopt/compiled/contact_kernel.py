@@ -290,14 +290,14 @@ def march(
     step: Equations, about: Equations, stage: Stage, origin: float, dt: float, first: int, count: int, y: Vector,
     motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix, trial: int,
 ) -> int:  # fmt: skip
-    """Take the steps first, ..., first + count - 1 of a phase, or only the first of them; return the number taken.
+    """Take up to `count` steps of a phase, from step number `first` on; return the number of steps taken.
 
     Step i goes from origin + i dt to origin + (i + 1) dt by an explicit Runge-Kutta method; y (2 n,) holds q and v and
     is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called by its address,
     so that it is not compiled again as a part of this loop. The active set in `space` is updated to the last state;
     worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step: y; a,
-    lam, lam_N, lam_T of the closed contacts; error_bound, norm_a; g_N, gdot_N, v_T; `about`; `friction_power`; the
-    proof of uniqueness.
+    lam, and lam_N and lam_T of the closed contacts; error_bound and norm_a; g_N, gdot_N and v_T; `about`;
+    `friction_power`; and the proof of uniqueness.
 
     A trial step (`trial` is 1) may contain events, and is not projected; the active set remains that at its start.
     """

@@ -175,7 +175,7 @@ def _global(reader: Reader, in_space: bool) -> GlobalContacts:
 
 
 def given_global(data: dict[str, Any], dimension: int) -> GlobalContacts:
-    """Return a checked global problem in space from contacts with two or three rows; raises BadInput."""
+    """Return a checked three-dimensional global problem; contacts may have two or three rows. Raises BadInput."""
     if dimension != PLANAR:
         return GlobalContacts.from_mapping(data)
     data |= {name: dense(name, data[name]) for name in ("M", "H")}

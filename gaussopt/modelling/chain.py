@@ -41,8 +41,8 @@ class Chain:
     mass : float or (N,), mass of a link, kg
     gravity : m/s^2
 
-    Raises BadInput for zero links, lengths or masses that are not positive, values that are not numbers, or an end that
-    the chain cannot reach.
+    Raises BadInput if there are no links, a length or mass is not positive, a value is not a number, or the chain
+    cannot reach its end.
     """
 
     links: int

@@ -214,7 +214,7 @@ class Torque:
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """The axes of the coordinates, the first at an angle (rad)."""
+    """The axes of the coordinates; `angle` (rad) is that between the horizontal and the first axis."""
 
     at: Place
     angle: float = 0.0

@@ -44,7 +44,7 @@ def solve_step(
 ) -> Answer:
     """Formulate, solve and certify one step.
 
-    If the step holds its gaps, open contacts are left out, and their forces are zero. The default formulation is gauss
+    If the gaps of the step are known, open contacts are left out with zero forces. The default formulation is gauss
     for a step without contacts and stick-slip with contacts, but coulomb-soccp if a contact in space has friction and
     does not slip. The default solver is an exact solver of the program. If either default was used,
     `details["method"]` of the answer names formulation and solver. Solver options are given as in `solve`.

@@ -57,13 +57,13 @@ def solve_guided(jump: StepData, guides: NDArray[np.bool_], solve: Callable[[Ste
     Returns
     -------
     Answer
-        Impulses of guides are negative where they bear on the other wall. The certificate belongs to the step in which
+        The impulse of a guide is negative if it comes from the second wall. What is certified is the step in which
         guides without friction are equality constraints.
 
     Raises
     ------
     Rejected
-        If no velocity, or more than one, obeys the laws for some combination of walls, or if `solve` raises it.
+        If the laws have no solution or several for one of the combinations of walls, or if `solve` raises it.
     """
     if not guides.any():
         return solve(jump)

@@ -47,7 +47,7 @@ NEWTON = 0.03
 def collocation() -> tuple[Vector, Matrix, float, Vector]:
     """Return points c (3,), weights A (3, 3), gamma_0, and the weights of the stages in the error estimate (3,).
 
-    A integrates polynomials of degree 2 exactly; its real eigenvalue gamma_0 is the weight of a(t) in the estimate.
+    The matrix A integrates polynomials of degree 2 exactly. Its real eigenvalue gamma_0 weights a(t) in the estimate.
     """
     c = np.append((roots_jacobi(STAGES - 1, 1.0, 0.0)[0] + 1.0) / 2.0, 1.0)
     powers = np.arange(STAGES)

@@ -152,7 +152,7 @@ class Span:
         return f"{self:range}" + f" (median {self.middle:.2f})" * (self.low != self.high)
 
     def __format__(self, form: str) -> str:
-        """Format the span; the format "range" gives least and largest number without the median."""
+        """Format the span; the format "range" gives the least and the largest number, without the median."""
         if form != "range":
             return str(self)
         return f"{self.low:.2f}" + f" to {self.high:.2f}" * (self.low != self.high)

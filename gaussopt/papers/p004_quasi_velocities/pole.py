@@ -44,7 +44,7 @@ PASSAGES = {**{k: v for k, v in BOUNDS.items() if k != "phi"}, "place": (0.0, 1.
 
 @dataclass(frozen=True, slots=True)
 class Pole:
-    """A passage of cos(phi) = 0 by the true motion: instant, s; turning rate, rad/s, and sin(phi) = ±1 at this instant.
+    """An instant, s, at which cos(phi) vanishes in the true motion, with the turning rate, rad/s, and sin(phi) there.
 
     `speed` is the speed along the blade in m/s, `rate` its derivative F cos(phi - alpha) / M, and `change` the second
     derivative.
