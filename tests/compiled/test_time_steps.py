@@ -57,7 +57,10 @@ def motions(problem: Any, **settings: Any) -> tuple[go.Trajectory, go.Trajectory
 
 
 def same(ours: go.Trajectory, known: go.Trajectory, agree: float = AGREE) -> None:
-    assert (ours.status, ours.message) == (known.status, known.message)
+    assert ours.status is known.status
+    slow = [w for w in ours.warnings if "steps were interpreted" in w]  # where most steps are not regular
+    assert bool(slow) == (ours.meta["engine"] == "interpreted")
+    assert ours.message.replace("".join(f" {w}" for w in slow), "") == known.message
     assert [dict(e) for e in ours.events] == [dict(e) for e in known.events]
     np.testing.assert_array_equal(ours.t, known.t)
     for name in ("q", "v", "a", "lam", "kinetic", "potential", "position_drift", "velocity_drift", *CONTACT_COLUMNS):

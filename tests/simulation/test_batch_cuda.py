@@ -30,7 +30,7 @@ from gaussopt.simulation import batch_cuda
 
 def batch(problem, name, device, **settings):
     entry = go.problem(problem)
-    values = entry.parameter_values[name] * np.linspace(0.8, 1.2, 5)
+    values = entry.parameter_values[name] * np.linspace(0.8, 1.1, 5)
     settings = {"t_end": 0.0122, **settings}
     return go.simulate_batch(problem, parameters={name: values}, dt=1e-3, record_every=5, device=device, **settings)
 
