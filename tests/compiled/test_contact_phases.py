@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import gaussopt as go
 from gaussopt.compiled.advances.contact_phases import PhaseMarcher, PhaseSegment
@@ -229,3 +230,21 @@ def test_recorded_states_of_a_motion_with_contacts_are_thinned_out_and_events_ke
     kept = np.isin(whole.t, thin.t)
     np.testing.assert_array_equal(thin.q, whole.q[kept])
     np.testing.assert_array_equal(thin.lam_N, whole.lam_N[kept])
+
+
+def test_redundant_contacts_of_a_massless_coordinate_stay_compiled() -> None:
+    """Two contacts at the same point share their forces arbitrarily, while M is singular and regular with the joint."""
+    x, y, p, vx, vy, vp = sp.symbols("x y p vx vy vp")
+    system = go.System.from_lagrangian(
+        [x, y, p], [vx, vy, vp], kinetic=(vx**2 + vy**2) / 2, potential=9.81 * y, holonomic=[p - x],
+        contacts=[go.Contact(name, gap=y, slip=[vx], mu=0.3) for name in ("left", "right")],
+    )  # fmt: skip
+    motion = go.simulate(
+        system, q0=[0, 0, 0], v0=[1, 0, 1], dt=1e-3, t_end=0.6, engine="compiled", error_estimate=False
+    )
+    assert motion.status is go.Status.SOLVED
+    assert not motion.forces_unique.any()
+    stop = 1 / (0.3 * 9.81)
+    assert [e["kind"] for e in motion.events] == ["stick", "stick"]
+    assert motion.events[0]["t"] == pytest.approx(stop, abs=1e-9)
+    assert motion.q[-1] == pytest.approx([stop / 2, 0, stop / 2], abs=1e-11)

@@ -242,7 +242,9 @@ class StageKernel:
     def _monotone(self, M: Matrix, c: int) -> bool:
         """Return whether accelerations are unique although forces are not; see `contact.complementarity.monotone`."""
         memory = self._space.memory
-        motion = np.linalg.cholesky(M).T @ (memory.motion[c : 2 * c, : len(M)].T / memory.norm[:c])
+        values, axes = np.linalg.eigh(M)  # M may be singular, so that it has no Cholesky factor
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * axes.T
+        motion = root @ (memory.motion[c : 2 * c, : len(M)].T / memory.norm[:c])
         return monotone(memory.S, motion)
 
     @property
