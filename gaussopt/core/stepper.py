@@ -109,7 +109,9 @@ class Control:
             return bisect_right(self.instants, t) + 1
         if self.dt is None or self.origin is None:
             return 1
-        return math.floor((t - self.origin) / self.dt + SLIVER) + 1
+        number = math.floor((t - self.origin) / self.dt + SLIVER) + 1
+        # Far from t = 0 the rounding error of t may exceed SLIVER * dt.
+        return number + int(self.origin + number * self.dt <= t)
 
     def instant(self, number: int) -> float:
         """Return origin + number * dt, or the end of the integration if less than SLIVER * dt would remain.

@@ -98,7 +98,7 @@ class Advance(ABC):
     Attributes
     ----------
     engine : "interpreted" or "compiled"
-    controlled : whether the inputs of the system may change between segments
+    why_uncontrolled : str or None, why a control cannot set inputs of the system; None if it can
     t, q, v : the last state reached
     origin : the instant from which steps are counted, s
     steps : steps of the method since `origin`; for an adaptive method all its accepted steps, recorded or not
@@ -144,7 +144,7 @@ class Advance(ABC):
     """
 
     engine: ClassVar[str] = "interpreted"
-    controlled: ClassVar[bool] = True
+    why_uncontrolled: ClassVar[str | None] = None
     diverged: ClassVar[str] = "the motion diverged and is no longer finite; use a smaller step."
     looks: Looks | None = None
     why_interpreted: str | None = None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.compiled.contact_equations import contact_equations
+from gaussopt.compiled.contact_equations import ContactEquations, contact_equations
 from gaussopt.compiled.step_certificates import certified_rows, coefficients, taking_part
+from gaussopt.core.arrays import Matrix
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.jit.threads import share
@@ -30,9 +32,8 @@ class ContactBatch(MarchedBatch):
         """Compute the values of every recorded state, in groups of states with the same contacts."""
         system, i, n, k = self.members.system, self.instants, self.n, len(self.members.system.contact_names)
         assert isinstance(system, LagrangianSystem)
-        equations, sizes = contact_equations(system.model, system.source), (n, self.m, system.m_h)
+        equations, sizes, law = self._equations, (n, self.m, system.m_h), self._law
         count, recorded, N = i.count, i.recorded(self.steps), self.members.count
-        law = coefficients(equations, self._p[:N], k)
         # The row of the start holds the first step, which begins there.
         numbers = np.minimum(np.arange(count) * i.every, i.steps)
         start = i.at(np.maximum(numbers - 1, 0))
@@ -61,10 +62,19 @@ class ContactBatch(MarchedBatch):
 
     def sound(self) -> NDArray[np.bool_]:
         """Mark the members of which no step failed and every certificate passes, and whose coefficients are valid."""
-        system, k = self.members.system, len(self.members.system.contact_names)
-        assert isinstance(system, LagrangianSystem)
-        law = coefficients(contact_equations(system.model, system.source), self._p[: self.members.count], k)
+        law, k = self._law, len(self.members.system.contact_names)
         return np.asarray(super().sound() & (law >= 0.0).all(axis=1) & (law[:, k:] <= 1.0).all(axis=1))
+
+    @cached_property
+    def _equations(self) -> ContactEquations:
+        system = self.members.system
+        assert isinstance(system, LagrangianSystem)
+        return contact_equations(system.model, system.source)
+
+    @cached_property
+    def _law(self) -> Matrix:
+        """The coefficients mu, e_N and e_T of all contacts of each member, (N, 3 k)."""
+        return coefficients(self._equations, self._p[: self.members.count], len(self.members.system.contact_names))
 
     def _passing(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         return np.asarray(table[..., 0] == 1.0)

@@ -84,7 +84,6 @@ class ControlledInputs:
         self, control: Controller, begin: float, end: float, outputs: Mapping[str, Output], meta: Mapping[str, Any]
     ) -> None:  # fmt: skip
         self.control, self.complete, self._outputs, self._meta = control, False, outputs, meta
-        self._begin = begin
         self._grid = Control(end, control.period, 0.0, 0.0, origin=begin)
         self._instants: list[float] = []
         self._given: list[Any] = []
@@ -121,8 +120,7 @@ class ControlledInputs:
 
         Raises BadInput if the function fails, or returns no inputs of the system.
         """
-        # It is called at instants only, which are rounded: far from t = 0 a floor could name the same instant again.
-        number = round((advance.t - self._begin) / self.control.period) + 1
+        number = self._grid.grid_index(advance.t)
         fresh = number > len(self._given) and not self.complete
         given = self._asked(advance) if fresh else self._given[min(number, len(self._given)) - 1]
         where = f"The control {self.control.name!r} at t = {advance.t:.9g}"

@@ -78,8 +78,7 @@ def choose_engine(settings: RunSettings, progress: Progress | None, long: bool =
             reason, outlook = _why_not_worth(s, long) if s.engine == "auto" else (None, None)
             warned = reason is None and _evaluations(s) >= SLOW
             reason = reason or kind.can(motion, s.method, s.rules)
-            if reason is None and s.inputs is not None and not kind.controlled:
-                reason = "the compiled steps of linkages have no inputs that a control could set"
+            reason = reason or (None if s.inputs is None else kind.why_uncontrolled)
             slow = reason if warned else slow
             if reason is not None or outlook is not None:
                 continue

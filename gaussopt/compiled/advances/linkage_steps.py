@@ -181,7 +181,7 @@ class LinkageSteps(GeneratedFixedSteps):
 
     solver = "sparse-kkt"
     methods = METHODS
-    controlled = False
+    why_uncontrolled = "the compiled steps of linkages have no inputs that a control could set"
     form = "kernel for linkages"
 
     @classmethod

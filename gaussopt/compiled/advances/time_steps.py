@@ -13,7 +13,6 @@ from gaussopt.codegen.job import LoopJob, Orders
 from gaussopt.compiled import modules
 from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
-from gaussopt.compiled.march.moreau_jean import LIFTED
 from gaussopt.compiled.step_certificates import certified_rows, certify, taking_part
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.core.arrays import Matrix, Vector
@@ -23,7 +22,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
-from gaussopt.integration.advances.moreau_jean import MoreauJeanSteps
+from gaussopt.integration.advances.moreau_jean import LIFTED, MoreauJeanSteps
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.looks import BLOCK
 from gaussopt.integration.stabilisation import Unstabilised

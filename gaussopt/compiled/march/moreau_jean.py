@@ -11,6 +11,8 @@ from gaussopt.compiled.march.mass_norm import product
 from gaussopt.compiled.march.velocity_step import advance
 from gaussopt.core.arrays import Vector
 from gaussopt.core.endings import last_step
+from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED
+from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.jit.kernel import inlined
 
 if TYPE_CHECKING:
@@ -34,14 +36,8 @@ if TYPE_CHECKING:
         coefficients,
     )
 
-PENETRATED = 1e-4
-"""Largest depth inside an obstacle, relative to 1 + max |q|, at which a motion may start; steps leave such depths."""
-
-LIFTED = 3
-"""Number of steps without a normal force after which a contact counts as lifted off."""
-
-GAIN = 1e-10
-"""Energy added by contacts in a landing, relative to 1 + the kinetic energy, that is reported."""
+GAIN = TOLERANCES.energy
+"""Energy added by contacts in a landing, relative to 1 + the kinetic energy, that is reported; kernels read numbers."""
 
 
 @inlined

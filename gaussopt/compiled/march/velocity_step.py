@@ -17,6 +17,8 @@ from gaussopt.compiled.march.common import copied
 from gaussopt.compiled.march.contact_modes import LAWFUL, best_mode, natural, solve_mode
 from gaussopt.compiled.march.mass_norm import factorised, moving, product, projected, rows_of, scaled
 from gaussopt.core.arrays import Vector
+from gaussopt.integration.advances.moreau_jean import MOST_FORCES, SETTLED, THETA
+from gaussopt.integration.events.turning import CAPPED, TURN
 from gaussopt.jit.kernel import inlined
 
 if TYPE_CHECKING:
@@ -56,21 +58,6 @@ if TYPE_CHECKING:
         step,
         velocity,
     )
-
-THETA = 0.5
-"""The weight theta of the end of the step; with 1/2, linear systems conserve their energy."""
-
-SETTLED = 1e-14
-"""Change of the force, relative to its size, at which the iteration on f_theta ends."""
-
-MOST_FORCES = 100
-"""Largest number of forces that the iteration on f_theta computes."""
-
-TURN = 0.5
-"""Largest change of an angle within a step, rad, for which no contact can enter and leave its obstacle within it."""
-
-CAPPED = 32.0
-"""Upper bound, rad, to which a change of an angle in a step is cut if its function is not periodic and levels off."""
 
 MOST_ACTIVE = 3
 """Largest number of contacts that may close in a step; each of them multiplies the number of modes by four."""

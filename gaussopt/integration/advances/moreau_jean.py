@@ -46,6 +46,9 @@ THETA = 0.5
 SETTLED = 1e-14
 """Change of the force, relative to its size, at which the iteration on f_theta ends."""
 
+MOST_FORCES = 100
+"""Largest number of forces that the iteration on f_theta computes."""
+
 PENETRATED = 1e-4
 """Largest depth inside an obstacle, relative to 1 + max |q|, at which a motion may start; steps leave such depths."""
 
@@ -187,7 +190,7 @@ class MoreauJeanSteps(Advance):
             drift = None if drift is None else drift - h * step.gamma
             step = replace(step, gdot_N=step.gdot_N + np.where(guides, h * step.zeta_N, 0.0))
         force = step.force
-        for _ in range(100):
+        for _ in range(MOST_FORCES):
             jump = replace(jump_step(step, h, drift), Q=h * force)
             answer = solve_guided(jump, guides, self._solve)
             assert answer.a is not None
