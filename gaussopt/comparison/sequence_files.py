@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
@@ -224,8 +225,10 @@ def read_sequence(folder: Path) -> list[QP | LCP]:
     manifest = read_manifest(folder)
     found: list[QP | LCP] = []
     for row in manifest["programs"]:
-        content = read_regular(inside(folder, row["file"]))
-        path = folder / row["file"]
+        place, path = inside(folder, row["file"]), folder / row["file"]
+        if not os.path.exists(place):  # `Path.exists` raises OSError for a name that is too long
+            raise BadInput(f"{path}, which the manifest names, is missing; export the sequence again.")
+        content = read_regular(place)
         if digest_of(content) != row["sha256"]:
             raise BadInput(f"{path} is not the file that the manifest names; export the sequence again.")
         try:

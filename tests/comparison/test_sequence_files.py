@@ -113,9 +113,11 @@ def test_damage_is_named(tmp_path: Path) -> None:
     with pytest.raises(go.BadInput, match=r"00001\.npz"):
         ExportedSequence.of(out)
     (out / "00001.npz").unlink()
-    with pytest.raises(go.BadInput, match=r"00001\.npz"):
+    (out / "00002.npz").rename(out / "00003.npz")  # other files with similar names are no advice here
+    with pytest.raises(go.BadInput, match=r"00001\.npz, which the manifest names, is missing; export .* again\.$"):
         ExportedSequence.of(out)
     (out / "00001.npz").write_bytes(good)
+    (out / "00003.npz").rename(out / "00002.npz")
     spec = ExportedSequence.of(out)
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     (out / "manifest.json").write_text(json.dumps({**manifest, "count": 0}), encoding="utf-8")
