@@ -34,7 +34,7 @@ from gaussopt.reporting.sections.atlas import atlas_section
 
 WITH_CONTACTS = (
     "block-on-incline", "bouncing-ball", "box", "friction-oscillator", "guided-slider-crank", "impacting-stick",
-    "sliding-rod", "sliding-to-rolling", "two-bar",
+    "sliding-rod", "sliding-to-rolling", "two-bar", "woodpecker",
 )  # fmt: skip
 QP = CLASSES["qp"]
 LCP = CLASSES["lcp"]

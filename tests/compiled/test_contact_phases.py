@@ -21,7 +21,7 @@ RUNS: list[tuple[str, dict[str, Any]]] = [
     ("sliding-rod", {"t_end": 0.2}), ("two-bar", {"t_end": 0.3}), ("bouncing-ball", {"t_end": 1.0, "dt": 5e-3}),
     ("box", {"t_end": 0.9, "dt": 0.01}), ("block-on-incline", {"t_end": 0.3}),
     ("friction-oscillator", {"t_end": 4.0, "dt": 0.05}), ("guided-slider-crank", {"t_end": 0.03}),
-    ("impacting-stick", {"t_end": 0.5, "dt": 5e-3}),
+    ("impacting-stick", {"t_end": 0.5, "dt": 5e-3}), ("woodpecker", {"t_end": 0.1, "dt": 1e-3}),
 ]  # fmt: skip
 FIELDS = (
     "q", "v", "a", "lam", "lam_N", "lam_T", "gap", "slip", "mode", "kinetic", "potential", "power",

@@ -23,7 +23,7 @@ from gaussopt.problems import (
 TOUCHING = (
     "block-on-incline", "bouncing-ball", "box", "box-wall", "four-leg-table", "friction-oscillator",
     "guided-slider-crank", "impacting-stick", "pinched-capsule", "sliding-cube", "sliding-rod",
-    "sliding-to-rolling", "sphere-pile", "spinning-sphere", "tippe-top", "two-bar",
+    "sliding-to-rolling", "sphere-pile", "spinning-sphere", "tippe-top", "two-bar", "woodpecker",
 )  # fmt: skip
 
 
@@ -264,3 +264,43 @@ def test_impacting_stick_has_the_published_gap_slip_and_flight(data: Callable[[s
     impulse = struck.J_N[0] * rows[i, place["PN"]] + struck.J_T[0, 0] * rows[i, place["PT"]]
     jump = np.linalg.solve(struck.M, impulse + 1e-4 * struck.force)
     assert v[i] - v[i - 1] == pytest.approx(jump, abs=1e-12)
+
+
+def test_the_woodpecker_falls_in_the_period_of_steps_written_here() -> None:
+    # Moreau's steps with the matrices of the source, sweeps over the three contacts, and no code of ours.
+    p = go.problem("woodpecker").parameter_values
+    m_M, m_S, l_M, l_G, l_S, h_M, h_S, g, c = (
+        p[k] for k in ("m_M", "m_S", "l_M", "l_G", "l_S", "h_M", "h_S", "g", "c")
+    )
+    arm, sleeve = np.array([1.0, l_M, l_G]), np.array([m_M, 0.0, 0.0])
+    inverse = np.linalg.inv(m_S * np.outer(arm, arm) + np.diag([m_M, p["J_M"], p["J_S"]]))
+    rows = np.array([[0, 0, -h_S], [0, h_M, 0], [0, -h_M, 0], [1, l_M, l_G - l_S], [1, p["r_M"], 0], [1, p["r_M"], 0]])
+    clear = np.array([l_M + l_G - l_S - p["r_0"], p["r_M"] - p["r_0"], p["r_M"] - p["r_0"]])
+    W, restitution, h = (rows @ inverse @ rows.T).tolist(), (p["e_N"], 0.0, 0.0), 2e-5
+    q, v = np.array([0.0, -clear[1] / h_M, p["phi_S0"]]), np.array([p["speed0"], 0.0, p["omega_S0"]])
+    strikes: list[float] = []
+    for k in range(round(0.23 / h)):
+        middle = q + h / 2 * v
+        touching = [i for i in range(3) if clear[i] + rows[i] @ middle <= 0]
+        twist = c * (middle[1] - middle[2])
+        free = v + h * inverse @ (-(m_S * arm + sleeve) * g + [0.0, -twist, twist])
+        goal = (rows @ free).tolist()
+        for i in touching:
+            goal[i] += restitution[i] * float(rows[i] @ v)
+        impulses, moved = [0.0] * 6, 1.0
+        while touching and moved > 1e-12:
+            moved = 0.0
+            for i in (*touching, *(i + 3 for i in touching)):
+                rate = goal[i] + sum(w * x for w, x in zip(W[i], impulses, strict=True))
+                low, high = (0.0, np.inf) if i < 3 else (-p["mu"] * impulses[i - 3], p["mu"] * impulses[i - 3])
+                value = min(max(impulses[i] - rate / W[i][i], low), high)
+                moved, impulses[i] = max(moved, abs(value - impulses[i])), value
+        v = free + inverse @ rows.T @ impulses
+        if impulses[0] > 0 and not (strikes and k * h - strikes[-1] < 0.01):
+            strikes.append(k * h)
+        q = middle + h / 2 * v
+    motion = go.simulate("woodpecker", t_end=0.23)
+    ours = [e["t"] for e in motion.events if e["kind"] == "impact" and e["contacts"] == ["beak"]]
+    assert len(strikes) == 2
+    assert ours == pytest.approx(strikes, abs=2e-4)
+    assert motion.q[-1, 0] == pytest.approx(q[0], abs=1e-4)
