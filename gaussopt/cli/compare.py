@@ -235,7 +235,7 @@ def _sources(
     names: list[str], families: list[str], dials: list[str], sets: tuple[bool, bool], sequences: list[Path],
     contacts: list[Path], rows: str | None,
 ) -> list[str | Problem | Spec]:  # fmt: skip
-    from gaussopt.comparison.file_sources import ContactFiles
+    from gaussopt.comparison.file_sources import programs_of
     from gaussopt.comparison.sources import ExportedSequence, convex_programs, family_sweep, lcp_programs
 
     found: list[str | Problem | Spec] = [*names]
@@ -247,8 +247,7 @@ def _sources(
         found += family_sweep(name, [d for d in dials if _has(name, d)] + unknown)
     found += [*(convex_programs() if sets[0] else ()), *(lcp_programs() if sets[1] else ())]
     found += [ExportedSequence.of(folder) for folder in sequences]
-    found += [ContactFiles.of(path, common.note, rows) for path in contacts]
-    return found
+    return [*found, *(spec for path in contacts for spec in programs_of(path, common.note, rows, contacts=True))]
 
 
 def _has(family: str, dial: str) -> bool:

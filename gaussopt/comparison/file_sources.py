@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,8 @@ import numpy as np
 from gaussopt.comparison.items import Data, Item
 from gaussopt.comparison.records import StepSource
 from gaussopt.comparison.spec import Spec, check_digest
-from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
-from gaussopt.core.files import inside, json_object, read_bytes, read_json
+from gaussopt.core.files import inside, json_object, missing_file, read_bytes, read_json
 from gaussopt.core.programs import QP
 from gaussopt.interchange.problem_reader import members, read_problem
 from gaussopt.interchange.quadratic import PARQUET, read_set
@@ -25,132 +24,41 @@ from gaussopt.storage.checksums import digest_of
 
 
 @dataclass(frozen=True, slots=True)
-class ContactFiles(Spec):
-    """Contact problems, u = W r + q, from files in the order of their names; `digests` are those of the files.
-
-    `rows` is the order of the rows of a contact, see `read_problem`; `part` is the name of a file within a folder.
-    """
-
-    name: str
-    paths: Sequence[str]
-    digests: Sequence[str]
-    rows: str | None = None
-    part: str = ""
-
-    @classmethod
-    def of(cls, path: str | Path, note: Callable[[str], None] | None = None, rows: str | None = None) -> ContactFiles:
-        """Read and check a file, or all files of a folder; raises BadInput.
-
-        A file of a folder that holds no contacts is left out, and `note` is called with a sentence on it.
-        """
-        where = Path(path).resolve()
-        if not where.exists():
-            raise BadInput(f"There is no file or folder {path}.")
-        kept = {}
-        for file in map(str, members(where) if where.is_dir() else [where]):
-            digest = digest_of(read_bytes(file))
-            try:
-                _read(file, digest, rows)
-                kept[file] = digest
-            except BadInput as error:
-                if note is None or not where.is_dir():
-                    raise
-                note(f"{Path(file).name} is left out: {error}")
-        if not kept:
-            raise BadInput(f"The folder {path} holds no contacts with friction cones.")
-        return cls(where.stem, tuple(kept), tuple(kept.values()), rows)
-
-    @property
-    def source(self) -> StepSource:
-        """The folder, or the file."""
-        return StepSource("contact", self.name, self.part)
-
-    @property
-    def parts(self) -> tuple[ContactFiles, ...]:
-        """Each file as a separate source, since the problems are unrelated."""
-        if len(self.paths) == 1:
-            return (self,)
-        return tuple(
-            replace(self, paths=(path,), digests=(digest,), part=Path(path).name)
-            for path, digest in zip(self.paths, self.digests, strict=True)
-        )
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Names of the files."""
-        return tuple(Path(path).name for path in self.paths)
-
-    @property
-    def has_cones(self) -> bool:
-        """True, because all problems have friction cones."""
-        return True
-
-    def items(self) -> tuple[Item, ...]:
-        """Return one problem for each file; raises BadInput if a file has changed."""
-        for path, digest in zip(self.paths, self.digests, strict=True):
-            check_digest(Path(path), digest)
-        return tuple(
-            Item(_read(path, digest, self.rows)) for path, digest in zip(self.paths, self.digests, strict=True)
-        )
-
-    def typical(self) -> ConeComplementarity:
-        """Return the problem of the first file."""
-        return _read(self.paths[0], self.digests[0], self.rows)
-
-
-@cache
-def _read(path: str, digest: str, rows: str | None) -> ConeComplementarity:
-    found: Any = read_problem(path, rows)
-    if page_of(found).formulations != "contact":
-        raise BadInput(f"{path} holds no contacts with friction cones.")
-    local: ConeComplementarity = found.local
-    return local
-
-
-@dataclass(frozen=True, slots=True)
 class ProgramFile(Spec):
-    """A QP, LCP or step from a file; `digest` pins the contents of the file.
+    """A program, a step or contacts with friction cones, u = W r + q, from a file; `digest` pins the file's contents.
 
     Attributes
     ----------
-    kind : kind of the source: "qp", "lcp" or "file"
-    part : name of the folder or file of the set that the program belongs to, "" for a single file
+    kind, name, part : as in `StepSource`; `kind` is "qp", "lcp", "file" or "contact"
     row : name of the program in a file of several programs
+    rows : order of the rows of a contact, see `read_problem`
     """
 
     path: str
     digest: str
     kind: str
+    name: str
     part: str = ""
     row: str = ""
-
-    @classmethod
-    def of(cls, path: str | Path) -> ProgramFile:
-        """Read and check a file; raises BadInput."""
-        found = _load(str(Path(path).resolve()))
-        if page_of(found).formulations == "contact":
-            raise BadInput(f"{path} holds contacts with friction cones; name it with --contact.")
-        kind = "qp" if page_of(found).name == "qp" else "file"
-        return cls(str(Path(path).resolve()), digest_of(read_bytes(Path(path))), kind)
+    rows: str | None = None
 
     @property
     def source(self) -> StepSource:
-        return StepSource(self.kind, self.row or Path(self.path).stem, self.part)
+        return StepSource(self.kind, self.name, self.part)
 
     def typical(self) -> Data:
         check_digest(Path(self.path), self.digest)
-        found: Data = _load(self.path, self.row, self.digest)
+        found: Data = _load(self.path, self.digest, self.row, self.rows)
         return found
 
 
 @lru_cache(maxsize=8)
-def _load(path: str, row: str = "", digest: str = "") -> Any:
+def _load(path: str, digest: str, row: str = "", rows: str | None = None) -> Any:
+    """Return the program, the step, or the contacts in their local form; it is cached by the digest of the file."""
     if not row:
-        return read_problem(path)
-    found = _set(path, digest)[row]
-    if isinstance(found, BadInput):
-        raise found
-    return found
+        found: Any = read_problem(path, rows)
+        return found.local if page_of(found).formulations == "contact" else found
+    return _set(path, digest)[row]
 
 
 @lru_cache(maxsize=1)
@@ -159,40 +67,53 @@ def _set(path: str, digest: str) -> dict[str, QP | BadInput]:
     return read_set(read_bytes(path))
 
 
-def programs_of(place: str | Path, note: Callable[[str], None]) -> list[Spec]:
-    """Return the programs of a folder, or of a Parquet file such as qpbenchmark writes, each as its own source.
+def programs_of(
+    place: str | Path, note: Callable[[str], None] = lambda sentence: None, rows: str | None = None,
+    contacts: bool = False,
+) -> list[ProgramFile]:  # fmt: skip
+    """Return the programs of a file, folder or Parquet file such as qpbenchmark writes, each as its own source.
 
-    All files of contacts with friction cones form one source. `note` is called with a sentence on each file that is
-    left out; BadInput is raised if all are left out.
+    Contacts with friction cones come last. With `contacts` they alone are read, with the rows of a contact in the order
+    `rows`. `note` is called with a sentence on each file of a folder, and each program of a Parquet file, that is left
+    out. Raises BadInput if all are left out, or if the only file cannot be read.
     """
     where = Path(place).resolve()
-    found: list[Spec] = []
-    contacts = False
-    for file in members(where) if where.is_dir() else [where]:
+    if not where.exists():
+        raise BadInput(missing_file(place))
+    folder = where.is_dir()
+    found: list[ProgramFile] = []
+    cones: list[ProgramFile] = []
+    for file in members(where) if folder else [where]:
         try:
             content = read_bytes(file)
-            if content.startswith(PARQUET):
-                digest = digest_of(content)
-                programs = _set(str(file), digest)
-                for error in (x for x in programs.values() if isinstance(x, BadInput)):
-                    note(f"{file.name} is read without a program: {error}")
-                whole = [row for row, x in programs.items() if not isinstance(x, BadInput)]
-                found += [ProgramFile(str(file), digest, "qp", where.stem, row) for row in whole]
+            given = str(file), digest_of(content)
+            if content.startswith(PARQUET) and not contacts:
+                for row, program in _set(*given).items():
+                    if isinstance(program, BadInput):
+                        note(f"{file.name} is read without a program: {program}")
+                    else:
+                        found.append(ProgramFile(*given, "qp", row, where.stem, row))
                 continue
-            problem = read_problem(file)
-            page = page_of(problem)
+            page = page_of(_load(*given, rows=rows))
             if page.formulations == "contact":
-                contacts = True
-                continue
-            kind = "file" if page.formulations else page.name
-            found.append(ProgramFile(str(file), digest_of(content), kind, where.stem))
+                cones.append(ProgramFile(*given, "contact", where.stem, file.name, rows=rows))
+            elif contacts:
+                raise BadInput(f"{file} holds no contacts with friction cones.")
+            else:
+                kind = "file" if page.formulations or (page.name == "lcp" and not folder) else page.name
+                found.append(ProgramFile(*given, kind, file.stem, where.stem if folder else ""))
         except BadInput as error:
+            if not folder:
+                raise
             note(f"{file.name} is left out: {str(error).removeprefix(f'{file}: ').rstrip('.')}.")
-    if contacts:
-        found.append(ContactFiles.of(where, lambda sentence: None))
-    if not found:
-        raise BadInput(f"{place} holds no programs that can be read.")
-    return found
+    if cones and not (folder or contacts):
+        raise BadInput(f"{place} holds contacts with friction cones; name it with --contact.")
+    if len(cones) == 1:
+        cones = [replace(cones[0], part="")]
+    if not found and not cones:
+        what = "contacts with friction cones" if contacts else "programs that can be read"
+        raise BadInput(f"{place} holds no {what}.")
+    return [*found, *cones]
 
 
 INDEX = "index.json"
@@ -222,11 +143,6 @@ class CollectionGroup(Spec):
     def follows(self) -> bool:
         """Whether the group's problems are successive steps of a sequence."""
         return bool(self._rows()[0]["sequence"])
-
-    @property
-    def has_cones(self) -> bool:
-        """Whether the problems are contact problems with friction cones."""
-        return bool(self._rows()[0]["kind"] == "contact")
 
     def _rows(self) -> tuple[dict[str, Any], ...]:
         return _rows(self.folder, self.group, self.digest)

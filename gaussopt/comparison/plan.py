@@ -51,7 +51,7 @@ from gaussopt.processes.job import Job
 from gaussopt.relaxations import RELAXATIONS
 from gaussopt.simulation.settings import check_settings, check_start
 
-FILES = (".json", ".npz", ".mat", ".mps", ".qps", ".MPS", ".QPS", ".SIF", ".sif")
+FILES = (".json", ".npz", ".mat", ".mps", ".qps", ".MPS", ".QPS", ".SIF", ".sif", ".parquet")
 """Suffixes of the names of program files."""
 
 MOTION_TIME = 30.0
@@ -112,8 +112,8 @@ class Plan:
         """Return the names of files with contact problems, by folder."""
         found: dict[str, list[str]] = {}
         for spec in self.specs:
-            if spec.files:
-                found.setdefault(spec.source.name, []).extend(spec.files)
+            if isinstance(spec, ProgramFile) and spec.kind == "contact":
+                found.setdefault(spec.name, []).append(Path(spec.path).name)
         return found
 
     def _code(self) -> dict[str, Any]:
@@ -151,11 +151,9 @@ def listed_sources(sources: Any, note: Callable[[str], None]) -> tuple[list[str 
         source = os.fspath(source) if isinstance(source, os.PathLike) else source
         if isinstance(source, str) and registry.holds_solver(source):
             solvers.append(registry.named_by_file("solver", source))
-        elif isinstance(source, str) and (os.path.isdir(source) or source.endswith(".parquet")):
+        elif isinstance(source, str) and (os.path.isdir(source) or source.endswith(FILES)):
             sequence = (Path(source) / "manifest.json").is_file()
             found += [ExportedSequence.of(source)] if sequence else programs_of(source, note)
-        elif isinstance(source, str) and source.endswith(FILES):
-            found.append(ProgramFile.of(source))
         else:
             found.append(source)
     if not found:
@@ -189,7 +187,7 @@ def plan_of(
     found = [find_problem(s) if isinstance(s, str) else s for s in asked]
     entries = tuple(s for s in found if isinstance(s, Problem))
     _check_motions(entries, settings)
-    specs = [spec for s in found for spec in (problem_specs(s, stride) if isinstance(s, Problem) else s.parts)]
+    specs = [spec for s in found for spec in (problem_specs(s, stride) if isinstance(s, Problem) else (s,))]
     names = _all_formulations(specs) if formulations is None else list(formulations)
     for f in names:
         check_formulation(f)
@@ -207,7 +205,7 @@ def plan_of(
 
 def _all_formulations(specs: Sequence[Spec]) -> list[str]:
     """Return the formulations of steps, of contacts in space, or both, as the sources require."""
-    contacts = [spec for spec in specs if spec.has_cones]
+    contacts = [spec for spec in specs if page_of(spec.typical()).formulations == "contact"]
     of_steps = registry.names("formulation") if len(contacts) < len(specs) else []
     return [*of_steps, *(RELAXATIONS if contacts else ())]
 

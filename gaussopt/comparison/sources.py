@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from gaussopt.comparison.file_sources import CollectionGroup, ContactFiles, ProgramFile
+from gaussopt.comparison.file_sources import CollectionGroup, ProgramFile
 from gaussopt.comparison.items import SIMULATED, Data, Item, decided, states_of, typical_step
 from gaussopt.comparison.records import StepSource
 from gaussopt.comparison.sequence_files import read_manifest, read_sequence
@@ -27,7 +27,6 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_bytes
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
-from gaussopt.kinds import page_of
 from gaussopt.lcp.collection import known_lcps
 from gaussopt.modelling.family import Family, sweep_values
 from gaussopt.modelling.problem import Problem
@@ -112,45 +111,29 @@ class FamilyPoint(Spec):
         step: StepData | ConeComplementarity = registry.load("family", self.family).steps(self.dials, 1)[0]
         return step
 
-    @property
-    def has_cones(self) -> bool:
-        """Whether the family consists of contact problems in space."""
-        return page_of(self.typical()).formulations == "contact"
-
 
 @dataclass(frozen=True, slots=True)
-class ConvexProgram(Spec):
-    """A program of the convex test set, given by its name."""
+class PackagedProgram(Spec):
+    """A program of a set in the package: "qp", the convex test set, or "lcp", chosen to distinguish solvers."""
 
+    kind: str
     name: str
 
     @property
-    def source(self) -> StepSource:
-        return StepSource("qp", self.name)
-
-    def typical(self) -> QP:
-        return QP.from_mapping(convex_set()[self.name])
-
-
-@dataclass(frozen=True, slots=True)
-class CollectedLCP(Spec):
-    """A complementarity problem, given by its name, from the set that was chosen to distinguish solvers."""
-
-    name: str
-
-    together = "the set of complementarity problems"
+    def together(self) -> str:
+        return "the set of complementarity problems" if self.kind == "lcp" else ""
 
     @property
     def source(self) -> StepSource:
-        return StepSource("lcp", self.name)
+        return StepSource(self.kind, self.name)
 
     def items(self) -> tuple[Item, ...]:
-        """Return the problem, with its solution if it is unique."""
-        known = known_lcps()[self.name]
-        return (Item(known.lcp, known.z if known.answers == "one" else None),)
+        """Return the program, with its solution if it is the unique one of a complementarity problem."""
+        known = known_lcps().get(self.name) if self.kind == "lcp" else None
+        return (Item(self.typical(), known.z if known and known.answers == "one" else None),)
 
-    def typical(self) -> LCP:
-        return known_lcps()[self.name].lcp
+    def typical(self) -> QP | LCP:
+        return QP.from_mapping(convex_set()[self.name]) if self.kind == "qp" else known_lcps()[self.name].lcp
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +179,7 @@ def _manifest(folder: str, digest: str) -> dict[str, Any]:
 SPECS: dict[str, type[Spec]] = {
     c.__name__: c
     for c in (
-        ProblemStates, FamilyPoint, ProgramFile, ConvexProgram, CollectedLCP, ExportedSequence, ContactFiles,
-        CollectionGroup,
+        ProblemStates, FamilyPoint, ProgramFile, PackagedProgram, ExportedSequence, CollectionGroup,
     )
 }  # fmt: skip
 
@@ -253,14 +235,14 @@ def _possible(point: FamilyPoint) -> bool:
     return True
 
 
-def convex_programs() -> list[ConvexProgram]:
+def convex_programs() -> list[PackagedProgram]:
     """Return the convex test set, program by program."""
-    return [ConvexProgram(name) for name in convex_set()]
+    return [PackagedProgram("qp", name) for name in convex_set()]
 
 
-def lcp_programs() -> list[CollectedLCP]:
+def lcp_programs() -> list[PackagedProgram]:
     """Return the complementarity problems of the set chosen to distinguish solvers, small problems first."""
-    return [CollectedLCP(name) for name, _ in sorted(known_lcps().items(), key=lambda known: known[1].lcp.n)]
+    return [PackagedProgram("lcp", name) for name, _ in sorted(known_lcps().items(), key=lambda known: known[1].lcp.n)]
 
 
 def plain_settings(entry: Problem) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class Spec(ABC):
     `gaussopt.comparison.sources.spec_of` reads it elsewhere, and `items` makes the same items, number for number.
 
     To add a kind of source, derive a frozen dataclass whose fields are the data that `items` needs. Write `source` and
-    `typical`; the defaults of the other members suit a single item without contacts in space.
+    `typical`; the defaults of the other members suit a single item.
 
     Examples
     --------
@@ -33,8 +33,10 @@ class Spec(ABC):
     (2, (('family', 'sliding-row'),))
     """
 
-    together = ""
-    """Name of a set of problems whose solution by a solver shares one time limit; "" if each problem has its own."""
+    @property
+    def together(self) -> str:
+        """Name of a set whose solution by a solver shares one time limit; "" if each problem has its own limit."""
+        return ""
 
     @property
     @abstractmethod
@@ -73,24 +75,9 @@ class Spec(ABC):
         """
 
     @property
-    def has_cones(self) -> bool:
-        """Whether the items are contact problems with friction cones."""
-        return False
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Names of the files of the items, if they are contact problems from files."""
-        return ()
-
-    @property
     def follows(self) -> bool:
         """Whether items follow one another, so that a solver may keep its set-up and start from its previous answer."""
         return False
-
-    @property
-    def parts(self) -> tuple[Spec, ...]:
-        """The problems as separate sources with their own time limits, if they are unrelated; else this source."""
-        return (self,)
 
     def worded(self, reason: str, step: StepData) -> str:
         """Replace the numbers of contacts by the contacts' names in a sentence on one of the steps.

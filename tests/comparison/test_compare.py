@@ -291,7 +291,7 @@ def test_a_solver_alone_is_asked_what_it_takes(clean_registry: None) -> None:
     solver = PLUGINS / "least_index.py"
     plan = plan_of(str(solver), None, ["lemke"], False, 10, True, **SETTINGS)
     assert plan.solvers == ("lemke", "least-index")
-    assert {type(spec).__name__ for spec in plan.specs} == {"CollectedLCP"}
+    assert {spec.source.kind for spec in plan.specs} == {"lcp"}
     assert not {"deap", "deap-cma"} & {*plan_of(solver, None, None, False, 10, True, **SETTINGS).solvers}
 
 

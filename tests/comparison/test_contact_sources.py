@@ -11,7 +11,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt.cli.main import run
-from gaussopt.comparison.file_sources import ContactFiles
+from gaussopt.comparison.file_sources import programs_of
 from gaussopt.comparison.performance_profiles import costs
 from gaussopt.comparison.results import Results
 from gaussopt.reporting.sections import who_solved
@@ -81,9 +81,8 @@ def test_limits_and_refusals_are_of_one_file(tmp_path: Path, compare: Any) -> No
     for name, mu in (("a-easy", 0.5), ("b-hard", 0.6), ("c-refused", 0.7), ("d-easy", 0.5)):
         problem = go.ConeComplementarity(W, STICKS.q, np.array([mu]))
         (tmp_path / f"{name}.json").write_text(json.dumps(problem.to_mapping()), encoding="utf-8")
-    results = compare(
-        ContactFiles.of(tmp_path), ["coulomb-soccp"], ["slow-or-choosy", "hybrid"], case_limit=2.0, time_budget=0.01
-    )
+    files, solvers = programs_of(tmp_path, contacts=True), ["slow-or-choosy", "hybrid"]
+    results = compare(files, ["coulomb-soccp"], solvers, case_limit=2.0, time_budget=0.01)
     own = {a.source.part[0]: a for a in results.answers if a.solver == "slow-or-choosy"}
     assert own["a"].status == own["d"].status == ["solved"]
     assert own["b"].failure == "time limit: no answer within 2 s"
@@ -98,22 +97,20 @@ def test_limits_and_refusals_are_of_one_file(tmp_path: Path, compare: Any) -> No
 
 
 def test_a_file_that_holds_something_else_is_named(folder: Path, capsys: Any, tmp_path: Path) -> None:
-    with pytest.raises(go.BadInput, match=r"other\.json: The file has no 'kind'"):
-        ContactFiles.of(folder)
     found: list[str] = []
-    assert len(ContactFiles.of(folder, found.append).items()) == 2
-    assert found[0].startswith("other.json is left out")
+    assert len(programs_of(folder, found.append, contacts=True)) == 2
+    assert found[0].startswith("other.json is left out: The file has no 'kind'")
     (tmp_path / "x.json").write_text('{"what": 1}', encoding="utf-8")
     assert run(["compare", "--contact", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
     assert "holds no contacts with friction cones" in capsys.readouterr().err
     assert run(["compare", "--contact", str(tmp_path / "none"), "--out", str(tmp_path / "out")]) == 2
-    assert "There is no file or folder" in capsys.readouterr().err
+    assert "There is no file" in capsys.readouterr().err
 
 
 def test_a_file_that_changes_is_noticed(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text(json.dumps(STICKS.to_mapping()), encoding="utf-8")
-    spec = ContactFiles.of(file)
+    (spec,) = programs_of(file, contacts=True)
     assert spec.source.name == "a"
     file.write_text(json.dumps(SLIDES.to_mapping()), encoding="utf-8")
     with pytest.raises(go.BadInput, match="has changed since the comparison began"):

@@ -13,7 +13,7 @@ import scipy
 
 import gaussopt as go
 from gaussopt.cli.main import run
-from gaussopt.comparison.file_sources import ProgramFile, programs_of
+from gaussopt.comparison.file_sources import programs_of
 from gaussopt.comparison.plan import listed_sources, plan_of
 from gaussopt.interchange import quadratic
 from gaussopt.interchange.problem_reader import read_problem
@@ -161,7 +161,7 @@ def test_a_file_of_any_format_is_a_source(folder: Path, compare: Callable[..., g
     answers = compare(folder / "same.mps", solvers=["piqp"], time_budget=0.0).answers
     assert {a.source.label for a in answers} == {"same"}
     assert all(all(a.confirmed) for a in answers)
-    spec = ProgramFile.of(folder / "matlab.mat")
+    spec = programs_of(folder / "matlab.mat")[0]
     (folder / "matlab.mat").write_bytes(b"other")
     with pytest.raises(go.BadInput, match="has changed"):
         spec.items()

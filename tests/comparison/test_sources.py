@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.comparison.file_sources import programs_of
 from gaussopt.comparison.sources import (
     SIMULATED,
-    ProgramFile,
     Spec,
     convex_programs,
     family_sweep,
@@ -93,7 +93,7 @@ def test_sources_are_told_apart(tmp_path: Path, compare: Callable[..., go.Result
         (tmp_path / folder).mkdir()
         text = json.dumps({"kind": "qp", "P": [[p]], "q": [1.0]})
         (tmp_path / folder / "mine.json").write_text(text, encoding="utf-8")
-    files = [ProgramFile.of(tmp_path / folder / "mine.json") for folder in ("a", "b")]
+    files = [programs_of(tmp_path / folder / "mine.json")[0] for folder in ("a", "b")]
     assert [(file.source.label, file.source.kind) for file in files] == [("mine", "qp")] * 2
     with pytest.raises(go.BadInput, match="2 sources are called 'mine'"):
         compare(files, solvers=["kkt"], time_budget=0.0)
@@ -113,7 +113,7 @@ def test_lcp_and_step_files_are_compared_too(tmp_path: Path, compare: Callable[.
     step = tmp_path / "step.json"
     step.write_text(json.dumps({"kind": "step", "M": [[2.0]], "Q": [4.0]}), encoding="utf-8")
     results = compare(
-        [ProgramFile.of(lcp), ProgramFile.of(step)], ["gauss"], ["lemke", "kkt", "newton"], time_budget=0.0
+        [*programs_of(lcp), *programs_of(step)], ["gauss"], ["lemke", "kkt", "newton"], time_budget=0.0
     )  # fmt: skip
     assert results.failures == {}
     assert {(r.source.name, r.formulation, r.solver) for r in results.answers} == {

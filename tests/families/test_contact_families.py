@@ -58,7 +58,7 @@ def test_the_rank_is_what_the_dial_says() -> None:
 
 def test_a_comparison_of_a_family_judges_relaxations_by_the_law_of_coulomb(compare: Callable[..., go.Results]) -> None:
     points = family_sweep("sphere-pile", ["contacts=8", "speed=1"], count=2)
-    assert all(point.has_cones for point in points)
+    assert all(isinstance(point.typical(), go.ConeComplementarity) for point in points)
     results = compare(points, ["coulomb-soccp", "coulomb-ccp"], ["hybrid", "clarabel"], time_budget=0.0)
     right = {(a.formulation, a.solver): all(a.confirmed) for a in results.answers}
     assert right == {("coulomb-soccp", "hybrid"): True, ("coulomb-ccp", "clarabel"): False}
