@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Any, Self
 
 from gaussopt.core.solution import Timing
+from gaussopt.storage.schema import check
 
 STARTS = ("setup", "cold", "warm")
 """How a solver starts on the next program of a sequence. "setup": set up anew, from its default point; "cold": updated,
@@ -27,12 +27,6 @@ REMEMBERED = 1 / 3
 
 MOST_REASONS = 5
 """Maximum number of different reasons in a record of answers."""
-
-LARGEST = 2**63
-"""Largest absolute value that an integer in a file may have."""
-
-_JSON: dict[Any, set[type]] = {str: {str}, bool: {bool}, int: {int}, float: {float, int}}
-"""For each type, the types that a value may have after a round trip through JSON: a float may become an integer."""
 
 SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str, str]
 
@@ -68,7 +62,7 @@ class Record:
 
         Raises KeyError, TypeError or ValueError if the mapping does not describe a record.
         """
-        _check_types(cls, data)
+        check(cls.__name__, data, cls)
         record = cls.from_mapping(data)
         record.check()
         return record
@@ -272,35 +266,3 @@ class MotionRecord(Record):
     trajectory: str = ""
     machine: str = ""
     made: dict[str, str] = field(default_factory=dict, compare=False)
-
-
-def _check_types(cls: type[Any], data: Any) -> None:
-    """Check that the entries of a mapping fit the fields of a dataclass; the TypeError raised names a wrong entry."""
-    if not isinstance(data, Mapping):
-        raise TypeError(f"{cls.__name__} is no mapping")
-    hints = _hints(cls)  # type: ignore[arg-type]
-    for name, value in data.items():
-        if name not in hints:
-            raise TypeError(f"{cls.__name__} has no {str(name)[:40]!r}")
-        if not _all_fit([value], hints[name]):
-            raise TypeError(f"{name} of {cls.__name__} is no {hints[name]}")
-
-
-_hints = cache(get_type_hints)
-
-
-def _all_fit(values: list[Any], kind: Any) -> bool:
-    """Return whether all values have a type; for a StepSource, raise TypeError if an entry has the wrong type."""
-    if kind in _JSON:
-        types = set(map(type, values))
-        small = int not in types or max(map(abs, (x for x in values if type(x) is int))) <= LARGEST
-        return types <= _JSON[kind] and small
-    if kind is StepSource:
-        for value in values:
-            _check_types(kind, value)
-        return True
-    inner = get_args(kind)
-    if get_origin(kind) is list:
-        return all(type(x) is list and _all_fit(x, inner[0]) for x in values)
-    keys, entries = inner
-    return all(isinstance(x, dict) and _all_fit(list(x), keys) and _all_fit(list(x.values()), entries) for x in values)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, Self
 
 from gaussopt.comparison import pairs, tables
 from gaussopt.comparison.records import Answers, MotionRecord, Times
@@ -21,6 +21,7 @@ from gaussopt.execution.store import HEAD
 from gaussopt.plotting.figures import one_or_all, pyplot_figure
 from gaussopt.storage.archives import gunzip
 from gaussopt.storage.checksums import Damage, sealed, unsealed
+from gaussopt.storage.schema import Schema, check
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,8 +32,13 @@ FORMAT = 2
 LISTS, NUMBERS = ("sources", "formulations", "solvers", "steppers"), ("tolerance", "dt", "t_end", "time_budget")
 """Entries of `Results.meta` that are lists and numbers; their values distinguish comparisons."""
 
-MAPPINGS = ("files", "machines", "problems", "versions", "code")
-"""Entries of `Results.meta` that are mappings."""
+META: Schema = {
+    **dict.fromkeys((*LISTS, "precision", "conflicts"), NotRequired[list[str]]),
+    **dict.fromkeys(("problems", "versions", "code"), NotRequired[dict[str, Any]]),
+    "files": NotRequired[dict[str, list[str]]],
+    "machines": NotRequired[dict[Annotated[str, re.compile(r"\w[\w.-]*")], dict[str, Any]]],
+}
+"""Entries of `Results.meta` that are checked on reading, also in the settings of each machine."""
 
 UNFIT = "none of these formulations and solvers fit it"
 
@@ -135,10 +141,12 @@ class Results:
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any], store: Path | None = None) -> Self:
         """Return the results in a mapping from a file; raises KeyError, TypeError or ValueError if it is wrong."""
+        check("the file", data, {"failures": dict[str, str], "meta": META})
         failures, meta = data["failures"], data["meta"]
-        if not isinstance(failures, dict) or not all(isinstance(x, str) for x in (*failures, *failures.values())):
-            raise TypeError("failures are no mapping of text")
-        _check_meta(meta)
+        for name, own in meta.get("machines", {}).items():
+            check(f"the machine {name}", own, META)
+            if own.get("machines"):
+                raise ValueError(f"the comparison of {name} is merged itself")
         found = cls(
             tuple(map(Answers.read, data["answers"])), tuple(map(Times.read, data["times"])),
             tuple(map(MotionRecord.read, data["motions"])), dict(failures), dict(meta), store,
@@ -203,21 +211,6 @@ def refuse_other(folder: Path, meta: Mapping[str, Any]) -> None:
         raise BadInput(
             f"{folder} holds a comparison with {'; '.join(other)}, which are not asked now; name another folder."
         )
-
-
-def _check_meta(meta: Any) -> None:
-    """Check the types of the settings and, in a merged comparison, of the settings of its parts; raises TypeError."""
-    lists = [meta.get(name, []) for name in (*LISTS, "precision", "conflicts")]
-    mappings = [meta.get(name, {}) for name in MAPPINGS]
-    if not all(isinstance(x, dict) for x in mappings):
-        raise TypeError("its settings are no settings of a comparison")
-    lists += meta.get("files", {}).values()
-    if not all(isinstance(of, list) and all(isinstance(x, str) for x in of) for of in lists):
-        raise TypeError("sources are no names")
-    for name, own in meta.get("machines", {}).items():
-        if not re.fullmatch(r"\w[\w.-]*", name) or own.get("machines"):
-            raise TypeError("its machines have no names")
-        _check_meta(own)
 
 
 def unanswered(sources: Sequence[str], answers: Sequence[Answers]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ from gaussopt.solving.defaults import default_solver, formulate
 from gaussopt.solving.solve import solve
 from gaussopt.storage.archives import arrays_of
 from gaussopt.storage.checksums import checksum, digest_of, sealed
+from gaussopt.storage.schema import Schema, check
 
 FORMAT = 1
 """Version of the manifest."""
@@ -53,7 +54,15 @@ MOST_ENTRIES = 50_000_000
 STEPS = 5
 """Number of steps of a family, as in a comparison."""
 
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_PLACES = list[Annotated[int, range(MOST_ENTRIES + 1)]]
+
+MANIFEST: Schema = {"follows": NotRequired[bool], **dict.fromkeys(("problem", "reference", "formulation"), str)}
+PROGRAM: Schema = {
+    "kind": Literal["qp", "lcp"], "file": str, "sha256": Annotated[str, re.compile(r"[0-9a-f]{64}")],
+    "n": Annotated[int, range(1, MOST_ENTRIES + 1)],
+}  # fmt: skip
+ROWS: Schema = dict.fromkeys(("rows", "equality", "lower", "upper"), _PLACES)
+"""Entries of a manifest, of a program in it, and of a quadratic program: its number of rows, and their indices."""
 
 
 def export_sequence(
@@ -282,64 +291,31 @@ def _check_manifest(manifest: Mapping[str, Any]) -> None:
     """
     if "checksum" in manifest and manifest["checksum"] != checksum(manifest):
         raise BadInput("its checksum is wrong")
-    _expect(isinstance(manifest.get("follows", True), bool), "follows", manifest.get("follows"), "true or false")
-    for key in ("problem", "reference", "formulation"):
-        _expect(isinstance(manifest.get(key), str), key, manifest.get(key), "text")
+    check("the manifest", manifest, MANIFEST)
     rows = manifest["programs"]
     if not 1 <= len(rows) <= MOST_PROGRAMS:
         raise BadInput(f"it names {len(rows)} programs, expected 1 to {MOST_PROGRAMS}")
     for i, row in enumerate(rows):
-        try:
-            _check_row(row)
-        except BadInput as error:
-            raise BadInput(f"program {i}: {error}") from None
+        check(f"program {i}", row, PROGRAM)
         if row["kind"] != rows[0]["kind"]:
             raise BadInput(f"program {i} is a {row['kind']}, the first one a {rows[0]['kind']}")
+        if row["kind"] == "qp":
+            check(f"program {i}", row, ROWS)
+            if fault := _fault_of_rows(row["n"], *(row[key] for key in ROWS)):
+                raise BadInput(f"program {i}: {fault}")
 
 
-def _check_row(row: Any) -> None:
-    if not isinstance(row, Mapping):
-        raise BadInput(f"it is {_short(row)}, expected an object")
-    given: list[Any] = [row.get(key) for key in ("kind", "file", "sha256", "rows")]
-    kind, file, digest, rows = given
-    _expect(kind in ("qp", "lcp"), "kind", kind, "'qp' or 'lcp'")
-    _expect(isinstance(file, str), "file", file, "a path inside the folder")
-    known = isinstance(digest, str) and _DIGEST.fullmatch(digest) is not None
-    _expect(known, "sha256", digest, "64 hexadecimal digits")
-    n = _whole("n", row.get("n"), 1)
-    if kind == "lcp":
-        return
-    _expect(isinstance(rows, list) and len(rows) == 1, "rows", rows, "a list with the number of rows")
-    m = _whole("rows", rows[0], 0)
+def _fault_of_rows(n: int, rows: list[int], equality: list[int], lower: list[int], upper: list[int]) -> str:
+    """Return what is wrong with the number and the indices of the rows of a program of n unknowns, or ""."""
+    if len(rows) != 1:
+        return f"'rows' is {rows!r:.60}, expected a list with the number of rows"
+    m = rows[0]
     if n * max(n, m) > MOST_ENTRIES:
-        raise BadInput(f"a program of {n} unknowns and {m} rows is too large to be replayed")
-    equality, lower, upper = (_places(key, row.get(key), m) for key in ("equality", "lower", "upper"))
-    if equality & (lower | upper):
-        raise BadInput("a row is an equality and an inequality")
-    if 8 * n * (m - len(equality | lower | upper)) > 2**20:
-        raise BadInput(f"it has {m} rows, of which most have no bounds")
-
-
-def _whole(key: str, value: Any, low: int) -> int:
-    whole = isinstance(value, int) and not isinstance(value, bool) and low <= value <= MOST_ENTRIES
-    _expect(whole, key, value, f"a whole number from {low} to {MOST_ENTRIES}")
-    return int(value)
-
-
-def _places(key: str, found: Any, m: int) -> set[int]:
-    """Return the row indices listed under a key; raises BadInput unless they increase strictly."""
-    listed = isinstance(found, list) and all(isinstance(i, int) and not isinstance(i, bool) for i in found)
-    _expect(listed, key, found, "a list of rows")
-    rising = all(a < b for a, b in pairwise((-1, *found, m)))
-    _expect(rising or not found, key, found, f"rising numbers from 0 to {m - 1}")
-    return set(found)
-
-
-def _expect(holds: bool, key: str, value: Any, what: str) -> None:
-    if not holds:
-        raise BadInput(f"{key!r} is {_short(value)}, expected {what}")
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+        return f"a program of {n} unknowns and {m} rows is too large to be replayed"
+    if not all(a < b for of in (equality, lower, upper) for a, b in pairwise((-1, *of, m))):
+        return f"its lists of rows do not rise from 0 to {m - 1}"
+    bounded = {*lower, *upper}
+    if not bounded.isdisjoint(equality):
+        return "a row is an equality and an inequality"
+    many = 8 * n * (m - len(bounded.union(equality))) > 2**20
+    return f"it has {m} rows, of which most have no bounds" if many else ""

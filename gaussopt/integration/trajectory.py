@@ -19,7 +19,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.display import Events, ShownMotion
-from gaussopt.integration.saved_settings import check_saved
+from gaussopt.integration.saved_settings import check_entries, check_saved
 from gaussopt.storage import netcdf
 from gaussopt.storage.conventions import describe
 
@@ -338,21 +338,13 @@ def _by_name(data: xr.Dataset, kind: str, instants: int) -> dict[str, Vector]:
 def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries of a trajectory other than its arrays; raises an error if they are not valid."""
     read: dict[str, Any] = {key: json.loads(attrs[key]) for key in ("worst", "timing", "meta")}
-    restart = json.loads(attrs.get("restart", "{}"))
-    lists = {key: json.loads(attrs.get(key, "[]")) for key in ("events", "warnings")}
+    missing = {"restart": "{}", "events": "[]", "warnings": "[]"}
+    read |= {key: json.loads(attrs.get(key, text)) for key, text in missing.items()}
+    check_entries(read)
+    read |= {key: tuple(read[key]) for key in ("events", "warnings")}
     worst: dict[str, Any] = {k: math.nan if v is None else v for k, v in read["worst"].items()}
-    numbers = [*worst.values(), *read["timing"].values()]
-    if not all(isinstance(x, int | float) for x in numbers):
-        raise TypeError("worst and timing hold numbers")
-    names = [x for key in ("coordinates", "contacts") for x in read["meta"].get(key, ())]
-    if not all(isinstance(x, str) for x in (*names, *lists["warnings"])):
-        raise TypeError("names and warnings are text")
-    if not all(isinstance(x["t"], int | float) and isinstance(x["kind"], str) for x in lists["events"]):
-        raise TypeError("events have a time and a kind")
-    return {
-        "status": Status(attrs["status"]), "message": str(attrs["message"]), "timing": read["timing"],
-        "worst": WorstCertificate(**worst), "meta": read["meta"], "restart": restart,
-        **{key: tuple(x) for key, x in lists.items()},
+    return read | {
+        "status": Status(attrs["status"]), "message": str(attrs["message"]), "worst": WorstCertificate(**worst),
     }  # fmt: skip
 
 

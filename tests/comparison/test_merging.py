@@ -184,13 +184,13 @@ def _outside(data: dict[str, Any]) -> None:
 
 HOSTILE: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (_unlisted, "machines that it does not list"),
-    (_outside, "its machines have no names"),
+    (_outside, "each key a text of the form"),
     (lambda data: data["motions"][0].update(trajectory="../../../secret"), "inside the folder"),
-    (lambda data: data["meta"].update(machines=[]), "no settings of a comparison"),
-    (lambda data: data["meta"].update(machines={"a": {"problems": 3}}), "no settings of a comparison"),
-    (lambda data: data["meta"].update(machines={"a": {"machines": {"b": {}}}}), "have no names"),
-    (lambda data: data["meta"].update(formulations=[1]), "sources are no names"),
-    (lambda data: data["meta"].update(problems=[]), "no settings of a comparison"),
+    (lambda data: data["meta"].update(machines=[]), "machines of meta of the file is [], expected a mapping"),
+    (lambda data: data["meta"].update(machines={"a": {"problems": 3}}), "problems of the machine a is 3, expected"),
+    (lambda data: data["meta"].update(machines={"a": {"machines": {"b": {}}}}), "a is merged itself"),
+    (lambda data: data["meta"].update(formulations=[1]), "formulations of meta of the file is [1], expected"),
+    (lambda data: data["meta"].update(problems=[]), "problems of meta of the file is [], expected a mapping"),
     (lambda data: data["answers"][0].update(made={"date": 3}), "made of Answers"),
     (lambda data: data["meta"].update(tolerance=1e-3), "The tolerance of laptop is 1e-07, that of desktop 0.001"),
 ]
