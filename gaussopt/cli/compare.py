@@ -74,9 +74,7 @@ Against = Annotated[
     Path | None,
     option("--against", "Say what changed since this comparison; exit code 1 if anything is worse.", metavar="DIR"),
 ]
-Parquet = Annotated[
-    bool, option("--parquet", "Write the table of all answers as Parquet too; needs gaussopt\\[parquet].")
-]
+Parquet = Annotated[bool, option("--parquet", "Write the table of all answers as Parquet too.")]
 Exported = Annotated[
     str | None,
     argument("PROBLEM|ATLAS", "A problem by name or file.py, or the file atlas.nc of `gaussopt atlas`.", "problem",
@@ -115,11 +113,8 @@ def compare_command(
     from gaussopt.comparison.compare import compare
     from gaussopt.comparison.results import Results
     from gaussopt.comparison.solver_spec import split_words
-    from gaussopt.comparison.tables import check_parquet
     from gaussopt.reporting.write import write_comparison, write_report
 
-    if parquet:
-        check_parquet()
     before = None if against is None else Results.load(against)  # read now, since `out` may be the same folder
     count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], (qp, lcp), sequence or [], contact or [], rows)
@@ -146,13 +141,10 @@ def report_command(
     """Write the report on stored results again, without computing them again."""
     from gaussopt.comparison.changes import changes
     from gaussopt.comparison.results import Results
-    from gaussopt.comparison.tables import check_parquet
     from gaussopt.reporting.write import write_report
 
     results = Results.load(folder)
     found = None if against is None else changes(Results.load(against), results)
-    if parquet:
-        check_parquet()
     summary = write_report(results, out or folder, found)
     if parquet:
         results.to_parquet((out or folder) / "tables" / "steps.parquet")

@@ -21,6 +21,7 @@ from gaussopt.execution.store import HEAD
 from gaussopt.plotting.figures import one_or_all, pyplot_figure
 from gaussopt.storage.archives import gunzip
 from gaussopt.storage.checksums import Damage, sealed, unsealed
+from gaussopt.storage.parquet import parquet
 from gaussopt.storage.schema import Schema, check
 
 if TYPE_CHECKING:
@@ -129,9 +130,11 @@ class Results:
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
         """Write the table `steps`, one row for each answer, as a Parquet file; a failed write leaves no partial file.
 
-        Raises MissingBackend without a package that writes Parquet, BadInput if the file cannot be written.
+        Raises BadInput if the file cannot be written.
         """
-        return tables.write_parquet(Path(path), tables.steps(self.answers, self.times))
+        frame = tables.steps(self.answers, self.times)
+        write_bytes(Path(path), parquet({str(name): column.tolist() for name, column in frame.items()}))
+        return Path(path)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Results:

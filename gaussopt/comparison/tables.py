@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ import pandas as pd
 from gaussopt.comparison import metrics
 from gaussopt.comparison.records import PARTS, Answers, CaseRecord, MotionRecord, Times
 from gaussopt.comparison.step_table import step_table
-from gaussopt.core.errors import MissingBackend
-from gaussopt.core.files import write_bytes, write_text
+from gaussopt.core.files import write_text
 
 CASE = ("kind", "name", "part", "dial", "value", "dials", "formulation", "solver", "start")
 """The columns that identify cases; `dials` holds all dials, as in "contacts=4 mu=0.3"."""
@@ -27,9 +25,6 @@ CASE = ("kind", "name", "part", "dial", "value", "dials", "formulation", "solver
 ORIGIN = ("machine", "processor", "system", "threads", "versions", "date")
 """Last columns of every table, which state the origin of a row: the machine in a merged comparison, where and when the
 row was computed, and by which packages; empty where nothing is recorded."""
-
-PARQUET = ("pyarrow", "fastparquet")
-"""Packages with which pandas can write Parquet."""
 
 NAMED = ("q05", "q25", "q50", "q75", "q95")
 
@@ -100,22 +95,6 @@ def frames(
         "summary": summary(answers, timed), "steps": steps(answers, timed), "times": times(timed),
         "motions": motions(moved),
     }  # fmt: skip
-
-
-def check_parquet() -> None:
-    """Raise MissingBackend if no package that writes Parquet is installed."""
-    if not any(map(find_spec, PARQUET)):
-        raise MissingBackend(
-            "No package that writes Parquet is installed: pip install 'gaussopt[parquet]'. The same tables are written "
-            "as CSV in any case."
-        )
-
-
-def write_parquet(path: Path, frame: pd.DataFrame) -> Path:
-    """Write a table as Parquet, completely or not at all; raises MissingBackend, BadInput if it cannot be written."""
-    check_parquet()
-    write_bytes(path, frame.to_parquet(index=False))
-    return path
 
 
 def write(

@@ -19,7 +19,7 @@ from gaussopt.reporting.sections.comparison import document
 def write_comparison(results: Results, folder: Path, parquet: bool = False) -> dict[str, Any]:
     """Write all records, tables and the report into a folder; return the data of `write_report` and the tables' paths.
 
-    With `parquet` the long table `steps` is also written as Parquet; raises MissingBackend if no package can do so.
+    With `parquet` the long table `steps` is also written as Parquet.
     """
     if folder != results.store:
         write_results(results, folder)

@@ -23,7 +23,6 @@ import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.comparison import motions as moving
 from gaussopt.comparison import plan as planning
-from gaussopt.comparison import tables
 from gaussopt.comparison.compare import CasesDone
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.metrics import liars
@@ -385,15 +384,6 @@ def test_tables(tmp_path: Path, compare: Callable[..., Results]) -> None:
         assert motion.status is go.Status.SOLVED
         assert motion.to_xarray()["q"].shape == (21, 3)
     assert json.dumps(Results.load(tmp_path / "s").to_mapping()) == json.dumps(results.to_mapping())
-
-
-def test_parquet_needs_a_package_that_writes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(tables, "PARQUET", ("no_package_of_this_name",))
-    assert run(["compare", "four-bar", "--parquet", "--out", str(tmp_path / "mine")]) == 2
-    assert "pip install 'gaussopt[parquet]'" in capsys.readouterr().err
-    assert not (tmp_path / "mine").exists()
 
 
 @pytest.mark.parametrize(
