@@ -148,15 +148,7 @@ def step_table(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.Da
     The repeated columns are `source` (a number for each), `name` (of the source), `formulation`, `solver`, `start`,
     `exact`, and `refused` (whether the pair does not apply).
     """
-    table = _joined(answers, times)[0]
-    about: dict[str, tuple[type, list[Any]]] = {
-        "name": (object, [on_machine(a.source.name, a.source.machine) for a in answers]),
-        **{name: (object, [getattr(a, name) for a in answers]) for name in ("formulation", "solver", "start")},
-        "refused": (bool, [bool(a.refused) for a in answers]),
-    }
-    for name, (kind, column) in about.items():
-        table[name] = np.array(column, dtype=kind)[table["case"]]
-    return table
+    return _joined(answers, times)[0]
 
 
 def _joined(
@@ -188,11 +180,17 @@ def _joined(
     )
     for column, fill in missing.items():
         table[column] = padded((getattr(a, column) for a in answers), fill)
-    table["exact"] = np.array([a.exact for a in answers], dtype=bool)[case]
+    about: dict[str, tuple[type, list[Any]]] = {
+        "exact": (bool, [a.exact for a in answers]), "refused": (bool, [bool(a.refused) for a in answers]),
+        "source": (int, [numbers[a.source.key] for a in answers]),
+        "name": (object, [on_machine(a.source.name, a.source.machine) for a in answers]),
+        **{name: (object, [getattr(a, name) for a in answers]) for name in ("formulation", "solver", "start")},
+    }  # fmt: skip
+    for name, (kind, column) in about.items():
+        table[name] = np.array(column, dtype=kind)[case]
     table["work"] = padded((() if t is None else t.per_step for t in clocks), NAN)
     table["unconfirmed"] = padded((() if t is None else t.unconfirmed for t in clocks), 0.0)
     table["answered"] = table["status"] != ""
-    table["source"] = np.array([numbers[a.source.key] for a in answers], dtype=int)[case]
     firsts = (np.isin(np.arange(n), begins[a.source.key]) for a, n in zip(answers, steps, strict=True))
     table["first"] = np.concatenate([np.zeros(0, dtype=bool), *firsts])
     table["ranked"] = ~table["first"] | table.groupby("case")["first"].transform("all")
