@@ -49,12 +49,14 @@ Data = StepData | QP | LCP | ConeComplementarity
 class Item:
     """One step or program of a sequence.
 
-    `a` is the reference acceleration, or the solution of a program, (n,), and t the instant in s, if known.
+    `a` is the reference acceleration, or the solution of a program, (n,), t the instant in s, and `lam_N` holds the
+    normal forces, N, if they are known.
     """
 
     data: Data
     a: Vector | None = None
     t: float = math.nan
+    lam_N: Vector | None = None
 
 
 def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | None = None) -> Iterator[Item]:

@@ -41,6 +41,7 @@ class Reply:
     error : relative distance to the reference answer, NaN without a reference
     violation : ||J a - gamma|| of a step, NaN for a program
     message : the status in a sentence
+    lam_N : normal forces of a step, N
     """
 
     status: Status
@@ -51,6 +52,7 @@ class Reply:
     timing: Timing
     violation: float = math.nan
     message: str = ""
+    lam_N: Vector | float = math.nan
 
 
 def starts_of(solver: str, follows: bool = True) -> tuple[str, ...]:
@@ -143,7 +145,7 @@ def _of_step(item: Item, certify: Callable[[], Answer]) -> Reply:
     return Reply(
         answer.status, answer.claim, certified if math.isfinite(certified) else math.inf,
         error_of(step, answer.a, item.a), answer.iterations, answer.timing, answer.certificate.constraint_residual,
-        answer.message,
+        answer.message, answer.lam_N,
     )  # fmt: skip
 
 

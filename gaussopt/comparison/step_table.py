@@ -186,8 +186,8 @@ def _joined(
         "name": (object, [on_machine(a.source.name, a.source.machine) for a in answers]),
         **{name: (object, [getattr(a, name) for a in answers]) for name in ("formulation", "solver", "start")},
     }  # fmt: skip
-    for name, (kind, column) in about.items():
-        table[name] = np.array(column, dtype=kind)[case]
+    for name, (kind, entries) in about.items():
+        table[name] = np.array(entries, dtype=kind)[case]
     table["work"] = padded((() if t is None else t.per_step for t in clocks), NAN)
     table["unconfirmed"] = padded((() if t is None else t.unconfirmed for t in clocks), 0.0)
     table["answered"] = table["status"] != ""

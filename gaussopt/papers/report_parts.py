@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gaussopt.comparison.items import typical_step
+from gaussopt.comparison.items import states_of, typical_step
 from gaussopt.comparison.pairing import installed_solvers, pairs
-from gaussopt.comparison.reference_states import PairResult, compare_on_states
+from gaussopt.comparison.reference_states import PairResult, clocked, measured_pair
 from gaussopt.core import registry
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.jit.kernel import COMPILED
@@ -85,10 +85,11 @@ def by_formulation(name: str, references: Sequence[str], formulation: str, strid
         return ByFormulation(formulation, reason, ())
     solvers = [s for s in installed_solvers() if takes_part(s, formulation, quick)]
     widest = FIRST_ALONE if quick else WIDEST
-    found = [
-        compare_on_states(entry, references, formulation, solver, min(widest, stride * SLOW.get(solver, 1)))
-        for _, solver in pairs([formulation], solvers, typical_step(entry))
-    ]
+    found = []
+    for _, solver in pairs([formulation], solvers, typical_step(entry)):
+        every = min(widest, stride * SLOW.get(solver, 1))
+        steps = (clocked(states_of(entry, reference, every)) for reference in references)
+        found.append(measured_pair(steps, formulation, solver))
     # Direct linear algebra comes first, since the other solvers are compared with it.
     return ByFormulation(formulation, "", tuple(sorted(found, key=lambda r: (r.solver != "kkt", r.solver))))
 

@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from gaussopt.comparison.items import Item
 from gaussopt.comparison.pairing import installed_solvers, pairs
-from gaussopt.comparison.reference_states import PairResult, typical_times
-from gaussopt.comparison.solver_sequence_run import error_of
+from gaussopt.comparison.reference_states import PairResult, measured_pair
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.core import registry
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import NotAccepted
-from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Formulation
 from gaussopt.modelling.problem import problem
@@ -27,9 +27,7 @@ from gaussopt.problems import two_bar
 from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Block, Data, Section, Table
 from gaussopt.reporting.texts import Texts
-from gaussopt.solving.answer import Answer
 from gaussopt.solving.solve import solve_step
-from gaussopt.solving.step_solver import StepSolver
 
 REFERENCES = {
     "two bars": ("two-bar", ("two-bar-contact", "two-bar-airborne")),
@@ -57,14 +55,8 @@ SLIDES = 1e-9
 texts = Texts(__file__)
 
 
-@dataclass(frozen=True, slots=True)
-class ContactStep:
-    """A step with the closed contacts only, its true acceleration and normal forces, and its evaluation time, s."""
-
-    step: StepData
-    a: Vector
-    lam_N: Vector
-    seconds: float
+ContactStep = tuple[Item, float]
+"""A step with the closed contacts only, its true acceleration and normal forces, and its evaluation time, s."""
 
 
 def on_references(group: str, stride: int) -> list[ContactStep]:
@@ -81,7 +73,8 @@ def on_references(group: str, stride: int) -> list[ContactStep]:
             seconds = perf_counter() - begin
             closed = closed_contacts(step)
             if len(closed) and (step.speed[closed] > SLIDES).all():
-                found.append(ContactStep(step.select(closed), rows.a[i], rows.lam_N[i][closed], seconds))
+                known = Item(step.select(closed), rows.a[i], float(rows.t[i]), rows.lam_N[i][closed])
+                found.append((known, seconds))
     return found
 
 
@@ -104,7 +97,7 @@ def special_states() -> list[ContactStep]:
         seconds = perf_counter() - begin
         answer = solve_step(step, "lcp", "enumerate")
         assert answer.a is not None
-        found.append(ContactStep(step, answer.a, answer.lam_N, seconds))
+        found.append((Item(step, answer.a, lam_N=answer.lam_N), seconds))
     return found
 
 
@@ -113,44 +106,18 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
     steps = special_states() if group == SPECIAL else on_references(group, stride)
     entry: Formulation = registry.load("formulation", formulation)
     velocity = "it is at velocity level, and references hold accelerations" if entry.level == "velocity" else None
-    reason = velocity or entry.refuses(steps[0].step)
+    first: Any = steps[0][0].data
+    reason = velocity or entry.refuses(first)
     if reason:
         return ByFormulation(formulation, reason, ())
     solvers = [s for s in installed_solvers() if common.takes_part(s, formulation, quick)]
     # Take the first step whose program has a minimum; only such a step shows which solvers accept the program.
-    fitting = next(found for s in steps if (found := pairs([formulation], solvers, s.step)))
+    fitting = next(found for item, _ in steps if (found := pairs([formulation], solvers, item.data)))
     slow = {s: 1 if group == SPECIAL else common.SLOW.get(s, 1) for _, s in fitting}
-    return ByFormulation(formulation, "", tuple(judge_on_steps(steps[::n], formulation, s) for s, n in slow.items()))
-
-
-def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) -> PairResult:
-    """Solve the steps with one pair; compare the accelerations, where an answer has them, with the true ones."""
-    pair = StepSolver(formulation, solver)
-    answers: list[tuple[ContactStep, Answer]] = []
-    statuses, reason = Counter[str](), ""
-    for item in steps:
-        try:
-            # Solve a copy: a step caches its contact operator, which would shorten the times of later solvers.
-            answers.append((item, pair.solve(replace(item.step))))
-            statuses[str(answers[-1][1].status)] += 1
-        except NotAccepted as refusal:
-            statuses["refused"] += 1
-            reason = str(refusal)
-    timings = [answer.timing for _, answer in answers]
-    errors, forces, certified, residuals = [0.0], [0.0], [0.0], [0.0]
-    for item, answer in answers:
-        if answer.a is not None:
-            errors.append(error_of(item.step, answer.a, item.a))
-            forces.append(float(np.abs(answer.lam_N - item.lam_N).max()))
-            certified.append(answer.certificate.relative_error)
-            residuals.append(answer.certificate.constraint_residual)
-    return PairResult(
-        formulation, solver, len(steps), statuses["solved"],
-        sum(answer.claim is Status.SOLVED for _, answer in answers), max(errors), max(certified), max(residuals),
-        sum(answer.iterations for _, answer in answers) / max(len(answers), 1),
-        typical_times([item.seconds for item, _ in answers], timings, [t.setup for t in timings]),
-        pair.formulation.exact, "" if answers else reason, dict(statuses), max(forces),
-    )  # fmt: skip
+    # Solve copies: a step caches its contact operator, which would shorten the times of later solvers.
+    copies = {s: ((replace(x, data=replace(x.data)), seconds) for x, seconds in steps[::n]) for s, n in slow.items()}
+    judged = [measured_pair([own], formulation, s, contacts=True) for s, own in copies.items()]
+    return ByFormulation(formulation, "", tuple(judged))
 
 
 @dataclass(frozen=True, slots=True)
