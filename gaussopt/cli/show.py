@@ -266,9 +266,9 @@ def _formulation(entry: Any) -> Known:
 
 def _refusals(refused: dict[str, str]) -> list[str]:
     """Return lines that state each reason for a refusal once, after the kinds that are refused for this reason."""
-    found: dict[str, list[str]] = {}
-    for kind, reason in refused.items():
-        found.setdefault(reason, []).append(kind)
+    from gaussopt.core.display import gathered
+
+    found = gathered(refused, refused.__getitem__)
     return [line for reason, kinds in found.items() for line in (f"  {', '.join(kinds)}:", f"    {reason}")]
 
 

@@ -21,6 +21,7 @@ from gaussopt.comparison.records import STARTS, Answers
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import step_table
 from gaussopt.core import registry
+from gaussopt.core.display import gathered
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_bytes, write_text
 from gaussopt.processes.environment import versions
@@ -103,10 +104,7 @@ def _steps(results: Results, index: Sequence[Mapping[str, Any]]) -> pd.DataFrame
     table = table[~table["refused"] & ~table["case"].isin([i for i, a in enumerate(results.answers) if _lost(a)])]
     order = table["start"].map(STARTS.index)
     table = table[order == order.groupby([table["name"], table["solver"]]).transform("max")]
-    kept: dict[str, list[Mapping[str, Any]]] = {}
-    for row in index:
-        if not row["withdrawn"]:
-            kept.setdefault(row["group"], []).append(row)
+    kept = gathered((row for row in index if not row["withdrawn"]), lambda row: str(row["group"]))
     own = [kept[name][step] for name, step in zip(table["name"], table["step"], strict=True)]
     return table.assign(
         problem=[row["name"] for row in own], kind=[row["kind"] for row in own], n=[row["n"] for row in own],

@@ -28,6 +28,7 @@ from gaussopt.comparison.results import Results
 from gaussopt.comparison.solver_spec import registered_name
 from gaussopt.comparison.step_table import TimedAnswers, as_used, join, label_of
 from gaussopt.comparison.warm_starts import NOISE
+from gaussopt.core.display import gathered
 from gaussopt.core.errors import BadInput
 from gaussopt.processes.environment import difference
 
@@ -169,11 +170,8 @@ Key = tuple[SourceKey, str, str]
 
 def _cases(results: Results) -> dict[Key, list[TimedAnswers]]:
     """Return the cases of each pair on each source, one for each kind of start, without refusals."""
-    found: dict[Key, list[TimedAnswers]] = {}
-    for case in join(results.answers, results.times):
-        if not case.answers.refused:
-            found.setdefault((case.source.key, *case.pair), []).append(case)
-    return found
+    asked = (case for case in join(results.answers, results.times) if not case.answers.refused)
+    return gathered(asked, lambda case: (case.source.key, *case.pair))
 
 
 def _words(key: Key, cases: Mapping[Key, Sequence[TimedAnswers]]) -> str:

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.records import Answers, MotionRecord, SourceKey, Times, on_machine
+from gaussopt.comparison.records import Answers, MotionRecord, Times, on_machine
 from gaussopt.comparison.solver_spec import parse_word
 from gaussopt.comparison.step_table import NAN, TimedAnswers, base_of, competing, stacked
 from gaussopt.comparison.warm_starts import NOISE
+from gaussopt.core.display import gathered
 
 WITH_MULTIPLIERS = ("lagrange", "gauss", "dual", "routh")
 """Formulations whose unknowns include the multipliers."""
@@ -95,10 +96,7 @@ def _name(label: str) -> str:
 
 
 def _by_source(cases: Iterable[TimedAnswers]) -> list[tuple[str, list[TimedAnswers]]]:
-    found: dict[SourceKey, list[TimedAnswers]] = {}
-    for c in cases:
-        found.setdefault(c.source.key, []).append(c)
-    return [(of[0].source.label, of) for of in found.values()]
+    return [(of[0].source.label, of) for of in gathered(cases, lambda c: c.source.key).values()]
 
 
 def _span(values: Iterable[float]) -> str:
@@ -160,15 +158,14 @@ def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswer
     Genetic algorithms have default effort; direct methods solve Lagrange's equations or, if not run, Gauss's program.
     """
     of = [c for c in cases if _name(c.source.name) == "four-bar" and c.answers.exact]
-    genetic: dict[str, list[TimedAnswers]] = {}
-    for c in of:
-        varied = set(parse_word(c.answers.solver)[1]) - VARIANTS
-        if base_of(c.answers.solver) in GENETIC and c.answers.formulation == "gauss" and not varied:
-            genetic.setdefault(c.label, []).append(c)
+    genetic = (
+        c for c in of if base_of(c.answers.solver) in GENETIC and c.answers.formulation == "gauss"
+        and not set(parse_word(c.answers.solver)[1]) - VARIANTS
+    )  # fmt: skip
     direct: dict[str, TimedAnswers] = {}
     for formulation in ("gauss", "lagrange"):
         direct |= {c.source.label: c for c in of if _direct(c) and c.answers.formulation == formulation}
-    return genetic, direct
+    return gathered(genetic, lambda c: c.label), direct
 
 
 def genetic_accuracy(cases: Sequence[TimedAnswers]) -> MeasuredClaim:

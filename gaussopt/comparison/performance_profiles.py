@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.comparison.records import STARTS, Answers, Times
-from gaussopt.comparison.step_table import TimedAnswers, base_of, competing
+from gaussopt.comparison.step_table import base_of, competing
 from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.display import gathered
 
 SHIFT = 10e-6
 """Shift of the geometric mean, s, about one call through Python; far smaller differences hardly count."""
@@ -263,11 +264,8 @@ def work_precision(
     while timed has an infinite error. `work` is the median over those steps that rank solvers and
     were timed; pairs that were never timed have no point.
     """
-    groups: dict[tuple[str, str], list[TimedAnswers]] = {}
-    for c in competing(answers, times, formulation):
-        groups.setdefault(c.pair, []).append(c)
     points = []
-    for (f, s), of in groups.items():
+    for (f, s), of in gathered(competing(answers, times, formulation), lambda c: c.pair).items():
         achieved = np.concatenate([
             np.where(c["differs"], np.inf, c["certified"])[~(c["recognised"] | c["several"])] for c in of
         ])  # fmt: skip

@@ -6,7 +6,7 @@ The text uses only what an object already holds: nothing slow is computed for it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from html import escape
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,6 +26,7 @@ MOST_ROWS = 16
 
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 
 class About(NamedTuple):
@@ -92,6 +93,14 @@ def listed(names: Iterable[Any], most: int = MOST_NAMES) -> str:
     """Return names separated by commas; if there are more than `most`, the first `most` and the total number."""
     found = [str(name) for name in names]
     return ", ".join(found[:most]) + (f", … ({len(found)})" if len(found) > most else "")
+
+
+def gathered(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Gather rows by a key, in the order in which keys first occur."""
+    found: dict[K, list[T]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
 
 
 def counted(count: int, one: str, many: str = "") -> str:

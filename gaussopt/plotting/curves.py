@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.arrays import Vector
+from gaussopt.core.display import gathered
 from gaussopt.core.errors import UnknownName
 from gaussopt.plotting.colours import CURVES, GREY
 from gaussopt.plotting.figures import MOST_IN_LEGEND, given_axes, literal, plain_figure, styled
@@ -77,9 +78,7 @@ def draw(
     `onto` holds the axes, or is a function that makes a figure for them. On axes that already have curves, the colours
     continue after those in use. Raises BadInput if the number of given axes is not the number of panels.
     """
-    panels: dict[tuple[str, bool], list[Curve]] = {}
-    for curve in curves:
-        panels.setdefault((curve.axis, curve.log), []).append(curve)
+    panels = gathered(curves, lambda curve: (curve.axis, curve.log))
     axes = given_axes(len(panels), onto)
     if axes is None:
         figure = onto((NARROW if onto is plain_figure else WIDTH, 0.5 + HEIGHT * len(panels)))

@@ -17,6 +17,7 @@ from gaussopt.comparison.reference_states import PairResult, measured_pair
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.core import registry
 from gaussopt.core.arrays import Vector
+from gaussopt.core.display import gathered
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.step_data import StepData
 from gaussopt.formulations.base import Formulation
@@ -222,9 +223,7 @@ def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
 
 def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
     """Return each formulation's first pair and its worst pair: fewest confirmed answers, then largest error."""
-    by: dict[str, list[str]] = {}
-    for name, pair in pairs.items():
-        by.setdefault(pair.formulation, []).append(name)
+    by = gathered(pairs, lambda name: pairs[name].formulation)
 
     def badness(name: str) -> tuple[float, float]:
         pair = pairs[name]

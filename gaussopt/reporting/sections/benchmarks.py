@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from gaussopt.comparison.published import CASES, CONSTANT, LIMIT, TOLERANCES, Measured, PublishedCase, PublishedRun
+from gaussopt.core.display import gathered
 from gaussopt.processes.environment import versions
 from gaussopt.reporting.document import Block, Document, Figure, Finding, Items, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures import plots
-from gaussopt.reporting.sections.grouping import anchor_of, gathered, listed
+from gaussopt.reporting.sections.grouping import anchor_of, listed
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__)

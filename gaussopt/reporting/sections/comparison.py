@@ -16,11 +16,12 @@ from gaussopt.comparison.records import Answers, MotionRecord, machine_of, on_ma
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of, label_of, worst
 from gaussopt.core.display import counted as plural
+from gaussopt.core.display import gathered
 from gaussopt.plotting.looks import places
 from gaussopt.reporting.document import Block, Data, Document, Items, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures import convergence
 from gaussopt.reporting.sections import correctness, problems, speed, sweeps, who_solved
-from gaussopt.reporting.sections.grouping import first, gathered, groups, listed, shape_of, short
+from gaussopt.reporting.sections.grouping import first, groups, listed, shape_of, short
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__, str)

@@ -14,11 +14,11 @@ from gaussopt.comparison import metrics, tables
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.step_table import PROGRAM_TOLERANCE, SEVERAL, TimedAnswers, base_of, join, stacked, step_table
 from gaussopt.core.display import counted as plural
+from gaussopt.core.display import gathered
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
 from gaussopt.reporting.sections import who_solved
 from gaussopt.reporting.sections.grouping import (
     Group,
-    gathered,
     in_sentence,
     in_words,
     listed,

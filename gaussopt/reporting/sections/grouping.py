@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gaussopt.comparison.records import Answers, CaseRecord, Times, on_machine
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of
+from gaussopt.core.display import gathered
 from gaussopt.relaxations import is_contact_formulation
 
 T = TypeVar("T")
-K = TypeVar("K", bound=Hashable)
 
 SWEEP = 3
 """A solver with more option sets than this gets an accuracy sweep, shown only where accuracy is compared."""
@@ -57,14 +57,6 @@ class Group:
                   "family": f"Family {self.name}", "sequence": f"Sequence {self.name}",
                   "contact": f"Contact problems{of}"}  # fmt: skip
         return on_machine(titles.get(self.kind, self.name), self.machine)
-
-
-def gathered(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Gather rows by a key, in the order in which keys first occur."""
-    found: dict[K, list[T]] = {}
-    for row in rows:
-        found.setdefault(key(row), []).append(row)
-    return found
 
 
 def _widest(answers: Sequence[Answers]) -> str:

@@ -15,9 +15,10 @@ from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.step_table import TimedAnswers, join, quantiles, stacked
 from gaussopt.comparison.warm_starts import WarmGain, warm_gain
 from gaussopt.core.display import counted as plural
+from gaussopt.core.display import gathered
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
-from gaussopt.reporting.sections.grouping import SWEEP, Group, anchor_of, gathered, in_sentence, listed, per_cent, short
+from gaussopt.reporting.sections.grouping import SWEEP, Group, anchor_of, in_sentence, listed, per_cent, short
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__, str)

@@ -11,9 +11,10 @@ import pandas as pd
 
 from gaussopt.comparison.rank_reversals import Place, Reversal, places, reversals_of
 from gaussopt.comparison.records import Answers, Times, on_machine
+from gaussopt.core.display import gathered
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
-from gaussopt.reporting.sections.grouping import Group, anchor_of, first, gathered, in_words, listed, per_cent, short
+from gaussopt.reporting.sections.grouping import Group, anchor_of, first, in_words, listed, per_cent, short
 from gaussopt.reporting.sections.speed import DRAWN
 from gaussopt.reporting.texts import Texts
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from gaussopt.comparison.records import Answers
 from gaussopt.comparison.step_table import TimedAnswers, join
+from gaussopt.core.display import gathered
 from gaussopt.core.status import Status
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.reporting.document import Document, Link, Section, Table
-from gaussopt.reporting.sections.grouping import Group, gathered, short
+from gaussopt.reporting.sections.grouping import Group, short
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__, str)
