@@ -142,19 +142,16 @@ class CollectionGroup(Spec):
     @property
     def follows(self) -> bool:
         """Whether the group's problems are successive steps of a sequence."""
-        return bool(self._rows()[0]["sequence"])
-
-    def _rows(self) -> tuple[dict[str, Any], ...]:
-        return _rows(self.folder, self.group, self.digest)
+        return bool(_rows(self)[0]["sequence"])
 
     def items(self) -> tuple[Item, ...]:
         """Return the problems; an answer that is proved to be the only one is the reference."""
         check_digest(Path(self.folder) / INDEX, self.digest)
-        return tuple(_item(Path(self.folder), row) for row in self._rows())
+        return tuple(_item(Path(self.folder), row) for row in _rows(self))
 
     def typical(self) -> Data:
         """Return the first problem."""
-        return _item(Path(self.folder), self._rows()[0]).data
+        return _item(Path(self.folder), _rows(self)[0]).data
 
 
 def index_of(folder: Path) -> list[dict[str, Any]]:
@@ -179,9 +176,9 @@ def read_member(folder: Path, row: dict[str, Any]) -> tuple[dict[str, Any], dict
 
 
 @lru_cache(maxsize=256)
-def _rows(folder: str, group: str, digest: str) -> tuple[dict[str, Any], ...]:
+def _rows(of: CollectionGroup) -> tuple[dict[str, Any], ...]:
     """Return the rows of a group, without withdrawn problems, cached by the digest of the index."""
-    return tuple(row for row in index_of(Path(folder)) if row["group"] == group and not row["withdrawn"])
+    return tuple(row for row in index_of(Path(of.folder)) if row["group"] == of.group and not row["withdrawn"])
 
 
 def _item(folder: Path, row: dict[str, Any]) -> Item:

@@ -18,7 +18,6 @@ from gaussopt.comparison.solver_spec import parse_word, solver_class
 from gaussopt.core.arrays import Vector
 from gaussopt.core.solution import Solution, Timing
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.kinds import Residuals, page_of, residuals
 from gaussopt.relaxations import is_contact_formulation
@@ -144,7 +143,7 @@ def _of_step(item: Item, certify: Callable[[], Answer]) -> Reply:
     certified = answer.certificate.relative_error
     return Reply(
         answer.status, answer.claim, certified if math.isfinite(certified) else math.inf,
-        error_of(step, answer.a, item.a), answer.iterations, answer.timing, answer.certificate.constraint_residual,
+        _miss(answer.a, item.a, step.M), answer.iterations, answer.timing, answer.certificate.constraint_residual,
         answer.message, answer.lam_N,
     )  # fmt: skip
 
@@ -170,19 +169,15 @@ def _contents(item: Item) -> list[bytes]:
     return [array.tobytes() for array in _arrays(item)]
 
 
-def _miss(x: Vector | None, reference: Vector | None) -> float:
-    """Return the distance of an answer to the solution, divided by 1 + the solution's norm; NaN without a solution."""
+def _miss(x: Vector | None, reference: Vector | None, M: Any = None) -> float:
+    """Return the distance of an answer to the reference, divided by 1 + the reference's norm; NaN without a reference.
+
+    With a mass matrix M the norm is the mass norm.
+    """
     if reference is None:
         return math.nan
-    known = x is not None and x.shape == reference.shape
-    return float(np.linalg.norm(x - reference) / (1.0 + np.linalg.norm(reference))) if known else math.inf  # type: ignore[operator]
-
-
-def error_of(step: StepData, a: Vector | None, reference: Vector | None) -> float:
-    """Return the distance of `a` to the reference, divided by 1 + the norm of the reference, in the mass norm."""
-    if reference is None:
-        return math.nan
-    if a is None:
+    if x is None or x.shape != reference.shape:
         return math.inf
-    miss, size = (math.sqrt(max(float(x @ (step.M @ x)), 0.0)) for x in (a - reference, reference))
-    return miss / (1.0 + size)
+    ends = (x - reference, reference)
+    miss, size = (np.linalg.norm(y) if M is None else math.sqrt(max(float(y @ (M @ y)), 0.0)) for y in ends)
+    return float(miss / (1.0 + size))

@@ -176,17 +176,15 @@ def _manifest(folder: str, digest: str) -> dict[str, Any]:
     return read_manifest(Path(folder))
 
 
-SPECS: dict[str, type[Spec]] = {
-    c.__name__: c
-    for c in (
-        ProblemStates, FamilyPoint, ProgramFile, PackagedProgram, ExportedSequence, CollectionGroup,
-    )
-}  # fmt: skip
+SPECS: tuple[type[Spec], ...] = (
+    ProblemStates, FamilyPoint, ProgramFile, PackagedProgram, ExportedSequence, CollectionGroup,
+)  # fmt: skip
 
 
 def spec_of(data: Mapping[str, Any]) -> Spec:
     """Return the spec that a mapping describes."""
-    return SPECS[data["spec"]](**{k: v for k, v in data.items() if k != "spec"})
+    kind = next(kind for kind in SPECS if kind.__name__ == data["spec"])
+    return kind(**{k: v for k, v in data.items() if k != "spec"})
 
 
 def problem_specs(entry: Problem, stride: int) -> list[ProblemStates]:
