@@ -287,14 +287,15 @@ def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y:
 
 @kernel
 def march(
-    step: Equations, about: Equations, stage: Stage, origin: float, dt: float, first: int, count: int, y: Vector,
-    motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix, trial: int,
+    step: Equations, about: Equations, lines: Stage, stage: Stage, origin: float, dt: float, first: int, count: int,
+    y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix, trial: int,
 ) -> int:  # fmt: skip
     """Take up to `count` steps of a phase, from step number `first` on; return the number of steps taken.
 
     Step i goes from origin + i dt to origin + (i + 1) dt by an explicit Runge-Kutta method; y (2 n,) holds q and v and
     is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called by its address,
-    so that it is not compiled again as a part of this loop. The active set in `space` is updated to the last state;
+    so that it is not compiled again as a part of this loop, and only where `lines`, see `compiled.stage_lines`, return
+    a negative code. The active set in `space` is updated to the last state;
     worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step: y; a,
     lam, and lam_N and lam_T of the closed contacts; error_bound and norm_a; g_N, gdot_N and v_T; `about`;
     `friction_power`; and the proof of uniqueness.
@@ -308,10 +309,13 @@ def march(
     for evaluation in range(stages * count + 1):
         step(t, y[:n], y[n:], p, space.flat)
         pack(space.flat, mu, n, m, space.data)
-        code, how = stage(
-            space.data, n, m, k, space.memory.sigma.shape[1], space.closed, space.modes, active, space.memory,
-            space.out, space.numbers,
-        )  # fmt: skip
+        code, how = lines(
+            space.data, n, m, k, 1, space.closed, space.modes, active, space.memory, space.out, space.numbers
+        )
+        if code < 0:
+            code, how = stage(
+                space.data, n, m, k, 1, space.closed, space.modes, active, space.memory, space.out, space.numbers
+            )
         sound = code == SOLVED and how != OPEN and certified(space.numbers, motion.tolerance, worst)
         if s == 0 and sound:
             # This state begins or ends a step, which needs a quick proof that the contact operator is definite.
@@ -357,8 +361,9 @@ def laws(law: Equations, p: Matrix, none: Vector, table: Matrix) -> None:
 
 @kernel
 def locate(
-    step: Equations, about: Equations, stage: Stage, origin: float, bracket: Vector, contact: int, column: int,
-    level: float, accuracy: float, y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix,
+    step: Equations, about: Equations, lines: Stage, stage: Stage, origin: float, bracket: Vector, contact: int,
+    column: int, level: float, accuracy: float, y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector,
+    rows: Matrix,
 ) -> int:  # fmt: skip
     """Find the length of the step from (origin, y) at whose end a watched value falls through `level`.
 
@@ -371,7 +376,7 @@ def locate(
     share = 0.5
     for taken in range(1, MOST_TRIALS):
         x = x1 + share * (x2 - x1)
-        done = march(step, about, stage, origin, x, 0, 1, y, motion, space, worst, rows, 1)
+        done = march(step, about, lines, stage, origin, x, 0, 1, y, motion, space, worst, rows, 1)
         if done == 0:
             return 0
         copy(space.start, y, 0)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
+from gaussopt.compiled.stage_lines import stage_lines
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, UNDECIDED
 from gaussopt.core.arrays import Matrix, Vector
@@ -80,6 +81,7 @@ class PhaseMarcher:
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
         self._m_h = system.m_h
         self._about = 3 + self._m_h + self._m
+        self._lines = stage_lines(system.source, self._n, self._m, self._k)
         tolerance = motion.solvers.main.tolerance
         p, mu = np.zeros(len(system.parameters)), np.zeros(self._k)  # `take` writes their values
         self._marched = kernel.MarchedMotion(p, mu, self._n, self._m, A, b, c, tolerance)
@@ -141,7 +143,7 @@ class PhaseMarcher:
         row, worst, found = self._rows(1), np.zeros(5), np.array(bracket)
         clock = perf_counter()
         taken = self._kernels[1](
-            self._equations.step, self._equations.about, stage, begin.t, found, watch.index, first_column(watch), level,
+            self._equations.step, self._equations.about, self._lines.code(self._space), stage, begin.t, found, watch.index, first_column(watch), level,
             accuracy, np.concatenate((begin.q, begin.v)), self._marched, self._space, worst, row,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - clock
@@ -177,11 +179,12 @@ class PhaseMarcher:
         """Call `march`; count its steps and its time."""
         worst, begin = np.zeros(5), perf_counter()
         done = self._kernels[0](
-            self._equations.step, self._equations.about, stage, origin, dt, first, count, np.concatenate((q, v)),
-            self._marched, self._space, worst, rows, trial,
+            self._equations.step, self._equations.about, self._lines.code(self._space), stage, origin, dt, first, count,
+            np.concatenate((q, v)), self._marched, self._space, worst, rows, trial,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - begin
         self._count(done, worst)
+        self._lines.taken(self._space, done * self._stages)
         return done
 
     def _count(self, steps: int, worst: Vector) -> None:

@@ -1,0 +1,120 @@
+"""The stage kernel as straight lines for one model and for given modes and active sets of its contacts.
+
+`gaussopt.contact.stage_kernel.stage` is written for any number of coordinates, joints and contacts. In a phase of a
+motion these numbers, the zeros of the model's matrices, the modes and mostly the active set stay the same. The kernel
+is then traced with the data of one stage, and the lines are compiled. Where they decide nothing else than the kernel
+would, they give its results, bit by bit except for the signs of zeros; elsewhere they return the code -1, and the
+kernel decides.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.codegen.job import QUICK_LINES
+from gaussopt.compiled.contact_kernel import PhaseWorkspace, pack
+from gaussopt.compiled.modules import native
+from gaussopt.contact.stage_kernel import stage
+from gaussopt.contact.stage_laws import StageWorkspace, stage_workspace
+from gaussopt.core import cache as files
+from gaussopt.core import generated_modules
+from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import NotCompiled
+from gaussopt.jit.tracing import Trace, traceable, written
+from gaussopt.lcp.pivoting import SOLVED
+
+PAYS = 5000
+"""Number of stages with the same modes and active set after which lines are written for them."""
+
+_HEAD = """from __future__ import annotations
+
+from math import sqrt
+
+from gaussopt.contact.stage_laws import StageWorkspace
+
+
+def lines(
+    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, space: StageWorkspace,
+    out: Vector, numbers: Vector,
+) -> tuple[int, int]:
+    """
+
+
+class StageLines:
+    """The compiled lines of one model.
+
+    Parameters
+    ----------
+    n, m : numbers of coordinates and rows of joints
+    literals : data of `stage` that are the same numbers at every state and for all parameters; NaN for other data
+    """
+
+    def __init__(self, n: int, m: int, literals: Vector) -> None:
+        self._n, self._m, self._literals = n, m, literals
+        self._stages = Counter[bytes]()
+        self._known: dict[bytes, Callable[..., Any]] = {}
+
+    def code(self, space: PhaseWorkspace) -> Callable[..., Any]:
+        """Return the lines for the present modes and active set, or `stage` if there are none."""
+        return self._known.get(space.kinds.tobytes() + space.active.tobytes(), stage)
+
+    def taken(self, space: PhaseWorkspace, stages: int) -> None:
+        """Count stages with the present modes and active set; write their lines when it pays."""
+        key = space.kinds.tobytes() + space.active.tobytes()
+        self._stages[key] += stages
+        if self._stages[key] >= PAYS and key not in self._known:
+            try:
+                text = self._text(space)
+                name = f"stage_{len(self._literals)}", files.key_of(text)
+                self._known[key] = native(generated_modules.store(*name, text), "lines", contract=False)["lines"]
+            except (NotCompiled, ArithmeticError, ValueError):  # too many lines, or the sample is no regular stage
+                self._known[key] = stage
+
+    def _text(self, space: PhaseWorkspace) -> str:
+        """Trace `stage` with the data in a workspace; raises NotCompiled if its solution is not regular."""
+        n, m, k, c = self._n, self._m, len(space.kinds), len(space.closed)
+        trace = Trace(QUICK_LINES)
+        data, modes = (
+            _objects([trace.value(f"{name}[{i}]", x) if free else x for i, (x, free) in enumerate(entries)])
+            for name, entries in (
+                ("data", zip(space.data.tolist(), np.isnan(self._literals), strict=True)),
+                ("modes", ((x, x != 0.0) for x in space.modes.tolist())),
+            )
+        )  # fmt: skip
+        memory = StageWorkspace(*map(_objects, stage_workspace(n, m, 1, c, len(space.surface.sticking))))
+        active, out, numbers = space.active.copy(), _objects(space.out), _objects(space.numbers)
+        code, how = traceable(stage)(data, n, m, k, 1, space.closed, modes, active, memory, out, numbers)
+        if code != SOLVED or (active != space.active).any():
+            raise NotCompiled("its sample is not regular")
+        conditions = [*(f"(active[{i}] == {x})" for i, x in enumerate(active)), *trace.conditions]
+        results = {f"out[{i}]": x for i, x in enumerate(out)} | {f"numbers[{i}]": x for i, x in enumerate(numbers)}
+        results |= {f"space.K[{i}, {i}]": memory.K[i, i] for i in range(n)}
+        results |= {f"space.S[{i}, {j}]": memory.S[i, j] for i in range(c) for j in range(c)}
+        return _HEAD + "\n    ".join([
+            *trace.lines, f"if not ({' & '.join(conditions) or 'True'}):", f"    return -1, 0",
+            *(f"{place} = {written(x)}" for place, x in results.items()), f"return {code}, {how}\n",
+        ])  # fmt: skip
+
+
+def _objects(x: Any) -> NDArray[Any]:
+    """Return an array of floats in which traced values can be stored; an array of integers stays as it is."""
+    return x if isinstance(x, np.ndarray) and x.dtype == np.int64 else np.array(x, dtype=object)
+
+
+@cache
+def stage_lines(equations: str, n: int, m: int, k: int) -> StageLines:
+    """Return the lines of a model, given the source of its equations and its numbers; all its motions share them."""
+    flat = np.zeros((n + m) * (n + 1) + n + k * (2 * n + 5))  # the equations do not write zeros
+    for place, text in re.findall(r"out\[(\d+)\] = (.+)", equations.partition("def step(")[2].partition("\ndef ")[0]):
+        flat[int(place)] = float(text) if re.fullmatch(r"-?[\d.]+", text) else math.nan
+    data = np.zeros(len(flat) - n - k)
+    pack(flat, np.full(k, math.nan), n, m, data)
+    return StageLines(n, m, data)
