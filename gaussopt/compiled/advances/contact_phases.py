@@ -226,7 +226,7 @@ class PhaseMarcher:
         begin = perf_counter()
         taken = self._march(origin, dt, first, count, q, v, rows[part:], 0)
         spent = perf_counter() - begin
-        times = np.array(instants + [origin + (first + i) * dt for i in range(1, taken + 1)])
+        times = np.array([*instants, *(origin + (first + np.arange(1, taken + 1)) * dt)])
         taken = len(times) - 1
         done = self._seen(times, *begun, rows[:taken])
         if not done:

@@ -214,8 +214,8 @@ class StageKernel:
         """Return the kernel's certified result for a step with all contacts; None if it is left to the general path."""
         n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
-        if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
-            self.left.update([NOT_TAKEN] * bool(c))  # without contacts, the general path is as fast: no entry
+        if type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
+            self.left.update([NOT_TAKEN] * bool(c))
             return None
         begin = perf_counter()
         if phase is not self._phase:
