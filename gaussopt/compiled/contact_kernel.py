@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.compiled.projection_kernel import SurfaceWorkspace, largest, project, surface
-from gaussopt.contact.stage_laws import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
+from gaussopt.compiled.projection_kernel import SurfaceWorkspace, apart, largest, missed, project, surface
+from gaussopt.contact.stage_laws import DEFINITE, MONOTONE, NUMBERS, OPEN, StageWorkspace, stage_workspace
 from gaussopt.core.acceptance import accepts
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.events.modes import OPEN as APART
@@ -230,16 +230,28 @@ def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
 
 
 def write_row(
-    about: Equations, t: float, y: Vector, p: Vector, gaps: int, space: PhaseWorkspace, how: int, row: Vector
+    about: Equations, t: float, y: Vector, p: Vector, m: int, space: PhaseWorkspace, how: int, row: Vector
 ) -> None:
-    """Write the row of a step, see `march`, with the proof `how`; gaps begin at flat[gaps]."""
-    flat, n, k = space.flat, len(y) // 2, len(space.kinds)
-    at = copy(space.out, row, copy(y, row, 0))
-    row[at], row[at + 1] = space.numbers[0], space.numbers[5]
-    at = copy(flat[gaps : gaps + 2 * k], row, at + 2)
-    at = copy(flat[len(flat) - k :], row, at)
-    about(t, y[:n], y[n:], p, row[at : len(row) - 2])
-    row[len(row) - 2], row[len(row) - 1] = friction_power(space, y[n:]), how
+    """Write the row of a step, see `march`, with the proof `how`."""
+    flat, closed, out, found = space.flat, space.closed, space.out, space.surface.about
+    n, k, c, error = len(y) // 2, len(space.kinds), len(closed), space.numbers[0]
+    about(t, y[:n], y[n:], p, found)
+    at = copy(out[: n + m], row, copy(y, row, 0))
+    row[at], row[at + 1] = error, error / (1.0 + space.numbers[5])
+    row[at + 2] = apart(flat, n, m, closed, found)
+    row[at + 3] = missed(flat, n, m, k, closed, space.surface)
+    at = copy(found[:3], row, at + 4)
+    row[at] = 1.0 if how < MONOTONE else 0.0
+    for i in range(k):
+        row[at + 1 + i] = row[at + 1 + 3 * k + i] = 0.0
+        row[at + 1 + k + i] = flat[n * n + 2 * n + m * n + m + i]
+        row[at + 1 + 2 * k + i] = float(space.kinds[i])
+        row[at + 1 + 4 * k + i] = flat[len(flat) - k + i]
+    for j in range(c):
+        i = closed[j]
+        row[at + 1 + i] = out[n + m + j] * space.modes[k + i]
+        row[at + 1 + 3 * k + i] = out[n + m + c + j]
+    row[len(row) - 2], row[len(row) - 1] = friction_power(space, y[n:]), float(how)
 
 
 def friction_power(space: PhaseWorkspace, v: Vector) -> float:
@@ -296,15 +308,14 @@ def march(
     is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called by its address,
     so that it is not compiled again as a part of this loop, and only where `lines`, see `compiled.stage_lines`, return
     a negative code. The active set in `space` is updated to the last state;
-    worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step: y; a,
-    lam, and lam_N and lam_T of the closed contacts; error_bound and norm_a; g_N, gdot_N and v_T; `about`;
-    `friction_power`; and the proof of uniqueness.
+    worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step, the
+    recorded values in the order of `Recorder`, without t; then `friction_power`; and the proof of uniqueness.
 
     A trial step (`trial` is 1) may contain events, and is not projected; the active set remains that at its start.
     """
     active, kept, before, after = space.active, space.kept, space.before, space.after
     kinds, p, mu, n, m, b = space.kinds, motion.p, motion.mu, motion.n, motion.m, motion.b
-    k, stages, gaps, doubtful = len(mu), len(b), n * n + 2 * n + m * n + m, may_lose_definiteness(kinds, mu)
+    k, stages, doubtful = len(mu), len(b), may_lose_definiteness(kinds, mu)
     done, s, t = 0, 0, origin + first * dt
     for evaluation in range(stages * count + 1):
         step(t, y[:n], y[n:], p, space.flat)
@@ -323,7 +334,7 @@ def march(
             if evaluation and trial == 0:
                 sound = (how == DEFINITE or not doubtful) and quiet(before, after, kinds, dt)
             if evaluation and sound:
-                write_row(about, t, y, p, gaps, space, how, rows[done])
+                write_row(about, t, y, p, m, space, how, rows[done])
                 done += 1
                 if trial != 0:
                     keep(kept, active)

@@ -99,7 +99,7 @@ class StageLines:
         results |= {f"space.K[{i}, {i}]": memory.K[i, i] for i in range(n)}
         results |= {f"space.S[{i}, {j}]": memory.S[i, j] for i in range(c) for j in range(c)}
         return _HEAD + "\n    ".join([
-            *trace.lines, f"if not ({' & '.join(conditions) or 'True'}):", f"    return -1, 0",
+            *trace.lines, f"if not ({' & '.join(conditions) or 'True'}):", "    return -1, 0",
             *(f"{place} = {written(x)}" for place, x in results.items()), f"return {code}, {how}\n",
         ])  # fmt: skip
 
