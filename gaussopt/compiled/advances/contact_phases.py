@@ -149,7 +149,8 @@ class PhaseMarcher:
         clock = perf_counter()
         taken = self._kernels[1](
             self._equations.step, self._equations.about, self._lines.code(self._space), stage, begin.t, found,
-            watch.index, first_column(watch), level, accuracy, np.concatenate((begin.q, begin.v)), self._marched, self._space, worst, row,
+            watch.index, first_column(watch), level, accuracy, np.concatenate((begin.q, begin.v)), self._marched,
+            self._space, worst, row,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - clock
         self._count(taken, worst)
