@@ -66,20 +66,29 @@ class StageLines:
         """Return the lines for the present modes and active set, or `stage` if there are none."""
         return self._known.get(space.kinds.tobytes() + space.active.tobytes(), stage)
 
-    def taken(self, space: PhaseWorkspace, stages: int) -> None:
-        """Count stages with the present modes and active set; write their lines when it pays."""
+    def count(self, space: PhaseWorkspace, stages: int) -> None:
+        """Count stages with the present modes and active set."""
+        self._stages[space.kinds.tobytes() + space.active.tobytes()] += stages
+
+    def due(self, space: PhaseWorkspace) -> bool:
+        """Return whether lines should be written for the present modes and active set."""
         key = space.kinds.tobytes() + space.active.tobytes()
-        self._stages[key] += stages
-        if self._stages[key] >= PAYS and key not in self._known:
-            try:
-                text = self._text(space)
-                name = f"stage_{len(self._literals)}", files.key_of(text)
-                self._known[key] = native(generated_modules.store(*name, text), "lines", contract=False)["lines"]
-            except (NotCompiled, ArithmeticError, ValueError):  # too many lines, or the sample is no regular stage
-                self._known[key] = stage
+        return self._stages[key] >= PAYS and key not in self._known
+
+    def write(self, space: PhaseWorkspace) -> None:
+        """Write the lines for the modes, the active set and the data of a stage; if it is not regular, wait again."""
+        key = space.kinds.tobytes() + space.active.tobytes()
+        try:
+            text = self._text(space)
+            name = f"stage_{len(self._literals)}", files.key_of(text)
+            self._known[key] = native(generated_modules.store(*name, text), "lines", contract=False)["lines"]
+        except NotCompiled:  # too many lines
+            self._known[key] = stage
+        except ArithmeticError:
+            self._stages[key] = 0
 
     def _text(self, space: PhaseWorkspace) -> str:
-        """Trace `stage` with the data in a workspace; raises NotCompiled if its solution is not regular."""
+        """Trace `stage` with the data of a stage; raises ArithmeticError if it is not regular."""
         n, m, k, c = self._n, self._m, len(space.kinds), len(space.closed)
         trace = Trace(QUICK_LINES)
         data, modes = (
@@ -93,7 +102,7 @@ class StageLines:
         active, out, numbers = space.active.copy(), _objects(space.out), _objects(space.numbers)
         code, how = traceable(stage)(data, n, m, k, 1, space.closed, modes, active, memory, out, numbers)
         if code != SOLVED or (active != space.active).any():
-            raise NotCompiled("its sample is not regular")
+            raise ArithmeticError(f"The stage kernel returned {code} for the sample.")
         conditions = [*(f"(active[{i}] == {x})" for i, x in enumerate(active)), *trace.conditions]
         results = {f"out[{i}]": x for i, x in enumerate(out)} | {f"numbers[{i}]": x for i, x in enumerate(numbers)}
         results |= {f"space.K[{i}, {i}]": memory.K[i, i] for i in range(n)}

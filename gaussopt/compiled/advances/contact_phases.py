@@ -183,14 +183,18 @@ class PhaseMarcher:
         self, origin: float, dt: float, first: int, count: int, q: Vector, v: Vector, rows: Matrix, trial: int
     ) -> int:
         """Call `march`; count its steps and its time."""
-        worst, begin = np.zeros(5), perf_counter()
+        worst, begin, space = np.zeros(5), perf_counter(), self._space
+        if self._lines.due(space):
+            self._equations.step(origin + first * dt, q, v, self._marched.p, space.flat)
+            kernel.pack(space.flat, self._marched.mu, self._n, self._m, space.data)
+            self._lines.write(space)
         done = self._kernels[0](
-            self._equations.step, self._equations.about, self._lines.code(self._space), stage, origin, dt, first, count,
-            np.concatenate((q, v)), self._marched, self._space, worst, rows, trial,
+            self._equations.step, self._equations.about, self._lines.code(space), stage, origin, dt, first, count,
+            np.concatenate((q, v)), self._marched, space, worst, rows, trial,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - begin
         self._count(done, worst)
-        self._lines.taken(self._space, done * self._stages)
+        self._lines.count(space, done * self._stages)
         return done
 
     def _count(self, steps: int, worst: Vector) -> None:
