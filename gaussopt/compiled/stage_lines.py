@@ -1,10 +1,10 @@
-"""The stage kernel as straight lines for one model and for given modes and active sets of its contacts.
+"""The stage kernel as straight lines, for one model and for given modes and active sets of its contacts.
 
 `gaussopt.contact.stage_kernel.stage` is written for any number of coordinates, joints and contacts. In a phase of a
-motion these numbers, the zeros of the model's matrices, the modes and mostly the active set stay the same. The kernel
-is then traced with the data of one stage, and the lines are compiled. Where they decide nothing else than the kernel
-would, they give its results, bit by bit except for the signs of zeros; elsewhere they return the code -1, and the
-kernel decides.
+motion these numbers, the zeros of the model's matrices, the modes and mostly the active set stay the same, so that the
+kernel is traced with the data of one stage, and the lines are compiled. Where the conditions of the trace hold, they
+give the kernel's results, bit by bit except for the signs of zeros; elsewhere they return a negative code, and the
+kernel is called.
 """
 
 from __future__ import annotations
@@ -49,35 +49,33 @@ def lines(
 
 
 class StageLines:
-    """The compiled lines of one model.
+    """The compiled lines of one model with n coordinates and m rows of joints.
 
-    Parameters
-    ----------
-    n, m : numbers of coordinates and rows of joints
-    literals : data of `stage` that are the same numbers at every state and for all parameters; NaN for other data
+    `literals` are those data of `stage` that are the same numbers at every state and for all parameters, else NaN.
     """
 
     def __init__(self, n: int, m: int, literals: Vector) -> None:
         self._n, self._m, self._literals = n, m, literals
-        self._stages = Counter[bytes]()
+        self.stages = Counter[bytes]()  # the number of stages by modes and active set
         self._known: dict[bytes, Callable[..., Any]] = {}
+
+    @staticmethod
+    def key(space: PhaseWorkspace) -> bytes:
+        """Return modes and active set in one."""
+        return space.kinds.tobytes() + space.active.tobytes()
 
     def code(self, space: PhaseWorkspace) -> Callable[..., Any]:
         """Return the lines for the present modes and active set, or `stage` if there are none."""
-        return self._known.get(space.kinds.tobytes() + space.active.tobytes(), stage)
-
-    def count(self, space: PhaseWorkspace, stages: int) -> None:
-        """Count stages with the present modes and active set."""
-        self._stages[space.kinds.tobytes() + space.active.tobytes()] += stages
+        return self._known.get(self.key(space), stage)
 
     def due(self, space: PhaseWorkspace) -> bool:
         """Return whether lines should be written for the present modes and active set."""
-        key = space.kinds.tobytes() + space.active.tobytes()
-        return self._stages[key] >= PAYS and key not in self._known
+        key = self.key(space)
+        return self.stages[key] >= PAYS and key not in self._known
 
     def write(self, space: PhaseWorkspace) -> None:
-        """Write the lines for the modes, the active set and the data of a stage; if it is not regular, wait again."""
-        key = space.kinds.tobytes() + space.active.tobytes()
+        """Write the lines for modes, active set and data in a workspace; if these are not regular, wait again."""
+        key = self.key(space)
         try:
             text = self._text(space)
             name = f"stage_{len(self._literals)}", files.key_of(text)
@@ -85,19 +83,20 @@ class StageLines:
         except NotCompiled:  # too many lines
             self._known[key] = stage
         except ArithmeticError:
-            self._stages[key] = 0
+            self.stages[key] = 0
 
     def _text(self, space: PhaseWorkspace) -> str:
-        """Trace `stage` with the data of a stage; raises ArithmeticError if it is not regular."""
-        n, m, k, c = self._n, self._m, len(space.kinds), len(space.closed)
-        trace = Trace(QUICK_LINES)
+        """Trace `stage`; raises ArithmeticError if the sample is not regular, NotCompiled if there are many lines."""
+        n, m, k, c, trace = self._n, self._m, len(space.kinds), len(space.closed), Trace(QUICK_LINES)
+
+        def values(name: str, sample: Vector, free: NDArray[np.bool_]) -> NDArray[Any]:
+            pairs = enumerate(zip(sample.tolist(), free, strict=True))
+            return _objects([trace.value(f"{name}[{i}]", x) if traced else x for i, (x, traced) in pairs])
+
         data, modes = (
-            _objects([trace.value(f"{name}[{i}]", x) if free else x for i, (x, free) in enumerate(entries)])
-            for name, entries in (
-                ("data", zip(space.data.tolist(), np.isnan(self._literals), strict=True)),
-                ("modes", ((x, x != 0.0) for x in space.modes.tolist())),
-            )
-        )  # fmt: skip
+            values("data", space.data, np.isnan(self._literals)),
+            values("modes", space.modes, space.modes != 0),
+        )
         memory = StageWorkspace(*map(_objects, stage_workspace(n, m, 1, c, len(space.surface.sticking))))
         active, out, numbers = space.active.copy(), _objects(space.out), _objects(space.numbers)
         code, how = traceable(stage)(data, n, m, k, 1, space.closed, modes, active, memory, out, numbers)

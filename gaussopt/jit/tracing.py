@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from collections.abc import Callable
 from types import FunctionType, SimpleNamespace
-from typing import Any, TypeAlias
+from typing import Any
 
 from gaussopt.core.errors import NotCompiled
 from gaussopt.jit.llvm import plain
+
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 class Trace:
@@ -35,116 +41,78 @@ class Trace:
             self.lines.append(f"{self._names[text]} = {text}")
         return Traced(self, self._names[text], number)
 
-    def holds(self, text: str, outcome: bool) -> bool:
-        """Return the outcome of a comparison in the sample, and record it as a condition."""
-        self.conditions[text if outcome else f"(not {text})"] = None
-        return outcome
+
+def _method(symbol: str, reverse: bool = False) -> Callable[[Any, Any], Any]:
+    """Return the method of `Traced` for an operation or a comparison."""
+    compute, neutral, compares = _OPERATIONS[symbol], 0 if symbol in "+-" else 1, symbol[0] in "<>"
+
+    def method(self: Traced, other: Any) -> Any:
+        x, y = (other, self) if reverse else (self, other)
+        if (symbol in ("*", "/") and _is(x, 0)) or (symbol == "*" and _is(y, 0)):
+            return 0.0
+        if (symbol in ("+", "*") and _is(x, neutral)) or (symbol in "+-*/" and _is(y, neutral)):
+            return y if _is(x, neutral) else x
+        number, text = compute(_sample(x), _sample(y)), f"{written(x)} {symbol} {written(y)}"
+        if not compares:
+            return self.trace.value(text, number)
+        self.trace.conditions[f"({text})" if number else f"(not ({text}))"] = None
+        return number
+
+    return method
 
 
 class Traced:
     """A float of the sample that records what is computed with it."""
 
-    __slots__ = ("_trace", "name", "number")
+    __slots__ = ("name", "number", "trace")
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, trace: Trace, name: str, number: float) -> None:
-        self._trace, self.name, self.number = trace, name, number
+        self.trace, self.name, self.number = trace, name, number
 
-    def of(self, text: str, number: float) -> Traced:
-        """Return the value of an expression in which this value occurs."""
-        return self._trace.value(text, number)
-
-    def __add__(self, x: Number) -> Traced:
-        return self if _is(x, 0) else self.of(f"{self.name} + {written(x)}", self.number + sample(x))
-
-    __radd__ = __add__
-
-    def __sub__(self, x: Number) -> Traced:
-        return self if _is(x, 0) else self.of(f"{self.name} - {written(x)}", self.number - sample(x))
-
-    def __rsub__(self, x: float) -> Traced:
-        return -self if x == 0 else self.of(f"{written(x)} - {self.name}", x - self.number)
-
-    def __mul__(self, x: Number) -> Number:
-        if _is(x, 0):
-            return 0.0
-        return self if _is(x, 1) else self.of(f"{self.name} * {written(x)}", self.number * sample(x))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, x: Number) -> Traced:
-        return self if _is(x, 1) else self.of(f"{self.name} / {written(x)}", _quotient(self.number, sample(x)))
-
-    def __rtruediv__(self, x: float) -> Number:
-        return 0.0 if x == 0 else self.of(f"{written(x)} / {self.name}", _quotient(x, self.number))
-
-    def __neg__(self) -> Traced:
-        return self.of(f"-{self.name}", -self.number)
-
-    def __abs__(self) -> Traced:
-        return self.of(f"abs({self.name})", abs(self.number))
+    __add__, __radd__, __sub__, __rsub__ = _method("+"), _method("+", True), _method("-"), _method("-", True)
+    __mul__, __rmul__, __truediv__, __rtruediv__ = _method("*"), _method("*", True), _method("/"), _method("/", True)
+    __lt__, __le__, __gt__, __ge__ = _method("<"), _method("<="), _method(">"), _method(">=")
 
     def __pow__(self, n: int) -> Traced:
-        return self.of(f"{self.name}**{n}", self.number**n)
+        return self.trace.value(f"{self.name}**{n}", self.number**n)
 
-    def __lt__(self, x: Number) -> bool:
-        return self._trace.holds(f"({self.name} < {written(x)})", self.number < sample(x))
+    def __neg__(self) -> Traced:
+        return self.trace.value(f"-{self.name}", -self.number)
 
-    def __le__(self, x: Number) -> bool:
-        return self._trace.holds(f"({self.name} <= {written(x)})", self.number <= sample(x))
-
-    def __gt__(self, x: Number) -> bool:
-        return self._trace.holds(f"({self.name} > {written(x)})", self.number > sample(x))
-
-    def __ge__(self, x: Number) -> bool:
-        return self._trace.holds(f"({self.name} >= {written(x)})", self.number >= sample(x))
-
-    def __eq__(self, x: object) -> bool:
+    def __eq__(self, other: object) -> bool:
         return False  # kernels ask for equality only where zeros may be skipped: no value counts as zero for ever
 
 
-Number: TypeAlias = Traced | float
-
-
-def written(x: Number) -> str:
+def written(x: Traced | float) -> str:
     """Return the source of a number."""
     return x.name if isinstance(x, Traced) else repr(float(x))
 
 
-def sample(x: Number) -> float:
-    """Return the number of the sample."""
+def _sample(x: Traced | float) -> float:
     return x.number if isinstance(x, Traced) else x
 
 
-def _is(x: Number, constant: float) -> bool:
+def _is(x: Traced | float, constant: float) -> bool:
     return not isinstance(x, Traced) and x == constant
 
 
-def _quotient(x: float, y: float) -> float:
-    return x / y if y else math.nan
+def _function(name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of numbers that records a call of the function `name` if one of them is traced."""
 
-
-def _root(x: Number) -> Number:
-    return x.of(f"sqrt({x.name})", math.sqrt(x.number)) if isinstance(x, Traced) else math.sqrt(x)
-
-
-def _extreme(name: str) -> Callable[..., Any]:
-    choose = getattr(builtins, name)
-
-    def extreme(*numbers: Any) -> Any:
+    def function(*numbers: Any) -> Any:
         found = next((x for x in numbers if isinstance(x, Traced)), None)
         if found is None:
-            return choose(*numbers)
-        return found.of(f"{name}({', '.join(map(written, numbers))})", choose(map(sample, numbers)))
+            return compute(*numbers)
+        return found.trace.value(f"{name}({', '.join(map(written, numbers))})", compute(*map(_sample, numbers)))
 
-    return extreme
+    return function
 
 
-_WORDS = {
-    "min": _extreme("min"), "max": _extreme("max"),
-    "math": SimpleNamespace(sqrt=_root, inf=math.inf, nan=math.nan),
-}  # fmt: skip
+_WORDS = {name: _function(name, getattr(builtins, name)) for name in ("abs", "min", "max")} | {
+    "math": SimpleNamespace(sqrt=_function("sqrt", math.sqrt), inf=math.inf, nan=math.nan)
+}
 """Names in kernels, with their meanings for traced values."""
 
 

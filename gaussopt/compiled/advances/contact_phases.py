@@ -183,18 +183,20 @@ class PhaseMarcher:
         self, origin: float, dt: float, first: int, count: int, q: Vector, v: Vector, rows: Matrix, trial: int
     ) -> int:
         """Call `march`; count its steps and its time."""
-        worst, begin, space = np.zeros(5), perf_counter(), self._space
+        worst, space = np.zeros(5), self._space
         if self._lines.due(space):
-            self._equations.step(origin + first * dt, q, v, self._marched.p, space.flat)
-            kernel.pack(space.flat, self._marched.mu, self._n, self._m, space.data)
-            self._lines.write(space)
+            with self._motion.timed("compile"):
+                self._equations.step(origin + first * dt, q, v, self._marched.p, space.flat)
+                kernel.pack(space.flat, self._marched.mu, self._n, self._m, space.data)
+                self._lines.write(space)
+        begin = perf_counter()
         done = self._kernels[0](
             self._equations.step, self._equations.about, self._lines.code(space), stage, origin, dt, first, count,
             np.concatenate((q, v)), self._marched, space, worst, rows, trial,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - begin
         self._count(done, worst)
-        self._lines.count(space, done * self._stages)
+        self._lines.stages[self._lines.key(space)] += done * self._stages
         return done
 
     def _count(self, steps: int, worst: Vector) -> None:
@@ -236,7 +238,7 @@ class PhaseMarcher:
         begin = perf_counter()
         taken = self._march(origin, dt, first, count, q, v, rows[part:], 0)
         spent = perf_counter() - begin
-        times = np.array([*instants, *(origin + (first + np.arange(1, taken + 1)) * dt)])
+        times = np.concatenate((instants, origin + (first + np.arange(1, taken + 1)) * dt))
         taken = len(times) - 1
         done = self._seen(times, *begun, rows[:taken])
         if not done:
