@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.compiled.projection_kernel import SurfaceWorkspace, apart, largest, missed, project, surface
-from gaussopt.contact.stage_laws import DEFINITE, MONOTONE, NUMBERS, OPEN, StageWorkspace, stage_workspace
-from gaussopt.core.acceptance import accepts
+from gaussopt.contact.stage_laws import DEFINITE, MONOTONE, NUMBERS, OPEN, StageWorkspace, certified, stage_workspace
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.events.modes import OPEN as APART
 from gaussopt.integration.events.modes import STICKING, TOLERANCES, ContactModes
@@ -134,21 +133,6 @@ def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
         data[target + 2 * k * n + 3 * k + i] = mu[i]
 
 
-def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
-    """Return whether the certificate of a stage passes; if so, update the maxima in `worst`."""
-    error, own = numbers[0], min(tolerance, math.sqrt(tolerance))
-    if not accepts(
-        tolerance, own, error, numbers[3], numbers[8], numbers[4], numbers[2], math.nan, numbers[7], numbers[5],
-        numbers[10],
-    ):  # fmt: skip
-        return False
-    if numbers[11] > 0.0 and not numbers[1] <= tolerance * (1.0 + numbers[6]):
-        return False
-    worst[0], worst[1] = max(worst[0], error), max(worst[1], error / (1.0 + numbers[5]))
-    worst[2], worst[3], worst[4] = max(worst[2], numbers[2]), max(worst[3], numbers[3]), max(worst[4], numbers[4])
-    return True
-
-
 def copy(x: Vector, target: Vector, at: int) -> int:
     """Copy x into target from index `at` on; return the index after the last copied entry."""
     for i in range(len(x)):
@@ -238,20 +222,16 @@ def write_row(
     about(t, y[:n], y[n:], p, found)
     at = copy(out[: n + m], row, copy(y, row, 0))
     row[at], row[at + 1] = error, error / (1.0 + space.numbers[5])
-    row[at + 2] = apart(flat, n, m, closed, found)
-    row[at + 3] = missed(flat, n, m, k, closed, space.surface)
-    at = copy(found[:3], row, at + 4)
-    row[at] = 1.0 if how < MONOTONE else 0.0
+    row[at + 2], row[at + 3] = apart(flat, n, m, closed, found), missed(flat, n, m, k, closed, space.surface)
+    at = copy(found[:3], row, at + 4) + 1
+    row[at - 1] = 1.0 if how < MONOTONE else 0.0
     for i in range(k):
-        row[at + 1 + i] = row[at + 1 + 3 * k + i] = 0.0
-        row[at + 1 + k + i] = flat[n * n + 2 * n + m * n + m + i]
-        row[at + 1 + 2 * k + i] = float(space.kinds[i])
-        row[at + 1 + 4 * k + i] = flat[len(flat) - k + i]
+        row[at + i], row[at + k + i] = 0.0, flat[n * n + 2 * n + m * n + m + i]
+        row[at + 2 * k + i], row[at + 3 * k + i], row[at + 4 * k + i] = space.kinds[i], 0.0, flat[len(flat) - k + i]
     for j in range(c):
-        i = closed[j]
-        row[at + 1 + i] = out[n + m + j] * space.modes[k + i]
-        row[at + 1 + 3 * k + i] = out[n + m + c + j]
-    row[len(row) - 2], row[len(row) - 1] = friction_power(space, y[n:]), float(how)
+        row[at + closed[j]] = out[n + m + j] * space.modes[k + closed[j]]
+        row[at + 3 * k + closed[j]] = out[n + m + c + j]
+    row[len(row) - 2], row[len(row) - 1] = friction_power(space, y[n:]), how
 
 
 def friction_power(space: PhaseWorkspace, v: Vector) -> float:
@@ -305,28 +285,24 @@ def march(
     """Take up to `count` steps of a phase, from step number `first` on; return the number of steps taken.
 
     Step i goes from origin + i dt to origin + (i + 1) dt by an explicit Runge-Kutta method; y (2 n,) holds q and v and
-    is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called by its address,
-    so that it is not compiled again as a part of this loop, and only where `lines`, see `compiled.stage_lines`, return
-    a negative code. The active set in `space` is updated to the last state;
-    worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step, the
-    recorded values in the order of `Recorder`, without t; then `friction_power`; and the proof of uniqueness.
+    is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called, by its address, where
+    `lines` (see `compiled.stage_lines`) return a negative code. The active set in `space` becomes that of the last
+    state; worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step,
+    the recorded values in the order of `Recorder`, without t; then `friction_power`; and the proof of uniqueness.
 
     A trial step (`trial` is 1) may contain events, and is not projected; the active set remains that at its start.
     """
     active, kept, before, after = space.active, space.kept, space.before, space.after
+    closed, modes, memory = space.closed, space.modes, space.memory
     kinds, p, mu, n, m, b = space.kinds, motion.p, motion.mu, motion.n, motion.m, motion.b
     k, stages, doubtful = len(mu), len(b), may_lose_definiteness(kinds, mu)
     done, s, t = 0, 0, origin + first * dt
     for evaluation in range(stages * count + 1):
         step(t, y[:n], y[n:], p, space.flat)
         pack(space.flat, mu, n, m, space.data)
-        code, how = lines(
-            space.data, n, m, k, 1, space.closed, space.modes, active, space.memory, space.out, space.numbers
-        )
+        code, how = lines(space.data, n, m, k, 1, closed, modes, active, memory, space.out, space.numbers)
         if code < 0:
-            code, how = stage(
-                space.data, n, m, k, 1, space.closed, space.modes, active, space.memory, space.out, space.numbers
-            )
+            code, how = stage(space.data, n, m, k, 1, closed, modes, active, memory, space.out, space.numbers)
         sound = code == SOLVED and how != OPEN and certified(space.numbers, motion.tolerance, worst)
         if s == 0 and sound:
             # This state begins or ends a step, which needs a quick proof that the contact operator is definite.
@@ -356,7 +332,7 @@ def march(
         next_stage(s, end - begin, motion.A, b, space, y)
         if s == stages:
             s = 0
-            if trial == 0 and not project(step, about, t, y, p, k, space.closed, space.flat, space.surface):
+            if trial == 0 and not project(step, about, t, y, p, k, closed, space.flat, space.surface):
                 restore(space, y)
                 return done
     copy(space.start, y, 0)

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,9 @@ from gaussopt.compiled.contact_kernel import PhaseWorkspace, pack
 from gaussopt.compiled.modules import native
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import StageWorkspace, stage_workspace
-from gaussopt.core import cache as files
 from gaussopt.core import generated_modules
 from gaussopt.core.arrays import Vector
+from gaussopt.core.cache import key_of
 from gaussopt.core.errors import NotCompiled
 from gaussopt.jit.tracing import Trace, traceable, written
 from gaussopt.lcp.pivoting import SOLVED
@@ -34,29 +35,27 @@ from gaussopt.lcp.pivoting import SOLVED
 PAYS = 5000
 """Number of stages with the same modes and active set after which lines are written for them."""
 
-_HEAD = """from __future__ import annotations
+_HEAD = f"""from __future__ import annotations
 
 from math import sqrt
 
 from gaussopt.contact.stage_laws import StageWorkspace
 
 
-def lines(
-    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, space: StageWorkspace,
-    out: Vector, numbers: Vector,
-) -> tuple[int, int]:
+def lines{str(signature(stage)).replace("'", "")}:
     """
 
 
 class StageLines:
     """The compiled lines of one model with n coordinates and m rows of joints.
 
-    `literals` are those data of `stage` that are the same numbers at every state and for all parameters, else NaN.
+    `literals` are those data of `stage` that are the same numbers at every state and for all parameters, else NaN;
+    `stages` counts the stages by modes and active set, see `key`.
     """
 
     def __init__(self, n: int, m: int, literals: Vector) -> None:
         self._n, self._m, self._literals = n, m, literals
-        self.stages = Counter[bytes]()  # the number of stages by modes and active set
+        self.stages = Counter[bytes]()
         self._known: dict[bytes, Callable[..., Any]] = {}
 
     @staticmethod
@@ -69,7 +68,7 @@ class StageLines:
         return self._known.get(self.key(space), stage)
 
     def due(self, space: PhaseWorkspace) -> bool:
-        """Return whether lines should be written for the present modes and active set."""
+        """Return whether it pays to write lines for the present modes and active set."""
         key = self.key(space)
         return self.stages[key] >= PAYS and key not in self._known
 
@@ -78,8 +77,8 @@ class StageLines:
         key = self.key(space)
         try:
             text = self._text(space)
-            name = f"stage_{len(self._literals)}", files.key_of(text)
-            self._known[key] = native(generated_modules.store(*name, text), "lines", contract=False)["lines"]
+            module = generated_modules.store(f"stage_{len(self._literals)}", key_of(text), text)
+            self._known[key] = native(module, "lines", contract=False)["lines"]
         except NotCompiled:  # too many lines
             self._known[key] = stage
         except ArithmeticError:
@@ -91,14 +90,15 @@ class StageLines:
 
         def values(name: str, sample: Vector, free: NDArray[np.bool_]) -> NDArray[Any]:
             pairs = enumerate(zip(sample.tolist(), free, strict=True))
-            return _objects([trace.value(f"{name}[{i}]", x) if traced else x for i, (x, traced) in pairs])
+            return np.array([trace.value(f"{name}[{i}]", x) if traced else x for i, (x, traced) in pairs], dtype=object)
 
         data, modes = (
             values("data", space.data, np.isnan(self._literals)),
             values("modes", space.modes, space.modes != 0),
         )
-        memory = StageWorkspace(*map(_objects, stage_workspace(n, m, 1, c, len(space.surface.sticking))))
-        active, out, numbers = space.active.copy(), _objects(space.out), _objects(space.numbers)
+        arrays = *stage_workspace(n, m, 1, c, len(space.surface.sticking)), space.active, space.out, space.numbers
+        *parts, active, out, numbers = (x.astype(object) for x in arrays)
+        memory = StageWorkspace(*parts)
         code, how = traceable(stage)(data, n, m, k, 1, space.closed, modes, active, memory, out, numbers)
         if code != SOLVED or (active != space.active).any():
             raise ArithmeticError(f"The stage kernel returned {code} for the sample.")
@@ -110,11 +110,6 @@ class StageLines:
             *trace.lines, f"if not ({' & '.join(conditions) or 'True'}):", "    return -1, 0",
             *(f"{place} = {written(x)}" for place, x in results.items()), f"return {code}, {how}\n",
         ])  # fmt: skip
-
-
-def _objects(x: Any) -> NDArray[Any]:
-    """Return an array of floats in which traced values can be stored; an array of integers stays as it is."""
-    return x if isinstance(x, np.ndarray) and x.dtype == np.int64 else np.array(x, dtype=object)
 
 
 @cache

@@ -203,24 +203,6 @@ class MachineCode:
         found: Callable[..., Any] = known["call"]
         return found
 
-    def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a function without arguments that calls the code with these arrays, whose addresses are read once.
-
-        Only one thread at a time may call it.
-        """
-        parts: list[Any] = []
-        for take, x in zip(self._take, arguments, strict=True):
-            take(x, parts)
-        packed, places = self._arguments.pack(*parts), self._places()
-        call, result, size = self._call, self._result, len(packed)
-
-        def run(kept: tuple[Any, ...] = arguments) -> Any:  # `kept` keeps the arrays alive
-            ctypes.memmove(places, packed, size)  # earlier results have overwritten the first places
-            call(places)
-            return result(places)
-
-        return run
-
     def _result(self, places: ctypes.Array[ctypes.c_char]) -> Any:
         results = self._results.unpack_from(places)
         return results if len(results) > 1 else results[0] if results else None

@@ -8,6 +8,7 @@ conditions, the lines compute the same numbers as the kernel, bit by bit except 
 from __future__ import annotations
 
 import builtins
+import inspect
 import math
 import operator
 from collections.abc import Callable
@@ -15,7 +16,6 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from gaussopt.core.errors import NotCompiled
-from gaussopt.jit.llvm import plain
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
@@ -118,11 +118,11 @@ _WORDS = {name: _function(name, getattr(builtins, name)) for name in ("abs", "mi
 
 def traceable(kernel: Callable[..., Any], known: dict[Any, FunctionType] | None = None) -> FunctionType:
     """Return a copy of a kernel, and of all functions that it calls, which runs on traced values."""
-    known, function = {} if known is None else known, plain(kernel)
+    known, function = {} if known is None else known, inspect.unwrap(kernel)
     if function not in known:
         scope = function.__globals__ | _WORDS
         known[function] = FunctionType(function.__code__, scope)
         for name in function.__code__.co_names:
-            if isinstance(plain(scope.get(name)), FunctionType) and name not in _WORDS:
-                scope[name] = traceable(scope[name], known)
+            if callable(x := scope.get(name)) and isinstance(inspect.unwrap(x), FunctionType) and name not in _WORDS:
+                scope[name] = traceable(x, known)
     return known[function]

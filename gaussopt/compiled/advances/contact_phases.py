@@ -14,7 +14,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
@@ -287,12 +286,7 @@ class PhaseMarcher:
     def _segment(self, t: Vector, rows: Matrix) -> PhaseSegment:
         """Return the rows of `march` as a segment."""
         undecided = (rows[:, -1] == UNDECIDED) & (not self._redundant)
-        return PhaseSegment(t, rows, self._n, self._read, undecided, undecided | (rows[:, -2] > 0))
-
-    def _read(self, segment: PhaseSegment) -> Mapping[str, NDArray[np.float64]]:
-        """Return the columns of a segment."""
-        columns = (segment.t, *(segment.rows[part] for part in self._parts))
-        return dict(zip(("t", *COLUMNS, *CONTACT_COLUMNS), columns, strict=True))
+        return PhaseSegment(t, rows, self._n, self._parts, undecided, undecided | (rows[:, -2] > 0))
 
 
 class PhaseStep(FixedStep):
