@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.compiled.projection_kernel import SurfaceWorkspace, largest, project, surface
-from gaussopt.contact.stage_laws import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
-from gaussopt.core.acceptance import accepts
+from gaussopt.compiled.projection_kernel import SurfaceWorkspace, apart, largest, missed, project, surface
+from gaussopt.contact.stage_laws import DEFINITE, MONOTONE, NUMBERS, OPEN, StageWorkspace, certified, stage_workspace
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.events.modes import OPEN as APART
 from gaussopt.integration.events.modes import STICKING, TOLERANCES, ContactModes
@@ -134,21 +133,6 @@ def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
         data[target + 2 * k * n + 3 * k + i] = mu[i]
 
 
-def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
-    """Return whether the certificate of a stage passes; if so, update the maxima in `worst`."""
-    error, own = numbers[0], min(tolerance, math.sqrt(tolerance))
-    if not accepts(
-        tolerance, own, error, numbers[3], numbers[8], numbers[4], numbers[2], math.nan, numbers[7], numbers[5],
-        numbers[10],
-    ):  # fmt: skip
-        return False
-    if numbers[11] > 0.0 and not numbers[1] <= tolerance * (1.0 + numbers[6]):
-        return False
-    worst[0], worst[1] = max(worst[0], error), max(worst[1], error / (1.0 + numbers[5]))
-    worst[2], worst[3], worst[4] = max(worst[2], numbers[2]), max(worst[3], numbers[3]), max(worst[4], numbers[4])
-    return True
-
-
 def copy(x: Vector, target: Vector, at: int) -> int:
     """Copy x into target from index `at` on; return the index after the last copied entry."""
     for i in range(len(x)):
@@ -230,15 +214,23 @@ def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
 
 
 def write_row(
-    about: Equations, t: float, y: Vector, p: Vector, gaps: int, space: PhaseWorkspace, how: int, row: Vector
+    about: Equations, t: float, y: Vector, p: Vector, m: int, space: PhaseWorkspace, how: int, row: Vector
 ) -> None:
-    """Write the row of a step, see `march`, with the proof `how`; gaps begin at flat[gaps]."""
-    flat, n, k = space.flat, len(y) // 2, len(space.kinds)
-    at = copy(space.out, row, copy(y, row, 0))
-    row[at], row[at + 1] = space.numbers[0], space.numbers[5]
-    at = copy(flat[gaps : gaps + 2 * k], row, at + 2)
-    at = copy(flat[len(flat) - k :], row, at)
-    about(t, y[:n], y[n:], p, row[at : len(row) - 2])
+    """Write the row of a step, see `march`, with the proof `how`."""
+    flat, closed, out, found = space.flat, space.closed, space.out, space.surface.about
+    n, k, c, error = len(y) // 2, len(space.kinds), len(closed), space.numbers[0]
+    about(t, y[:n], y[n:], p, found)
+    at = copy(out[: n + m], row, copy(y, row, 0))
+    row[at], row[at + 1] = error, error / (1.0 + space.numbers[5])
+    row[at + 2], row[at + 3] = apart(flat, n, m, closed, found), missed(flat, n, m, k, closed, space.surface)
+    at = copy(found[:3], row, at + 4) + 1
+    row[at - 1] = 1.0 if how < MONOTONE else 0.0
+    for i in range(k):
+        row[at + i], row[at + k + i] = 0.0, flat[n * n + 2 * n + m * n + m + i]
+        row[at + 2 * k + i], row[at + 3 * k + i], row[at + 4 * k + i] = space.kinds[i], 0.0, flat[len(flat) - k + i]
+    for j in range(c):
+        row[at + closed[j]] = out[n + m + j] * space.modes[k + closed[j]]
+        row[at + 3 * k + closed[j]] = out[n + m + c + j]
     row[len(row) - 2], row[len(row) - 1] = friction_power(space, y[n:]), how
 
 
@@ -287,31 +279,30 @@ def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y:
 
 @kernel
 def march(
-    step: Equations, about: Equations, stage: Stage, origin: float, dt: float, first: int, count: int, y: Vector,
-    motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix, trial: int,
+    step: Equations, about: Equations, lines: Stage, stage: Stage, origin: float, dt: float, first: int, count: int,
+    y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix, trial: int,
 ) -> int:  # fmt: skip
     """Take up to `count` steps of a phase, from step number `first` on; return the number of steps taken.
 
     Step i goes from origin + i dt to origin + (i + 1) dt by an explicit Runge-Kutta method; y (2 n,) holds q and v and
-    is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called by its address,
-    so that it is not compiled again as a part of this loop. The active set in `space` is updated to the last state;
-    worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step: y; a,
-    lam, and lam_N and lam_T of the closed contacts; error_bound and norm_a; g_N, gdot_N and v_T; `about`;
-    `friction_power`; and the proof of uniqueness.
+    is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called, by its address, where
+    `lines` (see `compiled.stage_lines`) return a negative code. The active set in `space` becomes that of the last
+    state; worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step,
+    the recorded values in the order of `Recorder`, without t; then `friction_power`; and the proof of uniqueness.
 
     A trial step (`trial` is 1) may contain events, and is not projected; the active set remains that at its start.
     """
     active, kept, before, after = space.active, space.kept, space.before, space.after
+    closed, modes, memory = space.closed, space.modes, space.memory
     kinds, p, mu, n, m, b = space.kinds, motion.p, motion.mu, motion.n, motion.m, motion.b
-    k, stages, gaps, doubtful = len(mu), len(b), n * n + 2 * n + m * n + m, may_lose_definiteness(kinds, mu)
+    k, stages, doubtful = len(mu), len(b), may_lose_definiteness(kinds, mu)
     done, s, t = 0, 0, origin + first * dt
     for evaluation in range(stages * count + 1):
         step(t, y[:n], y[n:], p, space.flat)
         pack(space.flat, mu, n, m, space.data)
-        code, how = stage(
-            space.data, n, m, k, space.memory.sigma.shape[1], space.closed, space.modes, active, space.memory,
-            space.out, space.numbers,
-        )  # fmt: skip
+        code, how = lines(space.data, n, m, k, 1, closed, modes, active, memory, space.out, space.numbers)
+        if code < 0:
+            code, how = stage(space.data, n, m, k, 1, closed, modes, active, memory, space.out, space.numbers)
         sound = code == SOLVED and how != OPEN and certified(space.numbers, motion.tolerance, worst)
         if s == 0 and sound:
             # This state begins or ends a step, which needs a quick proof that the contact operator is definite.
@@ -319,7 +310,7 @@ def march(
             if evaluation and trial == 0:
                 sound = (how == DEFINITE or not doubtful) and quiet(before, after, kinds, dt)
             if evaluation and sound:
-                write_row(about, t, y, p, gaps, space, how, rows[done])
+                write_row(about, t, y, p, m, space, how, rows[done])
                 done += 1
                 if trial != 0:
                     keep(kept, active)
@@ -341,7 +332,7 @@ def march(
         next_stage(s, end - begin, motion.A, b, space, y)
         if s == stages:
             s = 0
-            if trial == 0 and not project(step, about, t, y, p, k, space.closed, space.flat, space.surface):
+            if trial == 0 and not project(step, about, t, y, p, k, closed, space.flat, space.surface):
                 restore(space, y)
                 return done
     copy(space.start, y, 0)
@@ -357,8 +348,9 @@ def laws(law: Equations, p: Matrix, none: Vector, table: Matrix) -> None:
 
 @kernel
 def locate(
-    step: Equations, about: Equations, stage: Stage, origin: float, bracket: Vector, contact: int, column: int,
-    level: float, accuracy: float, y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix,
+    step: Equations, about: Equations, lines: Stage, stage: Stage, origin: float, bracket: Vector, contact: int,
+    column: int, level: float, accuracy: float, y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector,
+    rows: Matrix,
 ) -> int:  # fmt: skip
     """Find the length of the step from (origin, y) at whose end a watched value falls through `level`.
 
@@ -371,7 +363,7 @@ def locate(
     share = 0.5
     for taken in range(1, MOST_TRIALS):
         x = x1 + share * (x2 - x1)
-        done = march(step, about, stage, origin, x, 0, 1, y, motion, space, worst, rows, 1)
+        done = march(step, about, lines, stage, origin, x, 0, 1, y, motion, space, worst, rows, 1)
         if done == 0:
             return 0
         copy(space.start, y, 0)

@@ -123,6 +123,14 @@ def correction(
     return True
 
 
+def apart(flat: Vector, n: int, m: int, closed: Index, about: Vector) -> float:
+    """Return the largest residual at position level."""
+    size = largest(about[3 : len(about) - m])
+    for i in range(len(closed)):
+        size = max(size, abs(flat[n * n + 2 * n + m * n + m + closed[i]]))
+    return size
+
+
 def missed(flat: Vector, n: int, m: int, k: int, closed: Index, on: SurfaceWorkspace) -> float:
     """Return the largest residual at velocity level."""
     size = 0.0
@@ -154,9 +162,7 @@ def project(
     for _ in range(MOST_ITERATIONS):
         step(t, y[:n], y[n:], p, flat)
         about(t, y[:n], y[n:], p, on.about)
-        size = largest(on.about[3 : 3 + m_h])
-        for i in range(c):
-            size = max(size, abs(flat[n * n + 2 * n + m * n + m + closed[i]]))
+        size = apart(flat, n, m, closed, on.about)
         if settled(size, on.sharp[0] * (1.0 + reach), best):
             if not correction(flat, n, m, k, True, closed, on, on.velocities):
                 return False

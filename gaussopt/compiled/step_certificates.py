@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.compiled.contact_equations import ContactEquations
-from gaussopt.compiled.contact_kernel import Equations, Stage, certified, copy, laws
+from gaussopt.compiled.contact_kernel import Equations, Stage, copy, laws
 from gaussopt.contact.stage_kernel import stage
-from gaussopt.contact.stage_laws import MONOTONE, NUMBERS, StageWorkspace, stage_workspace
+from gaussopt.contact.stage_laws import MONOTONE, NUMBERS, StageWorkspace, certified, stage_workspace
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.events.modes import OPEN, SLIDING
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
@@ -93,7 +93,7 @@ def certified_rows(
     trace : (rows, 2 + 5 n), as `gaussopt.compiled.march.moreau_jean.traced` writes it
     p_and_law : parameters; mu, e_N and e_T of all contacts; one row for all steps, or one for each
     tolerance : of the certificate
-    worst : (5,), keeps the largest numbers of the certificates, see `contact_kernel.certified`
+    worst : (5,), keeps the largest numbers of the certificates, see `stage_laws.certified`
 
     Returns
     -------

@@ -10,6 +10,7 @@ import numpy as np
 from gaussopt.contact.activity import RESTING
 from gaussopt.contact.orientation import oriented
 from gaussopt.contact.saddle_kernel import factorise
+from gaussopt.core.acceptance import accepts
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.lcp.pivoting import DEPENDENT, SIGN, STABLE, Active, Index, Indices
 
@@ -25,6 +26,21 @@ NUMBERS = 12
 """error_bound, error_norm, constraint_residual, force_residual, rounding_floor, norm_a, norm_a_2, natural_scale,
 law_residual, smallest_w, norm_gamma, and 1 for a singular M: the numbers of the certificate that a stage writes, in
 this order. With a singular M, errors and residuals are measured with `stage_kernel.stiffen`, the sizes without."""
+
+
+def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
+    """Return whether the certificate of a stage passes; if so, update the maxima in `worst`."""
+    error, own = numbers[0], min(tolerance, math.sqrt(tolerance))
+    if not accepts(
+        tolerance, own, error, numbers[3], numbers[8], numbers[4], numbers[2], math.nan, numbers[7], numbers[5],
+        numbers[10],
+    ):  # fmt: skip
+        return False
+    if numbers[11] > 0.0 and not numbers[1] <= tolerance * (1.0 + numbers[6]):
+        return False
+    worst[0], worst[1] = max(worst[0], error), max(worst[1], error / (1.0 + numbers[5]))
+    worst[2], worst[3], worst[4] = max(worst[2], numbers[2]), max(worst[3], numbers[3]), max(worst[4], numbers[4])
+    return True
 
 
 class StageWorkspace(NamedTuple):

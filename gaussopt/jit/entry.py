@@ -59,6 +59,10 @@ class _Record:
         self._known: dict[int, tuple[Any, list[Any]]] = {}
 
     def __call__(self, record: Any, places: list[Any]) -> None:
+        places += self.places(record)
+
+    def places(self, record: Any) -> list[Any]:
+        """Return the places of a record."""
         known = self._known.get(id(record))
         if known is None:
             found: list[Any] = []
@@ -67,7 +71,7 @@ class _Record:
             if len(self._known) == KEPT:
                 del self._known[next(iter(self._known))]
             known = self._known[id(record)] = record, found  # while it is kept, its `id` stays unique
-        places += known[1]
+        return known[1]
 
 
 def _array(entry: str, dimensions: int) -> Taker:
@@ -161,20 +165,22 @@ class MachineCode:
         return self._result(places)
 
     def _unrolled(self, kinds: Sequence[str]) -> Callable[..., Any]:
-        """Return a function that replaces `_one_by_one` for numbers, vectors and matrices, but is twice as fast.
+        """Return a function that replaces `_one_by_one`, but is twice as fast.
 
-        It passes other arrays, such as read-only ones, on to `_one_by_one`. For other parameters, return `_one_by_one`.
+        It passes other arrays, such as read-only ones, on to `_one_by_one`. For arrays without a shape, return
+        `_one_by_one`.
         """
-        if not all(kind in NUMBERS or ARRAYS.get(kind, ("", 0))[1] for kind in kinds):
+        if "list" in kinds:
             return self._one_by_one
         known: dict[str, Any] = {
             "array": np.ndarray, "address": ctypes.addressof, "buffer": _from_buffer, "others": self._one_by_one,
             "Places": self._places, "pack": self._arguments.pack_into, "run": self._call, "result": self._result,
         }  # fmt: skip
         tests, parts, names = ["True"], [], [f"x{i}" for i in range(len(kinds))]
-        for x, kind in zip(names, kinds, strict=True):
-            if kind in NUMBERS:
-                parts.append(x)
+        for x, kind, take in zip(names, kinds, self._take, strict=True):
+            if kind not in ARRAYS:
+                known[f"of_{x}"] = take.places if isinstance(take, _Record) else None
+                parts.append(x if kind in NUMBERS else f"{x}.address" if take is _function else f"*of_{x}({x})")
                 continue
             entry, axes = ARRAYS[kind]
             known[entry] = _KINDS[entry]
@@ -196,24 +202,6 @@ class MachineCode:
         exec("\n".join(lines), known)
         found: Callable[..., Any] = known["call"]
         return found
-
-    def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a function without arguments that calls the code with these arrays, whose addresses are read once.
-
-        Only one thread at a time may call it.
-        """
-        parts: list[Any] = []
-        for take, x in zip(self._take, arguments, strict=True):
-            take(x, parts)
-        packed, places = self._arguments.pack(*parts), self._places()
-        call, result, size = self._call, self._result, len(packed)
-
-        def run(kept: tuple[Any, ...] = arguments) -> Any:  # `kept` keeps the arrays alive
-            ctypes.memmove(places, packed, size)  # earlier results have overwritten the first places
-            call(places)
-            return result(places)
-
-        return run
 
     def _result(self, places: ctypes.Array[ctypes.c_char]) -> Any:
         results = self._results.unpack_from(places)

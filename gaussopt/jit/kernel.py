@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from functools import cached_property, partial, update_wrapper
+from functools import cached_property, update_wrapper
 from typing import Any, TypeVar, cast
 
 from gaussopt.core.errors import NotCompiled
@@ -55,11 +55,6 @@ class Kernel:
 def kernel(function: F) -> F:
     """Mark a function in the Python subset of `gaussopt.jit.translation` as a kernel, unless compilation is off."""
     return cast("F", Kernel(function)) if COMPILED else function
-
-
-def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """Return a function without arguments that calls a kernel with these arrays, whose entries may change."""
-    return function.code.bound(*arguments) if isinstance(function, Kernel) else partial(function, *arguments)
 
 
 def prepare(*functions: Callable[..., Any]) -> None:

@@ -90,9 +90,8 @@ def calls() -> dict[str, Call]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(modules, "functions", kept)
         patch.setattr(MachineCode, "__call__", noted)
-        # Kernels call their machine code directly, or with arrays that are bound to it once.
+        # Kernels call their machine code directly.
         patch.setattr(Kernel, "__call__", lambda self, *arguments: noted(self.code, *arguments))
-        patch.setattr(MachineCode, "bound", lambda self, *arguments: lambda: noted(self, *arguments))
         for motion in motions():
             motion()
     return found

@@ -10,16 +10,15 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from itertools import accumulate
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
+from gaussopt.compiled.stage_lines import stage_lines
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, UNDECIDED
 from gaussopt.core.arrays import Matrix, Vector
@@ -34,7 +33,7 @@ from gaussopt.integration.advance import ContactRules
 from gaussopt.integration.advances.event_phases import EventPhases
 from gaussopt.integration.events.accelerations import ContactAccelerations, WatchedValues, same_instant
 from gaussopt.integration.events.functions import EventFunction, Sample, Watched, first_column
-from gaussopt.integration.events.modes import STICKING, ContactModes
+from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.integration.events.segments import PhaseSegment
 from gaussopt.integration.events.turning import TURN, turning_of, turns
@@ -79,7 +78,15 @@ class PhaseMarcher:
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
         self._m_h = system.m_h
-        self._about = 3 + self._m_h + self._m
+        sizes = {"coordinate": self._n, "row": self._m, "contact": self._k}
+        self._parts: list[Any] = []  # the places of the recorded values in a row of `march`
+        self._width = 0
+        for dimensions in (COLUMNS | CONTACT_COLUMNS).values():
+            begin, self._width = self._width, self._width + (sizes[dimensions[0]] if dimensions else 1)
+            part = slice(begin, self._width) if dimensions else begin
+            self._parts.append((slice(None), part, None) if dimensions[1:] else (slice(None), part))
+        self._width += 2
+        self._lines = stage_lines(system.source, self._n, self._m, self._k)
         tolerance = motion.solvers.main.tolerance
         p, mu = np.zeros(len(system.parameters)), np.zeros(self._k)  # `take` writes their values
         self._marched = kernel.MarchedMotion(p, mu, self._n, self._m, A, b, c, tolerance)
@@ -114,7 +121,6 @@ class PhaseMarcher:
         else:
             kernel.enter(known, phase)
         self._spaces[size] = self._space = known
-        self._width = 2 * self._n + len(self._space.out) + 4 + 3 * self._k + self._about
         # With more rows than coordinates, forces are never unique, and most systems solved for the modes are singular.
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 
@@ -141,8 +147,9 @@ class PhaseMarcher:
         row, worst, found = self._rows(1), np.zeros(5), np.array(bracket)
         clock = perf_counter()
         taken = self._kernels[1](
-            self._equations.step, self._equations.about, stage, begin.t, found, watch.index, first_column(watch), level,
-            accuracy, np.concatenate((begin.q, begin.v)), self._marched, self._space, worst, row,
+            self._equations.step, self._equations.about, self._lines.code(self._space), stage, begin.t, found,
+            watch.index, first_column(watch), level, accuracy, np.concatenate((begin.q, begin.v)), self._marched,
+            self._space, worst, row,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - clock
         self._count(taken, worst)
@@ -165,23 +172,30 @@ class PhaseMarcher:
 
     def _know(self, t: float, row: Vector, watched: Matrix) -> None:
         """Remember the state at the end of the latest step, for `known` and for samples of the event loop."""
-        n, c, self._latest = self._n, len(self._space.closed), (t, row)
-        begin = 3 * n + self._m + c
+        n, k, self._latest = self._n, self._k, (t, row)
+        lam_T = row[self._width - 2 - 2 * k : self._width - 2 - k, None]
         self._motion.know_watched(t, row[:n], row[n : 2 * n], WatchedValues(
-            row[2 * n : 3 * n], row[begin : begin + c, None], watched.copy()
+            row[2 * n : 3 * n], lam_T[self._space.closed], watched.copy()
         ))  # fmt: skip
 
     def _march(
         self, origin: float, dt: float, first: int, count: int, q: Vector, v: Vector, rows: Matrix, trial: int
     ) -> int:
         """Call `march`; count its steps and its time."""
-        worst, begin = np.zeros(5), perf_counter()
+        worst, space = np.zeros(5), self._space
+        if self._lines.due(space):
+            with self._motion.timed("compile"):
+                self._equations.step(origin + first * dt, q, v, self._marched.p, space.flat)
+                kernel.pack(space.flat, self._marched.mu, self._n, self._m, space.data)
+                self._lines.write(space)
+        begin = perf_counter()
         done = self._kernels[0](
-            self._equations.step, self._equations.about, stage, origin, dt, first, count, np.concatenate((q, v)),
-            self._marched, self._space, worst, rows, trial,
+            self._equations.step, self._equations.about, self._lines.code(space), stage, origin, dt, first, count,
+            np.concatenate((q, v)), self._marched, space, worst, rows, trial,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - begin
         self._count(done, worst)
+        self._lines.stages[self._lines.key(space)] += done * self._stages
         return done
 
     def _count(self, steps: int, worst: Vector) -> None:
@@ -223,7 +237,7 @@ class PhaseMarcher:
         begin = perf_counter()
         taken = self._march(origin, dt, first, count, q, v, rows[part:], 0)
         spent = perf_counter() - begin
-        times = np.array(instants + [origin + (first + i) * dt for i in range(1, taken + 1)])
+        times = np.concatenate((instants, origin + (first + np.arange(1, taken + 1)) * dt))
         taken = len(times) - 1
         done = self._seen(times, *begun, rows[:taken])
         if not done:
@@ -272,31 +286,7 @@ class PhaseMarcher:
     def _segment(self, t: Vector, rows: Matrix) -> PhaseSegment:
         """Return the rows of `march` as a segment."""
         undecided = (rows[:, -1] == UNDECIDED) & (not self._redundant)
-        return PhaseSegment(t, rows, self._n, self._read, undecided, undecided | (rows[:, -2] > 0))
-
-    def _read(self, segment: PhaseSegment) -> Mapping[str, NDArray[np.float64]]:
-        """Return the columns of a segment of the present phase."""
-        n, m, k, phase, closed = self._n, self._m, self._k, self._motion.phase, self._space.closed
-        t, rows = segment.t, segment.rows
-        c = len(closed)
-        sizes = (n, n, n, m, c, c, 1, 1, k, k, k, 3, self._about - 3 - m, m, 1, 1)
-        ends = list(accumulate(sizes))
-        q, v, a, lam, normal, tangent, error, norm_a, gap, rate, slip, energies, phi, velocity, _, how = (
-            rows[:, end - size : end] for size, end in zip(sizes, ends, strict=True)
-        )
-        lam_N, lam_T = np.zeros((len(t), k)), np.zeros((len(t), k, 1))
-        lam_N[:, closed], lam_T[:, closed, 0] = normal * phase.wall[closed], tangent
-        sticking = np.flatnonzero(self._space.kinds == STICKING)
-
-        def largest(*residuals: Matrix) -> Vector:
-            return np.asarray(np.abs(np.hstack(residuals)).max(axis=1, initial=0.0))
-
-        columns = (
-            t, q, v, a, lam, error[:, 0], error[:, 0] / (1.0 + norm_a[:, 0]), largest(phi, gap[:, closed]),
-            largest(velocity, rate[:, closed], slip[:, sticking]), *energies.T, (how[:, 0] < MONOTONE).astype(float),
-            lam_N, gap, np.tile(phase.modes().astype(float), (len(t), 1)), lam_T, slip[:, :, None],
-        )  # fmt: skip
-        return dict(zip(("t", *COLUMNS, *CONTACT_COLUMNS), columns, strict=True))
+        return PhaseSegment(t, rows, self._n, self._parts, undecided, undecided | (rows[:, -2] > 0))
 
 
 class PhaseStep(FixedStep):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.stepper import Control
 from gaussopt.integration.events.functions import EventFunction, Sample
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class PhaseSegment:
     ----------
     t, rows : (N,), (N, width), instants after each step, and what the code that took the steps found there
     n : number of coordinates; a row begins with q and v
-    read : returns the columns of a segment
+    parts : the places of the recorded values in `rows`, in the order of `gaussopt.integration.trajectory.Recorder`
     undecided : (N,), True where the uniqueness of the contact forces still has to be confirmed
     looked_at : (N,), True where, for this reason or because friction feeds in power, a state is handled singly
     """
@@ -30,7 +31,7 @@ class PhaseSegment:
     t: Vector
     rows: Matrix
     n: int
-    read: Callable[[PhaseSegment], Mapping[str, NDArray[np.float64]]]
+    parts: Sequence[Any]
     undecided: NDArray[np.bool_]
     looked_at: NDArray[np.bool_]
 
@@ -45,8 +46,9 @@ class PhaseSegment:
 
     @property
     def columns(self) -> Mapping[str, NDArray[np.float64]]:
-        """The recorded values after each step, by name, in the order of `gaussopt.integration.trajectory.Recorder`."""
-        return self.read(self)
+        """The recorded values after each step, by name, in the order of `parts`."""
+        columns = (self.t, *(self.rows[part] for part in self.parts))
+        return dict(zip(("t", *COLUMNS, *CONTACT_COLUMNS), columns, strict=True))
 
     def state(self, i: int) -> tuple[float, Vector, Vector]:
         """Return t, q and v after step i."""

@@ -1,0 +1,123 @@
+"""The stage kernel as straight lines, for one model and for given modes and active sets of its contacts.
+
+`gaussopt.contact.stage_kernel.stage` is written for any number of coordinates, joints and contacts. In a phase of a
+motion these numbers, the zeros of the model's matrices, the modes and mostly the active set stay the same, so that the
+kernel is traced with the data of one stage, and the lines are compiled. Where the conditions of the trace hold, they
+give the kernel's results, bit by bit except for the signs of zeros; elsewhere they return a negative code, and the
+kernel is called.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.codegen.job import QUICK_LINES
+from gaussopt.compiled.contact_kernel import PhaseWorkspace, pack
+from gaussopt.compiled.modules import native
+from gaussopt.contact.stage_kernel import stage
+from gaussopt.contact.stage_laws import StageWorkspace, stage_workspace
+from gaussopt.core import generated_modules
+from gaussopt.core.arrays import Vector
+from gaussopt.core.cache import key_of
+from gaussopt.core.errors import NotCompiled
+from gaussopt.jit.tracing import Trace, traceable, written
+from gaussopt.lcp.pivoting import SOLVED
+
+PAYS = 5000
+"""Number of stages with the same modes and active set after which lines are written for them."""
+
+_HEAD = f"""from __future__ import annotations
+
+from math import sqrt
+
+from gaussopt.contact.stage_laws import StageWorkspace
+
+
+def lines{str(signature(stage)).replace("'", "")}:
+    """
+
+
+class StageLines:
+    """The compiled lines of one model with n coordinates and m rows of joints.
+
+    `literals` are those data of `stage` that are the same numbers at every state and for all parameters, else NaN;
+    `stages` counts the stages by modes and active set, see `key`.
+    """
+
+    def __init__(self, n: int, m: int, literals: Vector) -> None:
+        self._n, self._m, self._literals = n, m, literals
+        self.stages = Counter[bytes]()
+        self._known: dict[bytes, Callable[..., Any]] = {}
+
+    @staticmethod
+    def key(space: PhaseWorkspace) -> bytes:
+        """Return modes and active set in one."""
+        return space.kinds.tobytes() + space.active.tobytes()
+
+    def code(self, space: PhaseWorkspace) -> Callable[..., Any]:
+        """Return the lines for the present modes and active set, or `stage` if there are none."""
+        return self._known.get(self.key(space), stage)
+
+    def due(self, space: PhaseWorkspace) -> bool:
+        """Return whether it pays to write lines for the present modes and active set."""
+        key = self.key(space)
+        return self.stages[key] >= PAYS and key not in self._known
+
+    def write(self, space: PhaseWorkspace) -> None:
+        """Write the lines for modes, active set and data in a workspace; if these are not regular, wait again."""
+        key = self.key(space)
+        try:
+            text = self._text(space)
+            module = generated_modules.store(f"stage_{len(self._literals)}", key_of(text), text)
+            self._known[key] = native(module, "lines", contract=False)["lines"]
+        except NotCompiled:  # too many lines
+            self._known[key] = stage
+        except ArithmeticError:
+            self.stages[key] = 0
+
+    def _text(self, space: PhaseWorkspace) -> str:
+        """Trace `stage`; raises ArithmeticError if the sample is not regular, NotCompiled if there are many lines."""
+        n, m, k, c, trace = self._n, self._m, len(space.kinds), len(space.closed), Trace(QUICK_LINES)
+
+        def values(name: str, sample: Vector, free: NDArray[np.bool_]) -> NDArray[Any]:
+            pairs = enumerate(zip(sample.tolist(), free, strict=True))
+            return np.array([trace.value(f"{name}[{i}]", x) if traced else x for i, (x, traced) in pairs], dtype=object)
+
+        data, modes = (
+            values("data", space.data, np.isnan(self._literals)),
+            values("modes", space.modes, space.modes != 0),
+        )
+        arrays = *stage_workspace(n, m, 1, c, len(space.surface.sticking)), space.active, space.out, space.numbers
+        *parts, active, out, numbers = (x.astype(object) for x in arrays)
+        memory = StageWorkspace(*parts)
+        code, how = traceable(stage)(data, n, m, k, 1, space.closed, modes, active, memory, out, numbers)
+        if code != SOLVED or (active != space.active).any():
+            raise ArithmeticError(f"The stage kernel returned {code} for the sample.")
+        conditions = [*(f"(active[{i}] == {x})" for i, x in enumerate(active)), *trace.conditions]
+        results = {f"out[{i}]": x for i, x in enumerate(out)} | {f"numbers[{i}]": x for i, x in enumerate(numbers)}
+        results |= {f"space.K[{i}, {i}]": memory.K[i, i] for i in range(n)}
+        results |= {f"space.S[{i}, {j}]": memory.S[i, j] for i in range(c) for j in range(c)}
+        return _HEAD + "\n    ".join([
+            *trace.lines, f"if not ({' & '.join(conditions) or 'True'}):", "    return -1, 0",
+            *(f"{place} = {written(x)}" for place, x in results.items()), f"return {code}, {how}\n",
+        ])  # fmt: skip
+
+
+@cache
+def stage_lines(equations: str, n: int, m: int, k: int) -> StageLines:
+    """Return the lines of a model, given the source of its equations and its numbers; all its motions share them."""
+    flat = np.zeros((n + m) * (n + 1) + n + k * (2 * n + 5))  # the equations do not write zeros
+    for place, text in re.findall(r"out\[(\d+)\] = (.+)", equations.partition("def step(")[2].partition("\ndef ")[0]):
+        flat[int(place)] = float(text) if re.fullmatch(r"-?[\d.]+", text) else math.nan
+    data = np.zeros(len(flat) - n - k)
+    pack(flat, np.full(k, math.nan), n, m, data)
+    return StageLines(n, m, data)
