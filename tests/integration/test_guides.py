@@ -37,7 +37,7 @@ def pendulum_cart(guide: bool, rough: float = 0.0, e_guide: float = 0.9) -> go.S
 def moved(guide: bool, angle: float, speed: float = 1.0, numbers: Any = None, **settings: Any) -> go.Trajectory:
     system = pendulum_cart(guide).with_parameters(**(numbers or {}))
     between = [0.0] if guide else []
-    settings = {"t_end": 0.02, "dt": 1e-4, "step_folder": None, "error_estimate": False} | settings
+    settings = {"t_end": 0.02, "dt": 5e-4, "step_folder": None, "error_estimate": False} | settings
     return go.simulate(system, q0=[0.0, *between, angle], v0=[speed, *between, 0.0], **settings)
 
 
@@ -94,7 +94,7 @@ def test_redundant_guides_share_an_impulse() -> None:
 def test_the_friction_of_a_guide_is_bounded_by_either_wall(angle: float) -> None:
     """The pendulum pulls the cart up or down while the stop throws it back."""
     motion = go.simulate(
-        pendulum_cart(True, rough=0.2), q0=[0.0, 0.0, angle], v0=[1.0, 0.0, 0.0], t_end=0.02, dt=1e-4, step_folder=None,
+        pendulum_cart(True, rough=0.2), q0=[0.0, 0.0, angle], v0=[1.0, 0.0, 0.0], t_end=0.02, dt=5e-4, step_folder=None,
         error_estimate=False,
     )  # fmt: skip
     assert motion.status is SOLVED, motion.message
@@ -126,7 +126,7 @@ def cart_energies() -> go.Problem:
 def test_what_a_stop_gives_back_after_poisson_is_open_beside_a_rough_rail() -> None:
     """At the end of the compression the cart sticks: stop and friction share the impulse in many ways."""
     motion = go.simulate(
-        pendulum_cart(True, rough=0.2), q0=[0.0, 0.0, 0.7], v0=[1.0, 0.0, 0.0], t_end=0.02, dt=1e-4, impact="poisson",
+        pendulum_cart(True, rough=0.2), q0=[0.0, 0.0, 0.7], v0=[1.0, 0.0, 0.0], t_end=0.02, dt=5e-4, impact="poisson",
         step_folder=None, error_estimate=False,
     )  # fmt: skip
     assert motion.status is go.Status.MULTIPLE_SOLUTIONS
