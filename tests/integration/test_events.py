@@ -854,7 +854,20 @@ def test_a_saved_motion_is_the_same(tmp_path: Path, motions: dict[str, go.Trajec
 
 
 def test_the_command_line_prints_events(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    flags = ["--set", "case=stop", "--stepper", "dop853", "--rtol", "1e-11", "--atol", "1e-11", "--dt", "0.05"]
+    flags = [
+        "--set",
+        "case=stop",
+        "--stepper",
+        "dop853",
+        "--rtol",
+        "1e-11",
+        "--atol",
+        "1e-11",
+        "--dt",
+        "0.05",
+        "--t-end",
+        "0.1",
+    ]
     assert run(["run", "sliding-rod", *flags, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [(e["kind"], e["contact"]) for e in found["events"]] == [("stick", "A")]

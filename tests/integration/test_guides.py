@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -225,12 +226,15 @@ def test_friction_that_no_law_states_is_refused_before_the_motion(second: Any, w
 # -- time stepping -------------------------------------------------------------------------------------------------
 
 
+@cache
+def turning() -> go.Trajectory:
+    return go.simulate(go.problem("guided-slider-crank", case="turning"), t_end=0.05, dt=1e-3, error_estimate=False)
+
+
 @pytest.mark.parametrize("stabilisation", ["none", "projection"])
 def test_steps_at_velocity_level_converge_in_a_rough_guide(stabilisation: str) -> None:
     """With projection friction has to feel the forces that turn the velocities, too."""
-    problem = go.problem("guided-slider-crank", case="turning")
-    exact = go.simulate(problem, t_end=0.05, dt=1e-3, error_estimate=False, step_folder=None)
-    errors = []
+    problem, exact, errors = go.problem("guided-slider-crank", case="turning"), turning(), []
     for dt in (2e-3, 1e-3):
         motion = go.simulate(
             problem, t_end=0.05, dt=dt, stepper="moreau-jean", stabilisation=stabilisation, error_estimate=False,
