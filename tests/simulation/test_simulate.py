@@ -71,7 +71,7 @@ def test_recorded_states_follow_the_reference_rows(crank: go.Problem) -> None:
 
 def test_energy_changes_by_the_work_of_the_damper(crank: go.Problem) -> None:
     traj = go.simulate(
-        crank, "lagrange", "kkt", stepper="dop853", rtol=1e-10, atol=1e-10, dt=1e-3, t_end=1.0, error_estimate=False
+        crank, "lagrange", "kkt", stepper="dop853", rtol=1e-10, atol=1e-10, dt=1e-3, t_end=0.4, error_estimate=False
     )
     h, P = 1e-3, traj.power
     work = h / 3 * (P[0] + P[-1] + 4 * P[1:-1:2].sum() + 2 * P[2:-1:2].sum())
