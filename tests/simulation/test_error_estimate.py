@@ -61,7 +61,10 @@ IN_SPACE = {"box-wall", "four-leg-table", "pinched-capsule", "sliding-cube", "sp
 """Problems that rest in space, where every motion says that uniqueness is not proved, or that are too long for here."""
 
 
-ENDS = {"bouncing-ball": 3.0, "bricard": 0.1, "knife-edge-body": 10.0, "spatial-slider-crank": 0.5}
+ENDS = {
+    "andrews-squeezer": 0.02, "bouncing-ball": 3.0, "bricard": 0.1, "heavy-top": 0.1, "knife-edge-body": 10.0,
+    "spatial-slider-crank": 0.5, "spinning-sphere": 0.4,
+}  # fmt: skip
 """Of motions that cost much and are off, or not, as early as this, s; with 5 s, rk4 would end in no motion at all."""
 
 
