@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 import gaussopt as go
@@ -11,6 +13,7 @@ SPEED = 5.0
 """Of the first shaft, rad/s."""
 
 
+@cache
 def hooke(coordinates: str, bend: float = 0.7) -> go.Problem:
     """Its problem; the shafts make an angle of `bend` rad."""
     end, axis = (np.cos(bend) / 2, np.sin(bend) / 2, 0), (np.cos(bend), np.sin(bend), 0)

@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.spatial.transform import Rotation
 
 import gaussopt as go
 from gaussopt.bodies import Distance, Revolute, Weld
+
+
+def sample(drawn, usual):
+    """The numbers of draws, of which all but the usual ones belong to the campaigns."""
+    return [*range(usual), *(pytest.param(k, marks=pytest.mark.campaigns) for k in range(usual, drawn))]
+
 
 PINS = np.array([[0.0, 0.0], [0.2, 0.35], [1.1, 0.6], [1.2, 0.0]])
 
@@ -99,7 +106,7 @@ def welded(seed, twice):
     return model.problem(t_end=0.5)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", sample(6, 2))
 def test_a_rod_between_welded_bodies_changes_nothing(seed):
     once, again = (welded(seed, twice) for twice in (False, True))
     assert again.v0 == pytest.approx(once.v0, abs=1e-12)
@@ -135,18 +142,12 @@ def test_a_rod_whose_length_is_a_function_of_time_is_refused():
         rod(0.5 + 0.1 * sp.sin(sp.Symbol("t"))).system()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", sample(4, 2))
 def test_a_second_hinge_on_a_tilted_axis_changes_nothing(seed):
     random = np.random.default_rng(seed)
     e = random.uniform(-1, 1, 4)
-    w, x, y, z = e = e / np.linalg.norm(e)
-    R = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    e /= np.linalg.norm(e)
+    R = Rotation.from_quat(e, scalar_first=True).as_matrix()
     axis, normal, hinge, centre = random.standard_normal((4, 3))
     axis /= np.linalg.norm(axis)
 

@@ -50,13 +50,14 @@ def test_four_bar_from_bodies_moves_as_the_paper_s():
 
 
 def test_two_bars_from_bodies_move_as_the_paper_s():
-    built = go.simulate(two_bar(), t_end=0.6, stabilisation="projection", **EXACT)
+    problem = two_bar()
+    built = go.simulate(problem, t_end=0.6, stabilisation="projection", **EXACT)
     known = go.simulate(go.problem("two-bar", case="contact"), t_end=0.6, **EXACT)
     near(built.q[:, :3], known.q[:, :3], 1e-9)
     near(built.lam_N, known.lam_N, 1e-8)
     assert [e["kind"] for e in built.events] == [e["kind"] for e in known.events]
     # The picture knows bars, hinge, floor and where forces act, and follows the motion.
-    drawn = sketch_of(two_bar()).shapes(built.q[0], built.meta["parameters"])
+    drawn = sketch_of(problem).shapes(built.q[0], built.meta["parameters"])
     assert {"Bar", "Pin", "Ground", "ContactPoint"} <= {type(shape).__name__ for shape in drawn}
 
 
@@ -104,16 +105,15 @@ def four_bar_of_size(length):
 
 
 def test_mechanisms_of_any_size_are_assembled_as_exactly():
-    ends = []
-    for length in (1.0, 1e-9, 1e9):
-        problem = four_bar_of_size(length)
+    ends, problems = [], {length: four_bar_of_size(length) for length in (1.0, 1e-9, 1e9)}
+    for length, problem in problems.items():
         residual = problem.system.position_residual(0.0, problem.q0)
         assert np.abs(residual).max() < 1e-10 * length
         motion = go.simulate(problem, stepper="dop853", stabilisation="projection", error_estimate=False)
         assert motion.status == "solved"
         ends.append(motion.q[-1, 2::3])
     np.testing.assert_allclose(ends[1:], [ends[0]] * 2, rtol=1e-6)
-    small = four_bar_of_size(1e-9)
+    small = problems[1e-9]
     off = np.where(np.arange(9) == 0, 0.05e-9, 0.0)
     motion = go.simulate(small, q0=small.q0 + off, stepper="dop853", stabilisation="none", step_folder=None)
     assert "The motion leaves its constraints (position drift 5e-11)" in " ".join(motion.warnings)

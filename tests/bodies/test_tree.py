@@ -286,7 +286,7 @@ def test_an_inertia_tensor_in_space_with_a_negative_moment_is_refused_and_a_rod_
 @cache
 def driven_shafts():
     """A Hooke joint: six rows for three angles."""
-    return hooke("joint"), {"angle_R1": 0.4 * SPEED}
+    return hooke("joint"), {"angle_R1": 0.2 * SPEED}
 
 
 @cache
@@ -304,18 +304,18 @@ def spherical_four_bar():
     for i, (one, two) in enumerate(((0, 1), (1, 2), (2, 3), (0, 3))):
         ends = [links[k].at(*(axes[i] - centres[k]), axis=tuple(axes[i])) for k in (one, two)]
         model.add(Revolute(f"R{i}", *ends))
-    return model.problem(t_end=0.4), {"angle_R0": 0.499872}
+    return model.problem(t_end=0.4), {"angle_R0": 0.124825}
 
 
 @pytest.mark.parametrize("settings", [
     {"dt": 0.01, "stabilisation": "projection"},
-    {"dt": 1e-3, "stabilisation": "projection", "error_estimate": False},
+    {"dt": 2e-3, "stabilisation": "projection", "error_estimate": False},
     {"stepper": "dop853", "stabilisation": "projection"}, {"stepper": "radau-projected"},
 ])  # fmt: skip
 @pytest.mark.parametrize("build", [driven_shafts, spherical_four_bar])
 def test_redundant_rows_neither_stop_nor_brake_a_mechanism(build, settings):
     problem, turned = build()
-    motion = go.simulate(problem, t_end=0.4, **settings)
+    motion = go.simulate(problem, t_end=0.2, **settings)
     assert motion.status == "solved"
     assert motion.warnings == ()
     for name, angle in turned.items():

@@ -18,10 +18,10 @@ from gaussopt.jit.kernel import COMPILED
 pytestmark = pytest.mark.skipif(not COMPILED, reason="compilation is switched off")
 
 RUNS: list[tuple[str, dict[str, Any]]] = [
-    ("sliding-rod", {"t_end": 0.2}), ("two-bar", {"t_end": 0.3}), ("bouncing-ball", {"t_end": 1.0, "dt": 5e-3}),
-    ("box", {"t_end": 0.9, "dt": 0.01}), ("block-on-incline", {"t_end": 0.3}),
-    ("friction-oscillator", {"t_end": 4.0, "dt": 0.05}), ("guided-slider-crank", {"t_end": 0.03}),
-    ("impacting-stick", {"t_end": 0.5, "dt": 5e-3}), ("woodpecker", {"t_end": 0.1, "dt": 1e-3}),
+    ("sliding-rod", {"t_end": 0.04}), ("two-bar", {"t_end": 0.11}), ("bouncing-ball", {"t_end": 0.6, "dt": 0.01}),
+    ("box", {"t_end": 0.65, "dt": 0.01}), ("block-on-incline", {"t_end": 0.05}),
+    ("friction-oscillator", {"t_end": 4.0, "dt": 0.1}), ("guided-slider-crank", {"t_end": 0.03}),
+    ("impacting-stick", {"t_end": 0.2, "dt": 5e-3}), ("woodpecker", {"t_end": 0.1, "dt": 1e-3}),
 ]  # fmt: skip
 FIELDS = (
     "q", "v", "a", "lam", "lam_N", "lam_T", "gap", "slip", "mode", "kinetic", "potential", "power",
@@ -97,26 +97,22 @@ def test_a_massless_coordinate_runs_as_machine_code(leaps: list[PhaseSegment]) -
     same(ours, general)
 
 
-@pytest.mark.parametrize("end", [0.1, 0.1 + 3e-4])
+@pytest.mark.parametrize("end", [0.02, 0.02 + 3e-4])
 def test_the_end_is_reached_however_long_the_last_step(end: float, leaps: list[PhaseSegment]) -> None:
-    ours = go.simulate(
-        "sliding-rod", stepper="rk4", engine="compiled", t_end=end, step_folder=None, error_estimate=False
+    ours, general = (
+        go.simulate("sliding-rod", stepper="rk4", engine=engine, t_end=end, step_folder=None, error_estimate=False)
+        for engine in ("compiled", "interpreted")
     )
     assert leaps
     assert ours.t[-1] == end
-    same(
-        ours,
-        go.simulate(
-            "sliding-rod", stepper="rk4", engine="interpreted", t_end=end, step_folder=None, error_estimate=False
-        ),
-    )
+    same(ours, general)
 
 
 @pytest.mark.parametrize("direction", [-1, 0, 1])
 def test_events_of_a_person_end_a_leap(direction: int, leaps: list[PhaseSegment]) -> None:
-    event = Event("lean", lambda t, q, v: float(q[2]) - 0.85, direction=direction)
+    event = Event("lean", lambda t, q, v: float(q[2]) - 1.04, direction=direction)
     runs = [
-        go.simulate("sliding-rod", stepper="rk4", engine=engine, t_end=0.3, events=[event], error_estimate=False)
+        go.simulate("sliding-rod", stepper="rk4", engine=engine, t_end=0.06, events=[event], error_estimate=False)
         for engine in ("interpreted", "compiled")
     ]
     assert leaps
@@ -197,15 +193,15 @@ def test_progress_and_an_interrupt() -> None:
 def test_contact_motions_count_the_same_steps_in_both_engines(dt: float | None) -> None:
     bars = go.problem("two-bar", case="contact")
     compiled, interpreted = (
-        go.simulate(bars, engine=e, t_end=0.2, dt=dt, error_estimate=False) for e in ("compiled", "interpreted")
+        go.simulate(bars, engine=e, t_end=0.1, dt=dt, error_estimate=False) for e in ("compiled", "interpreted")
     )
     events = {event["t"] for event in compiled.events}
     assert compiled.meta["steps"] == interpreted.meta["steps"]
-    assert compiled.meta["steps"] == round(0.2 / compiled.meta["dt"]) + len(events)
-    adaptive = go.simulate(bars, stepper="dop853", dt=0.1, t_end=0.2, error_estimate=False)
+    assert compiled.meta["steps"] == round(0.1 / compiled.meta["dt"]) + len(events)
+    adaptive = go.simulate(bars, stepper="dop853", dt=0.05, t_end=0.1, error_estimate=False)
     assert adaptive.meta["steps"] > 2
-    stepping = go.simulate(bars, stepper="moreau-jean", dt=0.01, t_end=0.2, error_estimate=False)
-    assert stepping.meta["steps"] == 20
+    stepping = go.simulate(bars, stepper="moreau-jean", dt=0.01, t_end=0.1, error_estimate=False)
+    assert stepping.meta["steps"] == 10
 
 
 @pytest.mark.parametrize(("stepper", "dt"), [("rk4", 2e-3), ("dop853", 0.02), ("dop853", None), ("moreau-jean", 0.01)])

@@ -60,6 +60,7 @@ def one_step_apart(problem: Any, compiled: go.Trajectory, **settings: Any) -> fl
 STEPS = [
     ("crank-slider", "none", "rk4"), ("crank-slider", "projection", "rk4"), ("four-bar", "projection", "rk4"),
     ("knife-edge-body", "none", "rk4"),
+    *((name, "none", "rattle") for name in ("crank-slider", "four-bar", "knife-edge-body")),
 ]  # fmt: skip
 
 
@@ -85,11 +86,14 @@ def test_the_long_motion_of_the_crank_is_the_interpreted_one_to_rounding() -> No
     assert compiled.position_drift.max() < 1e-13
 
 
-@pytest.mark.parametrize("stabilisation", ["none", "projection"])
+@pytest.mark.parametrize(
+    ("stepper", "stabilisation"), [("rk4", "none"), ("rk4", "projection"), ("velocity-gauss", "none")]
+)
 @pytest.mark.parametrize("name", ["crank-slider", "four-bar", "knife-edge-body"])
 @pytest.mark.parametrize("every", [1, 7])
-def test_the_papers_motions_are_the_interpreted_ones(name: str, stabilisation: str, every: int) -> None:
-    compiled, interpreted = both(name, t_end=0.05, dt=1e-3, stabilisation=stabilisation, record_every=every)
+def test_the_papers_motions_are_the_interpreted_ones(name: str, stepper: str, stabilisation: str, every: int) -> None:
+    settings: dict[str, Any] = {"stepper": stepper, "stabilisation": stabilisation, "record_every": every}
+    compiled, interpreted = both(name, t_end=0.05, dt=1e-3, **settings)
     assert compiled.meta["engine"] == "compiled"
     assert len(compiled.t) == math.ceil(50 / every) + 1
     for column in COLUMNS:
@@ -162,16 +166,6 @@ def test_a_mass_that_vanishes_altogether_stops_the_motion_as_ever(tmp_path: Any)
         assert np.isfinite(motion.q).all()
 
 
-def test_a_motion_that_runs_away_is_reported(tmp_path: Any) -> None:
-    x, v = sp.symbols("x v")
-    system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, forces=[x**5 * 1e3], name="runaway")
-    motion = go.simulate(
-        system, q0=[1.0], v0=[1.0], t_end=50.0, dt=0.5, engine="compiled", step_folder=tmp_path
-    )  # fmt: skip
-    assert motion.status is not Status.SOLVED
-    assert np.isfinite(motion.q).all()
-
-
 ENDS = {
     "a root": (lambda x: sp.sqrt(1 - x), [0.0], "The equations of 'a root' are undefined"),
     "a power": (lambda x: -(x**4), [1.0], "not finite"),
@@ -190,6 +184,7 @@ def test_where_and_why_a_motion_ends_is_said_as_in_an_interpreted_one(every: int
         system, q0=q0, v0=[1.0], t_end=3.0, dt=1e-2, stepper=stepper, record_every=every, step_folder=None
     )
     assert compiled.status is interpreted.status is Status.BAD_INPUT
+    assert np.isfinite(compiled.q).all()
     if stepper == "dop853":
         assert compiled.message[:27] == interpreted.message[:27]  # Stopped after t = 0.7530905
         assert compiled.meta["steps"] == pytest.approx(interpreted.meta["steps"], rel=0.02)  # rounding next to a pole
@@ -348,7 +343,7 @@ def test_engines_agree_on_coordinates_without_mass(stepper: str) -> None:
     )  # fmt: skip
     start = {"q0": [0.8, -0.4, -0.7], "v0": [0.0] * 3}  # the first projection is large
     compiled, interpreted = both(
-        system, formulation="gauss", solver="kkt", dt=5e-3, t_end=1.0, stepper=stepper, stabilisation="projection",
+        system, formulation="gauss", solver="kkt", dt=5e-3, t_end=0.2, stepper=stepper, stabilisation="projection",
         step_folder=None, **start,
     )  # fmt: skip
     assert compiled.status is interpreted.status is Status.SOLVED
@@ -394,11 +389,9 @@ def test_massless_directions_and_redundant_rows_are_compiled(stepper: str, stabi
     )  # fmt: skip
     z0 = float(np.real(np.roots([1.0, 0.0, 1.0, -0.6])[np.isreal(np.roots([1.0, 0.0, 1.0, -0.6]))][0]))
     start: dict[str, Any] = {"q0": [0.6, -0.8, z0], "v0": [0.8, 0.6, 0.8 / (3 * z0**2 + 1)]}
-    slow, quick = (
-        go.simulate(system, **start, dt=1e-3, t_end=0.3, stepper=stepper, stabilisation=stabilisation, engine=engine,
-                    record_every=100)
-        for engine in ("interpreted", "compiled")
-    )  # fmt: skip
+    quick, slow = both(
+        system, **start, dt=1e-3, t_end=0.03, stepper=stepper, stabilisation=stabilisation, record_every=10
+    )
     assert quick.status is slow.status is Status.SOLVED
     assert quick.meta["engine"] == "compiled"
     assert quick.meta["handed_over"] == 0

@@ -599,7 +599,7 @@ def test_impacts_without_restitution_never_gain(mu: float, law: str) -> None:
     for phi in (-1.0, -0.4, 0.3, 0.8):
         for vx in (-2.0, 0.0, 1.5):
             problem = go.problem("impacting-stick", e_N=0.0, mu=mu, phi0=phi, vx0=vx, gap0=0.001)
-            traj = go.simulate(problem, t_end=0.05, dt=5e-3, impact=law, step_folder=None, error_estimate=False)
+            traj = go.simulate(problem, t_end=0.05, dt=0.0125, impact=law, step_folder=None, error_estimate=False)
             impacts = [e for e in traj.events if e["kind"] == "impact"]
             assert impacts
             assert all(e["energy_change"] <= 0 for e in impacts)
@@ -854,7 +854,20 @@ def test_a_saved_motion_is_the_same(tmp_path: Path, motions: dict[str, go.Trajec
 
 
 def test_the_command_line_prints_events(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    flags = ["--set", "case=stop", "--stepper", "dop853", "--rtol", "1e-11", "--atol", "1e-11", "--dt", "0.05"]
+    flags = [
+        "--set",
+        "case=stop",
+        "--stepper",
+        "dop853",
+        "--rtol",
+        "1e-11",
+        "--atol",
+        "1e-11",
+        "--dt",
+        "0.05",
+        "--t-end",
+        "0.1",
+    ]
     assert run(["run", "sliding-rod", *flags, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [(e["kind"], e["contact"]) for e in found["events"]] == [("stick", "A")]
@@ -915,7 +928,7 @@ def test_modes_that_come_back_at_one_instant_end_the_motion() -> None:
 
 
 @pytest.mark.parametrize("engine", ["interpreted", "compiled"])
-@pytest.mark.parametrize("dt", [0.1, 0.003])
+@pytest.mark.parametrize("dt", [0.1, 0.007])
 def test_contacts_that_share_friction_arbitrarily_slip_when_their_sum_does(engine: str, dt: float) -> None:
     x, y, th, vx, vy, w, t = sp.symbols("x y th vx vy w t")
     bar = go.System.from_lagrangian(
@@ -925,7 +938,7 @@ def test_contacts_that_share_friction_arbitrarily_slip_when_their_sum_does(engin
             for name, a in (("left", -0.5), ("right", 0.5))
         ],
     )  # fmt: skip
-    motion = go.simulate(bar, q0=[0, 0, 0], v0=[0, 0, 0], dt=dt, t_end=0.4, engine=engine)
+    motion = go.simulate(bar, q0=[0, 0, 0], v0=[0, 0, 0], dt=dt, t_end=0.4, engine=engine, error_estimate=False)
     assert [(e["kind"], e["contact"]) for e in motion.events] == [("slip", "left"), ("slip", "right")]
     assert [e["t"] for e in motion.events] == pytest.approx([0.3 * 9.81 / 10] * 2, abs=1e-11)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def pendulum_cart(guide: bool, rough: float = 0.0, e_guide: float = 0.9) -> go.S
 def moved(guide: bool, angle: float, speed: float = 1.0, numbers: Any = None, **settings: Any) -> go.Trajectory:
     system = pendulum_cart(guide).with_parameters(**(numbers or {}))
     between = [0.0] if guide else []
-    settings = {"t_end": 0.02, "dt": 1e-4, "step_folder": None, "error_estimate": False} | settings
+    settings = {"t_end": 0.02, "dt": 5e-4, "step_folder": None, "error_estimate": False} | settings
     return go.simulate(system, q0=[0.0, *between, angle], v0=[speed, *between, 0.0], **settings)
 
 
@@ -94,7 +95,7 @@ def test_redundant_guides_share_an_impulse() -> None:
 def test_the_friction_of_a_guide_is_bounded_by_either_wall(angle: float) -> None:
     """The pendulum pulls the cart up or down while the stop throws it back."""
     motion = go.simulate(
-        pendulum_cart(True, rough=0.2), q0=[0.0, 0.0, angle], v0=[1.0, 0.0, 0.0], t_end=0.02, dt=1e-4, step_folder=None,
+        pendulum_cart(True, rough=0.2), q0=[0.0, 0.0, angle], v0=[1.0, 0.0, 0.0], t_end=0.02, dt=5e-4, step_folder=None,
         error_estimate=False,
     )  # fmt: skip
     assert motion.status is SOLVED, motion.message
@@ -126,7 +127,7 @@ def cart_energies() -> go.Problem:
 def test_what_a_stop_gives_back_after_poisson_is_open_beside_a_rough_rail() -> None:
     """At the end of the compression the cart sticks: stop and friction share the impulse in many ways."""
     motion = go.simulate(
-        pendulum_cart(True, rough=0.2), q0=[0.0, 0.0, 0.7], v0=[1.0, 0.0, 0.0], t_end=0.02, dt=1e-4, impact="poisson",
+        pendulum_cart(True, rough=0.2), q0=[0.0, 0.0, 0.7], v0=[1.0, 0.0, 0.0], t_end=0.02, dt=5e-4, impact="poisson",
         step_folder=None, error_estimate=False,
     )  # fmt: skip
     assert motion.status is go.Status.MULTIPLE_SOLUTIONS
@@ -225,12 +226,15 @@ def test_friction_that_no_law_states_is_refused_before_the_motion(second: Any, w
 # -- time stepping -------------------------------------------------------------------------------------------------
 
 
+@cache
+def turning() -> go.Trajectory:
+    return go.simulate(go.problem("guided-slider-crank", case="turning"), t_end=0.05, dt=1e-3, error_estimate=False)
+
+
 @pytest.mark.parametrize("stabilisation", ["none", "projection"])
 def test_steps_at_velocity_level_converge_in_a_rough_guide(stabilisation: str) -> None:
     """With projection friction has to feel the forces that turn the velocities, too."""
-    problem = go.problem("guided-slider-crank", case="turning")
-    exact = go.simulate(problem, t_end=0.05, dt=1e-3, error_estimate=False, step_folder=None)
-    errors = []
+    problem, exact, errors = go.problem("guided-slider-crank", case="turning"), turning(), []
     for dt in (2e-3, 1e-3):
         motion = go.simulate(
             problem, t_end=0.05, dt=dt, stepper="moreau-jean", stabilisation=stabilisation, error_estimate=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.solving.step_solver import StepSolver
 
 RUNS = [
-    ("sliding-rod", {"t_end": 0.05}), ("two-bar", {"t_end": 0.05}), ("box", {"t_end": 0.9, "dt": 0.02}),
+    ("sliding-rod", {"t_end": 0.05}), ("two-bar", {"t_end": 0.05}), ("box", {"t_end": 0.6, "dt": 0.02}),
     ("friction-oscillator", {"t_end": 4.0, "dt": 0.1}), ("guided-slider-crank", {"t_end": 0.02}),
     ("sliding-to-rolling", {"t_end": 0.8, "dt": 0.02, "stabilisation": "baumgarte"}),
 ]  # fmt: skip
@@ -73,10 +74,16 @@ def test_the_certificate_is_that_of_the_general_path() -> None:
     assert (c.verdict, c.contact.reason, c.forces_unique) == (own.verdict, own.contact.reason, own.forces_unique)
 
 
+@cache
+def turning() -> tuple[go.Problem, go.Trajectory]:
+    """The slider-crank in its guide with a coupler whose coordinate has no mass."""
+    entry = go.problem("guided-slider-crank", case="turning").at(I2=0.0)
+    return entry, go.simulate(entry, t_end=0.05, error_estimate=False)
+
+
 @pytest.mark.parametrize("turned", [0.0, 1.0, 2.5])
 def test_the_certificate_of_a_massless_coordinate_is_that_of_the_general_path(turned: float) -> None:
-    entry = go.problem("guided-slider-crank", case="turning").at(I2=0.0)
-    motion = go.simulate(entry, t_end=0.05, error_estimate=False)
+    entry, motion = turning()
     row = int(turned / 2.5 * (len(motion.t) - 1))
     step = entry.system.evaluate(float(motion.t[row]), motion.q[row], motion.v[row])
     assert np.linalg.eigvalsh(step.M)[0] == 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ INERTIA = (0.02, 0.03, 0.04)
 TILTED = np.array([0.9, 0.2, -0.3, 0.1]) / np.sqrt(0.95)
 
 
-def thrown(spin: Any) -> go.Problem:
+@cache
+def thrown(spin: tuple[float, ...]) -> go.Problem:
     """An asymmetric body, tilted, with an angular velocity in its own frame, rad/s, and no force but its weight."""
     model = Model(dim=3, gravity=(0, 0, -9.81), name="thrown")
     R = spin_rows(TILTED[None], 1.0)[0] @ spin_rows(TILTED[None])[0].T
@@ -58,7 +60,7 @@ def thrown(spin: Any) -> go.Problem:
 @pytest.mark.parametrize("dt", [1e-2, 1e-3])
 def test_a_free_body_keeps_its_spin_about_a_tilted_principal_axis(axis: int, dt: float) -> None:
     spin = SPIN * np.eye(3)[axis]
-    motion = steps(thrown(spin), dt)
+    motion = steps(thrown(tuple(spin)), dt)
     ground, own = spins(motion)
     np.testing.assert_allclose(own, np.tile(spin, (len(own), 1)), atol=1e-12 * SPIN)
     np.testing.assert_allclose(ground, np.tile(ground[0], (len(own), 1)), atol=1e-12 * SPIN)
@@ -92,8 +94,9 @@ def test_a_body_that_swings_from_a_ball_joint_converges(coordinates: str, order:
     body = model.body("body", 2.0, INERTIA, at=(0.3, 0, -0.2), spin=(1.0, -2.0, 3.0))
     model.add(Spherical("hook", model.ground, body.at(-0.3, 0, 0.2)))
     model.add(Touch("floor far below", model.ground.at(0, 0, -9, axis=(0, 0, 1)), body))
-    problem = model.problem(t_end=0.5, dt=1e-2)
-    exact, errors = go.simulate(problem, stepper="dop853", rtol=1e-11, atol=1e-12), []
+    problem = model.problem(t_end=0.24, dt=1e-2)
+    exact = go.simulate(problem, stepper="dop853", rtol=1e-11, atol=1e-12, error_estimate=False)
+    errors = []
     for dt in (8e-3, 4e-3, 2e-3):
         motion = steps(problem, dt, stabilisation="projection")
         errors.append(np.abs(motion.q[-1] - exact.q[-1]).max())

@@ -36,7 +36,7 @@ def test_projection_keeps_the_drift_at_rounding_level(pendulum: go.System) -> No
 def test_baumgarte_bounds_the_drift_and_without_anything_it_grows(pendulum: go.System) -> None:
     halves = {}
     for name in ("none", "baumgarte"):
-        drift = swing(pendulum, stabilisation=name).position_drift
+        drift = swing(pendulum, stabilisation=name, dt=0.02).position_drift
         middle = len(drift) // 2
         halves[name] = drift[:middle].max(), drift[middle:].max()
     # The error is fed anew in every swing and forgotten within 1/20 s: later swings are like the first.
@@ -224,7 +224,7 @@ def hinged_three_times(rng: np.random.Generator) -> go.Model:
     return model
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.campaigns)])
 def test_no_row_that_is_rounding_moves_a_state_beside_redundant_constraints(seed: int) -> None:
     """A singular value of 2e-14, counted by other units as a row, divided residuals of 1e-11: steps jumped by 6e-4."""
     rng = np.random.default_rng(seed)

@@ -227,35 +227,16 @@ def test_sparse_steps_will_do(name: str) -> None:
 # -- generated code ------------------------------------------------------------------------------------------
 
 
-def same_steps(problem: Any, name: str, **settings: Any) -> None:
-    """One generated step from each of a motion's states is the interpreted one to 1e-12."""
-    engines = {
-        engine: run(problem, name, engine=engine, formulation="gauss", solver="kkt", **settings)
-        for engine in ("interpreted", "compiled")
-    }
-    one, other = engines["interpreted"], engines["compiled"]
-    assert other.meta["engine"] == "compiled"
-    assert other.meta["handed_over"] == 0
-    assert max(other.meta["residuals"].values()) <= 1e-10
-    for a, b in ((one.q, other.q), (one.v, other.v)):
-        np.testing.assert_allclose(b, a, rtol=0, atol=1e-12 * (1 + np.abs(a).max()))
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_generated_steps_are_the_interpreted_ones(name: str, driven: go.Problem) -> None:
+    """With explicit time and drag; tests/compiled/test_generated_loop.py has the systems of the papers."""
     for stabilisation in ("projection", "none"):
-        same_steps(driven, name, stabilisation=stabilisation, dt=1e-3, t_end=0.02)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("problem", ["crank-slider", "four-bar", "knife-edge-body"])
-def test_generated_steps_of_the_papers_systems_are_the_interpreted_ones(name: str, problem: str) -> None:
-    for state in (0.0, 0.3):
-        entry = go.problem(problem)
-        if state:
-            there = run(entry, "rk4", dt=1e-3, t_end=state, stabilisation="projection", engine="compiled")
-            entry = entry.at(q0=there.q[-1], v0=there.v[-1])
-        same_steps(entry, name, dt=1e-3, t_end=0.005)
+        settings: dict[str, Any] = {"stabilisation": stabilisation, "dt": 1e-3, "t_end": 0.02}
+        one, other = (run(driven, name, engine=e, **settings) for e in ("interpreted", "compiled"))
+        assert (other.meta["engine"], other.meta["handed_over"]) == ("compiled", 0)
+        assert max(other.meta["residuals"].values()) <= 1e-10
+        for a, b in ((one.q, other.q), (one.v, other.v)):
+            np.testing.assert_allclose(b, a, rtol=0, atol=1e-12 * (1 + np.abs(a).max()))
 
 
 # -- refusals ------------------------------------------------------------------------------------------------

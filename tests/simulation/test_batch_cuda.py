@@ -31,7 +31,7 @@ from gaussopt.simulation import batch_cuda
 def batch(problem, name, device, **settings):
     entry = go.problem(problem)
     values = entry.parameter_values[name] * np.linspace(0.8, 1.1, 5)
-    settings = {"t_end": 0.0122, **settings}
+    settings = {"t_end": 0.0072, **settings}
     return go.simulate_batch(problem, parameters={name: values}, dt=1e-3, record_every=5, device=device, **settings)
 
 def apart(problem, name, **settings):
@@ -80,20 +80,20 @@ except go.GaussoptError as error:
     found["other device"] = str(error)
 contact = {"stepper": "moreau-jean"}
 found["contacts"] = {
-    "friction-oscillator": apart("friction-oscillator", "mu", t_end=0.0422, **contact),
-    "bouncing-ball": apart("bouncing-ball", "e", t_end=0.0422, **contact),
+    "friction-oscillator": apart("friction-oscillator", "mu", t_end=0.0172, **contact),
+    "bouncing-ball": apart("bouncing-ball", "e", t_end=0.0172, **contact),
 }
-swings = [batch("friction-oscillator", "mu", "cuda", t_end=0.0422, **contact)]
+swings = [batch("friction-oscillator", "mu", "cuda", t_end=0.0172, **contact)]
 batch_cuda.MEMBERS = 2
-swings.append(batch("friction-oscillator", "mu", "cuda", t_end=0.0422, **contact))
+swings.append(batch("friction-oscillator", "mu", "cuda", t_end=0.0172, **contact))
 batch_cuda.MEMBERS = 100
 found["contact parts"] = bool(swings[0].drop_attrs().identical(swings[1].drop_attrs()))
 found["contact certificates"] = float(swings[0].relative_error.max())
 box = go.problem("box")
 fallen = go.simulate_batch(
-    "box", initial={"q0": np.array([box.q0, box.q0 - 1.0]), "v0": box.v0}, dt=1e-3, t_end=0.02, device="cuda", **contact
+    "box", initial={"q0": np.array([box.q0, box.q0 - 1.0]), "v0": box.v0}, dt=1e-3, t_end=0.01, device="cuda", **contact
 )
-one = go.simulate("box", dt=1e-3, t_end=0.02, error_estimate=False, **contact)
+one = go.simulate("box", dt=1e-3, t_end=0.01, error_estimate=False, **contact)
 found["irregular"] = fallen.status.values.tolist(), float(abs(fallen.q.values[0] - one.q).max())
 for problem in ("bouncing-ball", "crank-slider"):
     try:

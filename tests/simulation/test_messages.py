@@ -109,10 +109,3 @@ def test_objects_without_a_name_say_so():
     assert "<Problem: without a name" in repr(found.problem(t_end=1.0))
     assert "<Model: without a name\n bodies rod; elements O" in repr(found)
     assert repr(found.elements["O"]) == "<Revolute 'O' between 'ground' and 'rod'>"
-
-
-def test_a_step_that_is_not_accepted_is_written_only_where_a_folder_is_named(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    motion = go.simulate("crank-slider", "least-squares-as-printed", "kkt", t_end=0.25)
-    assert motion.failed_step is not None
-    assert not list(tmp_path.iterdir())

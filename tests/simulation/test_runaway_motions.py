@@ -53,7 +53,7 @@ def test_a_motion_from_rest_does_not_run_away() -> None:
     x, v = sp.symbols("x v")
     pulse = sp.exp(-(((t - 5) / sp.Rational(1, 2)) ** 2))
     kicked = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, forces={x: pulse}, t=t, name="kicked")
-    for system, t_end, dt in ((kicked, 10.0, 0.05), (go.System(mass=[[1.0]], force=lambda t, q, v: [-9.81]), 1e6, 1e3)):
+    for system, t_end, dt in ((kicked, 10.0, 0.05), (go.System(mass=[[1.0]], force=lambda t, q, v: [-9.81]), 1e6, 5e3)):
         motion = go.simulate(system, q0=[0.0], v0=[0.0], t_end=t_end, dt=dt)
         assert motion.status == "solved"
         assert motion.warnings == ()

@@ -7,6 +7,7 @@ is not is a status with a sentence, and nobody else's numbers change.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -336,6 +337,20 @@ def test_a_program_is_judged_by_its_own_numbers(
     assert [a.tobytes() for a in (qp.P, qp.q, qp.A, qp.l, x, y)] == was
 
 
+def swing(solver: str) -> go.Trajectory:
+    """A motion of four steps."""
+    start: dict[str, Any] = {"q0": step_at().q, "v0": step_at().v, "t_end": 0.02, "dt": 0.005}
+    return go.simulate(
+        pendulum(), "gauss", solver, **start, step_folder=None, engine="interpreted", error_estimate=False
+    )
+
+
+@cache
+def honest() -> go.Trajectory:
+    """The same motion by a solver that tells the truth."""
+    return swing("kkt")
+
+
 @lies
 def test_a_motion_by_a_liar_is_right_as_far_as_it_goes(
     lie: Callable[..., Any], expected: Status, monkeypatch: pytest.MonkeyPatch
@@ -343,14 +358,7 @@ def test_a_motion_by_a_liar_is_right_as_far_as_it_goes(
     """It goes to the end where the answers are right, and otherwise ends at its start with the status of the step."""
     kind = type("Lying", (Liar,), {"__init__": lambda self, *_: Liar.__init__(self, lie)})
     monkeypatch.setitem(registry._registered["solver"], "liar", kind)
-    step = step_at()
-    assert step.q is not None
-    assert step.v is not None
-    settings: dict[str, Any] = {
-        "q0": step.q, "v0": step.v, "t_end": 0.02, "dt": 0.005, "step_folder": None, "engine": "interpreted",
-    }  # fmt: skip
-    motion = go.simulate(pendulum(), "gauss", "liar", **settings)
-    reference = go.simulate(pendulum(), "gauss", "kkt", **settings)
+    motion, reference = swing("liar"), honest()
     assert motion.status is expected
     assert len(motion.t) == (5 if expected is RIGHT else 1)
     np.testing.assert_allclose(motion.q, reference.q[: len(motion.t)], rtol=1e-9)

