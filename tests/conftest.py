@@ -58,8 +58,10 @@ CORE = (
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of the core."""
+    """Mark the tests of the core, and as tests of documents those of the papers' report, which takes a minute."""
     for item in items:
+        if "papers_report" in getattr(item, "fixturenames", ()) or "[papers_report" in item.name:
+            item.add_marker("documents")
         if item.path.relative_to(Path(__file__).parent).parts[0] in CORE:
             item.add_marker("fast")
 
@@ -94,6 +96,27 @@ def guarded() -> Iterator[ModuleType]:
         yield importlib.import_module("guarded")
 
 
+def _once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """The file or folder that `make` writes; of the processes of the tests the first that asks has it written."""
+    base = factory.getbasetemp()
+    found = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    begun, ended = (found.with_name(f"{name}_{state}") for state in ("begun", "ended"))
+    try:
+        begun.mkdir()
+    except FileExistsError:
+        while not ended.exists():
+            time.sleep(0.1)
+    else:
+        said = "failed"
+        try:
+            make(found)
+            said = "made"
+        finally:
+            ended.write_text(said, encoding="utf-8")
+    assert ended.read_text(encoding="utf-8") == "made"
+    return found
+
+
 def _kept(file: Path, *arguments: Any, **options: Any) -> dict[str, JobOutcome]:
     """The outcomes of run_jobs, which are kept in a file as well."""
     outcomes = run_jobs(*arguments, **options)
@@ -103,35 +126,32 @@ def _kept(file: Path, *arguments: Any, **options: Any) -> dict[str, JobOutcome]:
 
 @pytest.fixture(scope="session")
 def papers_report(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> Path:
-    """The folder of a quick report on the papers, written once by whichever process of the tests asks first."""
+    """The folder of a quick report on the papers, for tests of documents."""
     from gaussopt.cli.main import run
     from gaussopt.papers import reproduce
 
-    base = tmp_path_factory.getbasetemp()
-    out = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "papers_report"
-    ended = out.with_name("papers_report_ended")
-    try:
-        out.mkdir()
-    except FileExistsError:
-        while not ended.exists():
-            time.sleep(0.1)
-    else:
-        try:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(reproduce, "run_jobs", partial(_kept, out.with_name("papers_outcomes.pickle")))
-                code = run(["papers", "--quick", "--jobs", "2", "--out", str(out)])
-        except BaseException as error:
-            ended.write_text(repr(error), encoding="utf-8")
-            raise
-        ended.write_text(str(code), encoding="utf-8")
-    assert ended.read_text(encoding="utf-8") == "0"
-    return out
+    def make(out: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(reproduce, "run_jobs", partial(_kept, out.with_name("papers_outcomes.pickle")))
+            assert run(["papers", "--quick", "--jobs", "2", "--out", str(out)]) == 0
+
+    return _once(tmp_path_factory, "papers_report", make)
 
 
 @pytest.fixture(scope="session")
 def papers_outcomes(papers_report: Path) -> dict[str, JobOutcome]:
     """What the cases of `papers_report` gave, by their keys."""
     found: dict[str, JobOutcome] = pickle.loads(papers_report.with_name("papers_outcomes.pickle").read_bytes())
+    return found
+
+
+@pytest.fixture(scope="session")
+def claims_outcomes(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> dict[str, JobOutcome]:
+    """The claims of the papers, checked quickly in the process of `workers`, by the keys of their cases."""
+    from gaussopt.papers import ledger
+
+    made = _once(tmp_path_factory, "claims.pickle", lambda file: _kept(file, ledger.cases(True), executor=workers))
+    found: dict[str, JobOutcome] = pickle.loads(made.read_bytes())
     return found
 
 
