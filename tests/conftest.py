@@ -10,7 +10,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -24,6 +23,7 @@ import numpy as np
 import pytest
 from browsers import FLAGS, PATIENCE, chromium
 from hypothesis import HealthCheck, settings
+from made_once import once
 from registrations import forget_after
 
 import gaussopt as go
@@ -96,27 +96,6 @@ def guarded() -> Iterator[ModuleType]:
         yield importlib.import_module("guarded")
 
 
-def _once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """The file or folder that `make` writes; of the processes of the tests the first that asks has it written."""
-    base = factory.getbasetemp()
-    found = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
-    begun, ended = (found.with_name(f"{name}_{state}") for state in ("begun", "ended"))
-    try:
-        begun.mkdir()
-    except FileExistsError:
-        while not ended.exists():
-            time.sleep(0.1)
-    else:
-        said = "failed"
-        try:
-            make(found)
-            said = "made"
-        finally:
-            ended.write_text(said, encoding="utf-8")
-    assert ended.read_text(encoding="utf-8") == "made"
-    return found
-
-
 def _kept(file: Path, *arguments: Any, **options: Any) -> dict[str, JobOutcome]:
     """The outcomes of run_jobs, which are kept in a file as well."""
     outcomes = run_jobs(*arguments, **options)
@@ -135,7 +114,7 @@ def papers_report(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> 
             patch.setattr(reproduce, "run_jobs", partial(_kept, out.with_name("papers_outcomes.pickle")))
             assert run(["papers", "--quick", "--jobs", "2", "--out", str(out)]) == 0
 
-    return _once(tmp_path_factory, "papers_report", make)
+    return once(tmp_path_factory, "papers_report", make)
 
 
 @pytest.fixture(scope="session")
@@ -150,7 +129,7 @@ def claims_outcomes(tmp_path_factory: pytest.TempPathFactory, workers: Workers) 
     """The claims of the papers, checked quickly in the process of `workers`, by the keys of their cases."""
     from gaussopt.papers import ledger
 
-    made = _once(tmp_path_factory, "claims.pickle", lambda file: _kept(file, ledger.cases(True), executor=workers))
+    made = once(tmp_path_factory, "claims.pickle", lambda file: _kept(file, ledger.cases(True), executor=workers))
     found: dict[str, JobOutcome] = pickle.loads(made.read_bytes())
     return found
 
