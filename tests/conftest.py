@@ -25,6 +25,7 @@ from browsers import FLAGS, PATIENCE, chromium
 from hypothesis import HealthCheck, settings
 from made_once import once
 from registrations import forget_after
+from samples import EXAMPLES
 
 import gaussopt as go
 from gaussopt.comparison.results import Results
@@ -40,9 +41,14 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("repeatable")
+settings.register_profile("few", settings.get_profile("repeatable"), max_examples=EXAMPLES)
 
 G = 9.81
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """By default few examples of a property are drawn."""
+    settings.load_profile("repeatable" if config.option.markexpr == "campaigns" else "few")
 
 
 def pytest_collectstart() -> None:
@@ -58,8 +64,10 @@ CORE = (
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of the core, and as tests of documents those of the papers' report, which takes a minute."""
+    """Mark the tests of the core, as tests of documents those of the papers' report, and properties as campaigns."""
     for item in items:
+        if config.option.markexpr == "campaigns" and getattr(item.obj, "is_hypothesis_test", False):
+            item.add_marker("campaigns")
         if "papers_report" in getattr(item, "fixturenames", ()) or "[papers_report" in item.name:
             item.add_marker("documents")
         if item.path.relative_to(Path(__file__).parent).parts[0] in CORE:

@@ -202,9 +202,7 @@ def kinds_asked_elsewhere() -> Iterator[str]:
 def _takes_several(file: str, tree: ast.Module) -> bool:
     """Whether a solver says that it takes several kinds; a file beside solvers, `_name.py`, serves several of them."""
     takes = [
-        node.value
-        for node in nodes(tree)
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "accepts"
+        node.value for node in nodes(tree) if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "accepts"
     ]
     if not takes:
         return Path(file).name.startswith("_")

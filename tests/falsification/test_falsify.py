@@ -16,6 +16,7 @@ from gaussopt.falsification.pairs import ComparedPair
 from gaussopt.falsification.spaces import BilateralSteps, ConeProblems, LCPs, SingularSteps, Space
 from gaussopt.linalg import rational
 
+
 def test_a_step_of_the_example_is_solved_differently_by_the_product(tmp_path) -> None:
     found = go.falsify("least-squares-as-printed", "least-squares")
     files = {path.name: path for path in found.write(tmp_path)}

@@ -24,7 +24,6 @@ from gaussopt.processes.workers import Workers
 from gaussopt.reporting.document import Document, Figure, Paragraph, Section, Table
 from gaussopt.reporting.html.page import write
 
-
 DOCUMENTS = pytest.mark.documents
 
 
