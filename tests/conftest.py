@@ -155,6 +155,15 @@ def compare(workers: Workers) -> Callable[..., Results]:
     return partial(go.compare, executor=workers)
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures of reports are made and not drawn: tests of plotting, reporting and the atlas prove their drawings."""
+    empty = '<svg xmlns="http://www.w3.org/2000/svg" width="1pt" height="1pt" viewBox="0 0 1 1"></svg>'
+    for module in ("reporting.figures.plots", "reporting.sections.atlas"):
+        monkeypatch.setattr(f"gaussopt.{module}.svg_of", lambda figure: empty)
+    monkeypatch.setattr("gaussopt.reporting.figures.plots.legend_above", lambda *given: None)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium, or a system's like it."""

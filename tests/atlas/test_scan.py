@@ -482,7 +482,7 @@ def test_a_cell_that_is_not_there(cell: Any, assert_sentence: Callable[..., None
 
 
 def test_counterexamples_are_files_that_refute_the_printed_qp(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    undrawn: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(boundaries, "TABLES", {})  # tables of the paper take longer than the maps
     axes = "--axis", "theta1_0=0.05:1.55:12", "--axis", "mu=0.1:1:6"

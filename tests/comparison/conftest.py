@@ -17,3 +17,14 @@ def running(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     for module in ("compare", "published"):
         monkeypatch.setattr(f"gaussopt.comparison.{module}.Workers", lambda jobs: nullcontext(workers))
+
+
+@pytest.fixture
+def drawn() -> None:
+    """The report of this test is drawn."""
+
+
+@pytest.fixture(autouse=True)
+def _undrawn(request: pytest.FixtureRequest) -> None:
+    if "drawn" not in request.fixturenames:
+        request.getfixturevalue("undrawn")

@@ -102,9 +102,9 @@ def test_a_cluster_gives_the_same_to_the_last_bit(cluster: str, guarded: ModuleT
 
 
 def test_a_comparison_on_a_cluster_equals_a_local_one(
-    cluster: str, tmp_path: Path, compare: Callable[..., go.Results]
+    cluster: str, tmp_path: Path, compare: Callable[..., go.Results], undrawn: None
 ) -> None:
-    names, solvers = ["gauss", "stick-slip", "lcp-qp"], ["kkt", "osqp", "lemke", "deap-cma(generations=5)"]
+    names, solvers = ["gauss", "stick-slip", "lcp-qp"], ["kkt", "osqp", "lemke", "deap-cma(generations=2)"]
     command = ["compare", "four-bar", "two-bar", "--formulations", ",".join(names), "--solvers", ",".join(solvers)]
     command += ["--stride", "100", "--t-end", "0.005", "--time-budget", "0"]
     assert run([*command, "--out", str(tmp_path), "--dask", cluster, "--json"]) == 0
