@@ -156,8 +156,15 @@ def compare(workers: Workers) -> Callable[..., Results]:
 
 
 @pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def drawn() -> None:
+    """For a test whose reports are drawn though those of its file are not."""
+
+
+@pytest.fixture
+def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures of reports are made and not drawn: tests of plotting, reporting and the atlas prove their drawings."""
+    if "drawn" in request.fixturenames:
+        return
     empty = '<svg xmlns="http://www.w3.org/2000/svg" width="1pt" height="1pt" viewBox="0 0 1 1"></svg>'
     for module in ("reporting.figures.plots", "reporting.sections.atlas"):
         monkeypatch.setattr(f"gaussopt.{module}.svg_of", lambda figure: empty)

@@ -19,12 +19,6 @@ def running(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"gaussopt.comparison.{module}.Workers", lambda jobs: nullcontext(workers))
 
 
-@pytest.fixture
-def drawn() -> None:
-    """The report of this test is drawn."""
-
-
 @pytest.fixture(autouse=True)
-def _undrawn(request: pytest.FixtureRequest) -> None:
-    if "drawn" not in request.fixturenames:
-        request.getfixturevalue("undrawn")
+def _undrawn(undrawn: None) -> None:
+    """Reports of comparisons are drawn only where a test asks for it."""
