@@ -69,9 +69,6 @@ def bars() -> Atlas:
     return scan("two-bar", axes)
 
 
-# -- stacks ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", WITH_CONTACTS)
 def test_stacked_operators_are_the_single_ones(name: str) -> None:
     problem = go.problem(name)
@@ -142,9 +139,6 @@ def test_slip_in_space_reverses_the_direction_of_sliding(assert_sentence: Callab
     with pytest.raises(BadInput) as error:
         ContactStack.of([step([0.0, 0.0])], np.array([[1]]))
     assert_sentence(error.value, "Contact 1")
-
-
-# -- the two bars and the rod against single solves --------------------------------------------------------
 
 
 def test_every_point_is_what_single_solves_say(bars: Atlas) -> None:
@@ -268,9 +262,6 @@ def test_redundant_contacts_are_named() -> None:
         assert np.isnan(found.data["contraction"].values).all()
 
 
-# -- stated numbers ----------------------------------------------------------------------------------------
-
-
 def test_boundaries_against_closed_forms_and_stated_values() -> None:
     rows = (*boundaries.two_bar_boundaries(), *boundaries.rod_boundaries())
     assert len(rows) == 27
@@ -332,9 +323,6 @@ def test_counts_of_the_rod_follow_the_signs() -> None:
         }[row[0]]  # fmt: skip
         assert states > 0
         assert (free, pressed, two, none) == expected
-
-
-# -- grids, loads, files -----------------------------------------------------------------------------------
 
 
 IN_SPACE = {
@@ -453,9 +441,6 @@ def test_malformed_axes(given: Any, assert_sentence: Callable[..., None]) -> Non
     assert_sentence(error.value, "axis", *["mu"] * (not isinstance(given, str)))
 
 
-# -- single cells ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("name", "loads", "settings"), [("two-bar", 0, {}), ("sliding-rod", 2, {"m": 2.0}),
                                                          ("two-bar", 4, {"variant": "maximal"})])  # fmt: skip
 def test_a_cell_gives_the_step_and_the_lcp_that_were_studied(
@@ -501,9 +486,6 @@ def test_counterexamples_are_files_that_refute_the_printed_qp(
         assert lcp["z"] == pytest.approx(json.loads(said)["lam_N"], rel=1e-9, abs=1e-9)
         assert run(["verify", str(file), str(answer)]) == 0
         capsys.readouterr()
-
-
-# -- report and command ------------------------------------------------------------------------------------
 
 
 def test_maps_carry_words_and_data(bars: Atlas) -> None:

@@ -146,9 +146,6 @@ def mass_norm(step: go.StepData, e: np.ndarray) -> float:
     return math.sqrt(max(e @ step.M @ e, 0.0))
 
 
-# -- the bound ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_bound_covers_the_error(name: str, classes: dict[str, list[go.StepData]]) -> None:
     """Candidates disturbed by 1e-14 to 1e2, in the acceleration alone, in the forces alone, in both."""
@@ -224,9 +221,6 @@ def test_a_redundant_open_contact_takes_no_share_of_an_estimated_force() -> None
     assert c.passed(1e-12)
     assert not go.certify_contact(step, np.zeros(1), None, np.array([5.0, 5.0])).passed()
     assert go.certify_contact(step, np.zeros(1), None, np.array([10.0, 0.0])).passed(1e-12)
-
-
-# -- right and wrong answers -------------------------------------------------------------------------------
 
 
 def scaled(step: go.StepData, true: Found, mass: float, length: float) -> tuple[go.StepData, Found]:
@@ -331,9 +325,6 @@ def test_numbers_that_are_none_do_not_pass(value: float, classes: dict[str, list
     # Forces that are no numbers count as not given; the acceleration is still judged.
     assert true.certify(step, lam_N=np.full(step.k, value)).passed()
     assert not true.certify(step, lam_N=np.full(step.k, value), a=true.a + 1.0).passed()
-
-
-# -- uniqueness --------------------------------------------------------------------------------------------
 
 
 class Feasible(NamedTuple):

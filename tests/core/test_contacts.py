@@ -66,9 +66,6 @@ def particle() -> go.System:
     )
 
 
-# -- derivation --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("sigma", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
 @pytest.mark.parametrize("theta", [0.3, 0.9, 1.3])
 def test_two_bars_on_the_floor(theta: float, sigma: tuple[int, int]) -> None:
@@ -174,9 +171,6 @@ def test_a_system_without_contacts_has_none() -> None:
     step = system.evaluate(0.0, problem.q0, problem.v0)
     assert step.k == 0
     assert step.g_N is None
-
-
-# -- plain callables ---------------------------------------------------------------------------------------
 
 
 def rod_points(t: float, q: np.ndarray) -> list[list[Any]]:
@@ -294,9 +288,6 @@ def rod4(t: float, q: np.ndarray) -> Any:
     return rod_points(t, q[:3])[:1]
 
 
-# -- altered systems ---------------------------------------------------------------------------------------
-
-
 def test_an_altered_system_answers_like_the_regular_one() -> None:
     regular = go.problem("two-bar").system
     altered = ModifiedSystem(regular, two_bar.printed_sign).with_parameters(mu=0.7)
@@ -315,9 +306,6 @@ def test_an_altered_system_answers_like_the_regular_one() -> None:
     assert step.arithmetic is not None  # M, h and Q are the regular ones
     assert (step.sigma == -problem.system.evaluate(0.0, q, v).sigma).all()
     assert ModifiedSystem(regular, two_bar.printed_force).evaluate(0.0, q, v).arithmetic is None
-
-
-# -- refusals ----------------------------------------------------------------------------------------------
 
 
 def planar(*contacts: Any, parameters: dict[str, float] | None = None) -> go.System:

@@ -48,9 +48,6 @@ def same(a: go.StepData, b: go.StepData) -> bool:
     return a.to_mapping() == b.to_mapping()
 
 
-# -- dials ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_dials_are_consistent(name: str) -> None:
     for dial in family(name).dials:
@@ -122,8 +119,6 @@ def test_given_dials_are_completed_by_defaults(name: str) -> None:
     assert all(same(a, b) for a, b in zip(f.steps({}, 2), f.steps(f.at({}), 2), strict=True))
 
 
-# -- geometry ------------------------------------------------------------------------------------------
-
 RNG = np.random.default_rng(3)
 Q, V, A = RNG.standard_normal((3, 9))
 FIRST = Points(np.array([0, 1, 2, 0]), RNG.standard_normal((4, 2)))
@@ -163,9 +158,6 @@ def test_masses_are_graded(zigzag: bool) -> None:
         ratios = np.sort(mass)[1:] / np.sort(mass)[:-1]
         np.testing.assert_allclose(ratios, 1e4 ** (1 / (count - 1)))
     assert graded(1e4, 1).tolist() == [1.0]
-
-
-# -- mechanics -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "dials"), EVERYWHERE)
@@ -351,9 +343,6 @@ def test_repeated_rows_change_no_acceleration(dials: dict[str, float]) -> None:
     np.testing.assert_allclose(a.a, b.a, rtol=1e-9, atol=1e-9)
 
 
-# -- units ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("unit", [1e-3, 0.1, 1e3])
 @pytest.mark.parametrize(
     ("name", "formulation"), [("sliding-row", "lcp"), ("box-stack", "stick-slip"), ("linkage", "gauss")]
@@ -387,9 +376,6 @@ def test_units_do_not_change_verdicts(unit: float) -> None:
         for a, b in zip(ours, theirs, strict=True):
             x, y = certify_contact(a, None).contact, certify_contact(b, None).contact
             assert (x.status, x.reason, x.forces_unique) == (y.status, y.reason, y.forces_unique)
-
-
-# -- answers -------------------------------------------------------------------------------------------
 
 
 def formulations_of(step: go.StepData) -> list[str]:

@@ -47,9 +47,6 @@ def random_matrix(rng: np.random.Generator, kind: str, n: int) -> np.ndarray:
     return A
 
 
-# -- classes -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("M", "symmetric", "definite", "semidefinite", "p_matrix"),
     [
@@ -116,9 +113,6 @@ def test_too_many_minors_are_not_guessed() -> None:
     known = unknown.copy()
     known[1, 0] = 1.0
     assert classify_matrix(known).p_matrix is False
-
-
-# -- enumeration ---------------------------------------------------------------------------------------
 
 
 @given(m=st.floats(-3, 3), q=st.floats(-3, 3))
@@ -294,9 +288,6 @@ def test_enumeration_stops_at_its_limit(assert_sentence: Callable[..., None]) ->
     with pytest.raises(NotAccepted) as error:
         enumerate_lcp(lcp(np.eye(13), np.ones(13)))
     assert_sentence(error.value, "13")
-
-
-# -- certificates --------------------------------------------------------------------------------------
 
 
 @options(max_examples=150)

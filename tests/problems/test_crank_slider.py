@@ -28,9 +28,6 @@ def steps_of(crank: go.Problem, name: str, every: int = 1) -> list[tuple[go.Step
     return [(problem.system.evaluate(t, q, v), a) for t, q, v, a in states]
 
 
-# -- every row, every formulation, every solver ---------------------------------------------------------
-
-
 @pytest.mark.parametrize("every", sample([5], [1]))
 @pytest.mark.parametrize("name", REFERENCES)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
@@ -87,9 +84,6 @@ def test_hard_solvers_are_good_solvers_here(crank: go.Problem) -> None:
             assert pair.solve(step).status is go.Status.SOLVED
 
 
-# -- the wrong formula ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("tau", "printed", "exact"), [(-0.5, -666.84572655381, -156.57953216374), (0.0, -1.35872896228, -98.1)]
 )
@@ -127,9 +121,6 @@ def test_the_wrong_formula_is_wrong_along_the_whole_motion(crank: go.Problem) ->
     assert np.median(costs) == pytest.approx(3.4, abs=0.05)
     assert max(costs) == pytest.approx(27, abs=0.5)
     assert min(costs) >= 1 - 1e-9
-
-
-# -- the problem ----------------------------------------------------------------------------------------
 
 
 def test_the_model_is_the_papers(crank: go.Problem) -> None:

@@ -21,9 +21,6 @@ def of_reference(problem: str, reference: str) -> tuple[go.Problem, Any]:
     return go.problem(problem, **entry.settings), entry.load()
 
 
-# -- references --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("name", "reference"), REFERENCES)
 def test_a_case_starts_where_its_reference_does(name: str, reference: str) -> None:
     problem, rows = of_reference(name, reference)
@@ -98,9 +95,6 @@ def test_expected_events_lie_on_the_reference(name: str, reference: str) -> None
         assert rows.phase[-1] - rows.phase[0] == len(set(times)) - 1
 
 
-# -- stated cases ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["regular", "inconsistent", "indeterminate", "separating"])
 def test_named_starts_of_the_rod_are_the_stated_steps(
     name: str, cases: dict[str, dict[str, Any]], assert_stated: Callable[..., None]
@@ -164,9 +158,6 @@ def test_stated_steps_of_the_two_bars(
     assert_stated(step, stated)
     assert step.g_N == pytest.approx([0, 0], abs=1e-14)
     assert step.gdot_N == pytest.approx([0, 0], abs=1e-14)
-
-
-# -- variants ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", ["contact", "airborne"])
@@ -242,9 +233,6 @@ def test_printed_start_is_in_the_air() -> None:
     problem = go.problem("two-bar", case="airborne")
     assert problem.q0 == pytest.approx([2**0.5, 2**0.5, np.pi / 4, np.pi / 4], abs=1e-15)
     assert problem.v0 == pytest.approx([-1, 1, -0.1, 0.1], abs=1e-15)
-
-
-# -- catalogue ---------------------------------------------------------------------------------------------
 
 
 def test_a_variant_has_a_start_of_its_own(assert_sentence: Callable[..., None]) -> None:

@@ -433,9 +433,6 @@ def test_targets_end_at_the_floor_of_programs() -> None:
         assert "medians" in found.caption
 
 
-# -- figures -------------------------------------------------------------------------------------------
-
-
 def test_figures_repeat_bit_for_bit(drawn: None) -> None:
     taus = np.array([1.0, 2.0, 10.0])
     curves = {"a": np.array([0.5, 0.5, 1.0]), "b": np.array([0.0, 0.2, 0.2])}

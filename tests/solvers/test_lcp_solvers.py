@@ -61,9 +61,6 @@ def test_the_solvers_that_must_be_there() -> None:
     assert {"lemke", "newton", "pgs", "enumerate"} <= set(ALL)
 
 
-# -- literature ----------------------------------------------------------------------------------------
-
-
 @every
 @pytest.mark.parametrize("problem", LITERATURE)
 def test_literature(name: str, options: dict[str, Any], problem: str) -> None:
@@ -115,9 +112,6 @@ def test_step_cases(name: str, options: dict[str, Any], case: dict[str, Any]) ->
         assert solution.certificate["solutions"] == [z.tolist() for z in solution.solutions]
     if "forces_unique" in expected:
         assert solution.certificate["forces_unique"] == expected["forces_unique"]
-
-
-# -- random problems -----------------------------------------------------------------------------------
 
 
 def made(rng: np.random.Generator, kind: str, n: int) -> tuple[go.LCP, np.ndarray, np.ndarray]:
@@ -205,9 +199,6 @@ def test_whatever_the_matrix_nothing_wrong_is_called_solved(name: str, options: 
             assert name == "pgs" or not certify_lcp(problem, None).matrix.p_matrix
     if name == "enumerate" and n > 1:
         assert min(counts.values()) > 0
-
-
-# -- degenerate problems -------------------------------------------------------------------------------
 
 
 @every
@@ -328,9 +319,6 @@ def test_pgs_uses_a_start_and_its_relaxation() -> None:
     assert raw("pgs", problem, omega=0.1).iterations > cold.iterations
 
 
-# -- no solution, rays, limits -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["lemke", "newton", "enumerate"])
 @pytest.mark.parametrize(
     ("M", "q"), [([[-0.5]], [-2]), ([[0]], [-1]), ([[1, -1], [-1, 1]], [-1, 0]), (-np.eye(4), -np.ones(4))]
@@ -388,9 +376,6 @@ def test_a_solver_that_lies_is_overruled() -> None:
     assert page_of(none).judge(none, RawSolution(np.array([4.0]), None, S.SOLVED), 1e-7).status is S.NO_SOLUTION
 
 
-# -- bad input -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("M", "q", "culprit"),
     [
@@ -415,9 +400,6 @@ def test_refusals_are_sentences(assert_sentence: Callable[..., None]) -> None:
         with pytest.raises(go.NotAccepted) as error:
             go.solve(problem, name)
         assert_sentence(error.value, culprit)
-
-
-# -- command line --------------------------------------------------------------------------------------
 
 
 def write(path: Path, content: dict[str, Any]) -> str:

@@ -184,9 +184,6 @@ def test_least_squares(name: str) -> None:
     np.testing.assert_allclose(solution.x, expected, rtol=0, atol=most * (1 + np.abs(expected).max()))
 
 
-# -- rows that repeat or contradict each other, objectives without a minimum --------------------------------
-
-
 def _redundant() -> dict[str, Known]:
     equal, mixed = known(6, "===", 40), known(8, "==lLuo", 41)
 
@@ -299,9 +296,6 @@ def test_singular_but_unique(name: str, case: Known) -> None:
     assert_known(case, solution.x, solution.y, max(accuracy(name), 1e-8))
 
 
-# -- mechanics: the Gauss programs of the crank-slider ------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def steps(crank: go.Problem) -> list[go.StepData]:
     """The crank-slider along its reference, 0.01 s apart."""
@@ -383,9 +377,6 @@ def test_a_failure_leaves_nothing_behind(name: str) -> None:
             assert_known(case, raw.x, raw.y, accuracy(name))
         elif case is not None:
             assert (name, raw.claim) == ("quadprog", Status.INFEASIBLE)
-
-
-# -- manners ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", HERE)
