@@ -267,22 +267,10 @@ def advances_beside_the_list() -> Iterator[str]:
 
 
 RULES = (
-    loops_in_strings,
-    loops_beside_the_one,
-    advances_beside_the_list,
-    rules_written_again,
-    arrays_from_elsewhere,
-    certificates_by_position,
-    kinds_asked_elsewhere,
-    long_files,
-    long_functions,
-    wide_functions,
-    late_imports,
-    names_of_modules_in_strings,
-    private_imports,
-    repeated_class_names,
-    reads_of_object_memory,
-)
+    loops_in_strings, loops_beside_the_one, advances_beside_the_list, rules_written_again, arrays_from_elsewhere,
+    certificates_by_position, kinds_asked_elsewhere, long_files, long_functions, wide_functions, late_imports,
+    names_of_modules_in_strings, private_imports, repeated_class_names, reads_of_object_memory,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

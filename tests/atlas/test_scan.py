@@ -407,14 +407,11 @@ def test_a_problem_of_one_file_brings_its_grid() -> None:
     [
         ({"axes": [Axis("mue", [0.1])]}, ("mue", "mu")),
         ({"axes": [Axis("mu", [0.1]), Axis("mu", [0.2])]}, ("mu", "twice")),
-        ({"axes": [Axis("q0", [0.1])]}, ("q0",)),
-        ({"axes": [Axis("mu", [-0.1])]}, ("mu",)),
+        ({"axes": [Axis("q0", [0.1])]}, ("q0",)), ({"axes": [Axis("mu", [-0.1])]}, ("mu",)),
         ({"axes": [Axis("mu", np.linspace(0, 1, 3000)), Axis("omega0", np.linspace(0, 1, 3000))]}, ("points",)),
-        ({"slips": "+,-"}, ("+,-", "1")),
-        ({"slips": "0"}, ("0",)),
-        ({"loads": -3}, ("loads", "-3")),
+        ({"slips": "+,-"}, ("+,-", "1")), ({"slips": "0"}, ("0",)), ({"loads": -3}, ("loads", "-3")),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_sentence(
     arguments: dict[str, Any], culprits: tuple[str, ...], assert_sentence: Callable[..., None]
 ) -> None:

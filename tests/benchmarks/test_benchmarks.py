@@ -115,16 +115,12 @@ def test_the_handwritten_velocity_level_is_of_first_order(load: Any, native: Any
 
 
 BOUNDS = {
-    "hand-written C++, RK4": 2e-7,
-    "hand-written C++, RK4, projected": 1e-7,
-    "CasADi, RK4, virtual machine": 2e-7,
+    "hand-written C++, RK4": 2e-7, "hand-written C++, RK4, projected": 1e-7, "CasADi, RK4, virtual machine": 2e-7,
     "MuJoCo RK4, hard constraints": 1e-5,
     "MuJoCo RK4, hard constraints, absolute coordinates": 1e-3,
-    "Exudyn, trapezoidal rule, index 2": 3e-3,
-    "Exudyn, generalised alpha": 5e-3,
-    "Pinocchio, RK4 in Python": 2e-7,
+    "Exudyn, trapezoidal rule, index 2": 3e-3, "Exudyn, generalised alpha": 5e-3, "Pinocchio, RK4 in Python": 2e-7,
     "gaussopt, RK4": 2e-7,
-}
+}  # fmt: skip
 """Errors of the crank's angle over 1 s with steps of 1 ms, rad: what each method can."""
 
 

@@ -505,11 +505,9 @@ def test_a_difference_within_the_spread_of_timings_is_none(factor: float, verdic
     ("spent", "backend", "verdict"),
     [
         (3, NAN, "no difference"),  # as many iterations: what is saved is not the start's doing
-        (3, 0.95, "no difference"),
-        (3, 0.5, "gain"),
-        (2, NAN, "gain"),
+        (3, 0.95, "no difference"), (3, 0.5, "gain"), (2, NAN, "gain"),
     ],
-)
+)  # fmt: skip
 def test_a_gain_needs_less_work_of_the_algorithm(spent: int, backend: float, verdict: str) -> None:
     a = [answers("osqp", "cccc", start="cold"), answers("osqp", "cccc", iterations=[spent] * 4)]
     t = [

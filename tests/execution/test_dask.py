@@ -37,13 +37,9 @@ def start(
     def run(*arguments: str, **environment: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]],
-            env={**os.environ, **environment},
-            cwd=folder,
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
+            env={**os.environ, **environment}, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
             start_new_session=True,
-        )
+        )  # fmt: skip
         processes.append(process)
         return process
 

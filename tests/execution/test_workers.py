@@ -197,11 +197,8 @@ def test_ctrl_c_on_the_terminal_leaves_one_traceback_and_no_process(
 ) -> None:
     run = subprocess.Popen(
         [sys.executable, guarded.__file__, str(tmp_path / "runs"), str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
     while not list((tmp_path / "runs" / "cases").glob("*.json")):
         assert run.poll() is None
     os.killpg(run.pid, signal.SIGINT)

@@ -23,14 +23,12 @@ KNOWN = {
     ("normal-force-qp", "lcp"): (2, 0, 0),
     ("weighted-normal-force-qp", "lcp"): (2, 0, 0),
     ("weighted-normal-force-qp", "normal-force-qp"): (2, 0, 0),
-    ("joint-force-qp", "lcp"): (1, 2, 1),
-    ("frozen-friction", "lcp"): (1, 1, 0),
+    ("joint-force-qp", "lcp"): (1, 2, 1), ("frozen-friction", "lcp"): (1, 1, 0),
     ("least-squares-as-printed", "least-squares"): (0, 2, 1),
     ("pinv-mass-as-printed", "lagrange"): (0, 2, 1),
-    ("newton", "poisson"): (1, 2, 0),
-    ("coulomb-ccp", "coulomb-soccp"): (1, 0, 0),
+    ("newton", "poisson"): (1, 2, 0), ("coulomb-ccp", "coulomb-soccp"): (1, 0, 0),
     ("coulomb-pyramid:4", "coulomb-soccp"): (1, 0, 0),
-}
+}  # fmt: skip
 """Most contacts, coordinates and rows of the smallest known example of each pair."""
 
 PAIRS = tuple(KNOWN)

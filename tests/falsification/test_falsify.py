@@ -32,15 +32,12 @@ def test_a_step_of_the_example_is_solved_differently_by_the_product(tmp_path) ->
 @pytest.mark.parametrize(
     ("a", "b", "given"),
     [
-        ("gauss", "lagrange", ()),
-        ("least-squares", "udwadia-kalaba", ()),
-        ("lcp", "lcp-qp", ()),
-        ("normal-force-qp", "lcp", "one-contact"),
-        ("normal-force-qp", "lcp", "symmetric"),
+        ("gauss", "lagrange", ()), ("least-squares", "udwadia-kalaba", ()), ("lcp", "lcp-qp", ()),
+        ("normal-force-qp", "lcp", "one-contact"), ("normal-force-qp", "lcp", "symmetric"),
         ("weighted-normal-force-qp", "lcp", "symmetric"),
         ("coulomb-ccp", "coulomb-soccp", "sticking"),
     ],
-)
+)  # fmt: skip
 def test_equivalent_pairs_survive_and_tell_what_was_searched(a: str, b: str, given: str) -> None:
     most = 120 if given == "sticking" else 700
     found = go.falsify(a, b, given or (), tries=most, seconds=60)

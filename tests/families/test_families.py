@@ -78,20 +78,13 @@ def test_sweeps_take_round_values_and_dials_are_read_from_text() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("contact=3", ["no dial", "'contacts'"]),
-        ("xyz=3", ["no dial", "mass-ratio"]),
-        ("contacts", ["NAME=VALUE"]),
-        ("contacts=", ["give a number"]),
-        ("contacts=many", ["'many'", "number"]),
-        ("contacts=1:many", ["'many'", "number"]),
-        ("contacts=1:2:3", ["LOW:HIGH"]),
-        ("contacts=9:3", ["down to 3"]),
-        ("contacts=0:5", ["from 1 to 200"]),
-        ("contacts=201", ["201", "from 1 to 200"]),
-        ("contacts=2.5", ["whole numbers"]),
-        ("friction=nan", ["from 0 to 1"]),
+        ("contact=3", ["no dial", "'contacts'"]), ("xyz=3", ["no dial", "mass-ratio"]), ("contacts", ["NAME=VALUE"]),
+        ("contacts=", ["give a number"]), ("contacts=many", ["'many'", "number"]),
+        ("contacts=1:many", ["'many'", "number"]), ("contacts=1:2:3", ["LOW:HIGH"]), ("contacts=9:3", ["down to 3"]),
+        ("contacts=0:5", ["from 1 to 200"]), ("contacts=201", ["201", "from 1 to 200"]),
+        ("contacts=2.5", ["whole numbers"]), ("friction=nan", ["from 0 to 1"]),
     ],
-)
+)  # fmt: skip
 def test_bad_dials_are_named(text: str, words: list[str]) -> None:
     with pytest.raises(go.BadInput) as refusal:
         family("sliding-row").parse_dial(text)

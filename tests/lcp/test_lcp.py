@@ -50,19 +50,17 @@ def random_matrix(rng: np.random.Generator, kind: str, n: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("M", "symmetric", "definite", "semidefinite", "p_matrix"),
     [
-        ([[2, 1], [1, 2]], True, True, True, True),
-        ([[2, 1], [0, 2]], False, True, True, True),
+        ([[2, 1], [1, 2]], True, True, True, True), ([[2, 1], [0, 2]], False, True, True, True),
         ([[1, 4], [0, 1]], False, False, False, True),  # P, symmetric part indefinite
         ([[1, 1], [1, 1]], True, False, True, False),
         ([[0, 1], [-1, 0]], False, False, True, False),
         ([[0, 0], [0, 1]], True, False, True, False),
         ([[1, 2], [2, 1]], True, False, False, False),
-        ([[-0.5]], True, False, False, False),
-        ([[0]], True, False, True, False),
+        ([[-0.5]], True, False, False, False), ([[0]], True, False, True, False),
         ([[1, 3, 0], [0, 1, 3], [3, 0, 1]], False, False, False, True),
         ([[1e-12, 0], [0, 1e12]], True, True, True, True),
     ],
-)
+)  # fmt: skip
 def test_classes(M: Any, symmetric: bool, definite: bool, semidefinite: bool, p_matrix: bool) -> None:
     M = np.array(M, dtype=float)
     c = classify_matrix(M)

@@ -191,12 +191,9 @@ def test_misprints_change_what_they_name_and_nothing_else() -> None:
     regular = go.problem("two-bar", F=-7.0)
     step = regular.system.evaluate(0.0, regular.q0, regular.v0)
     changed = {
-        "printed-sign": {"v_T"},
-        "printed-normal": {"J_N"},
-        "printed-bias": {"zeta_N"},
-        "printed-force": {"h", "Q"},
+        "printed-sign": {"v_T"}, "printed-normal": {"J_N"}, "printed-bias": {"zeta_N"}, "printed-force": {"h", "Q"},
         "as-printed": {"v_T", "J_N", "zeta_N", "h", "Q"},
-    }
+    }  # fmt: skip
     for variant, expected in changed.items():
         problem = go.problem("two-bar", F=-7.0, variant=variant)
         other = problem.system.evaluate(0.0, problem.q0, problem.v0)

@@ -251,12 +251,9 @@ def test_one_unknown(name: str) -> None:
 @ways
 def test_contradictory_rows_are_not_called_solved(name: str, coordinates: str) -> None:
     for A, l, u in (
-        ([[1, 0], [1, 0]], [0, 1], [0, 1]),
-        ([[1, 0], [1, 0]], [-inf, 1], [0, inf]),
-        ([[0, 0]], [1], [1]),
-        ([[0, 0]], [1], [inf]),
-        ([[1, 0], [1, 0]], [2, -1], [2, 1]),
-    ):
+        ([[1, 0], [1, 0]], [0, 1], [0, 1]), ([[1, 0], [1, 0]], [-inf, 1], [0, inf]), ([[0, 0]], [1], [1]),
+        ([[0, 0]], [1], [inf]), ([[1, 0], [1, 0]], [2, -1], [2, 1]),
+    ):  # fmt: skip
         program = qp(np.eye(2), [1, 1], A, l, u)
         answer = raw(program, name, coordinates=coordinates)
         assert answer.claim in (S.INACCURATE, S.ITERATION_LIMIT)

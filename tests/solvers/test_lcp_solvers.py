@@ -379,13 +379,11 @@ def test_a_solver_that_lies_is_overruled() -> None:
 @pytest.mark.parametrize(
     ("M", "q", "culprit"),
     [
-        (np.ones((2, 3)), np.ones(2), "square"),
-        (np.eye(2), np.ones(3), "q"),
+        (np.ones((2, 3)), np.ones(2), "square"), (np.eye(2), np.ones(3), "q"),
         (np.diag([1.0, np.nan]), np.ones(2), "M[1, 1]"),
-        (np.eye(2), np.array([1.0, np.inf]), "q[1]"),
-        (np.ones((1, 1)), np.zeros(0), "M"),
+        (np.eye(2), np.array([1.0, np.inf]), "q[1]"), (np.ones((1, 1)), np.zeros(0), "M"),
     ],
-)
+)  # fmt: skip
 def test_problems_that_are_none(M: Any, q: Any, culprit: str, assert_sentence: Callable[..., None]) -> None:
     with pytest.raises(go.BadInput) as error:
         go.solve(go.LCP(M, q), "lemke")

@@ -104,18 +104,10 @@ def known(n: int, kinds: str, seed: int, size: float = 1.0, rank: int | None = N
 
 
 ROWS = {
-    "none": (4, ""),
-    "equalities": (6, "==="),
-    "all fixed": (4, "===="),
-    "lower": (3, "l"),
-    "upper": (3, "u"),
-    "one-sided": (6, "luo"),
-    "two-sided": (6, "LUO"),
-    "idle": (3, "oOf"),
-    "free": (3, "f"),
-    "mixed": (10, "==luLUoOf"),
+    "none": (4, ""), "equalities": (6, "==="), "all fixed": (4, "===="), "lower": (3, "l"), "upper": (3, "u"),
+    "one-sided": (6, "luo"), "two-sided": (6, "LUO"), "idle": (3, "oOf"), "free": (3, "f"), "mixed": (10, "==luLUoOf"),
     "large": (30, "=" * 8 + "luLU" * 4 + "oO" * 8),
-}
+}  # fmt: skip
 PROGRAMS = {
     f"{name}, size {size:g}": known(n, kinds, seed, size)
     for seed, (name, (n, kinds)) in enumerate(ROWS.items())
@@ -416,12 +408,9 @@ def test_the_backend_reports_its_own_time_and_iterations(name: str) -> None:
 
 
 LIMITS = {
-    "daqp": {"iter_limit": 1},
-    "piqp": {"max_iter": 1},
-    "proxqp": {"max_iter": 1},
-    "clarabel": {"max_iter": 1},
+    "daqp": {"iter_limit": 1}, "piqp": {"max_iter": 1}, "proxqp": {"max_iter": 1}, "clarabel": {"max_iter": 1},
     "scs": {"max_iters": 1},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [name for name in HERE if name in LIMITS])
