@@ -133,11 +133,11 @@ def papers_outcomes(papers_report: Path) -> dict[str, JobOutcome]:
 
 
 @pytest.fixture(scope="session")
-def claims_outcomes(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> dict[str, JobOutcome]:
-    """The claims of the papers, checked quickly in the process of `workers`, by the keys of their cases."""
+def claims_outcomes(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> dict[str, JobOutcome]:
+    """The claims of the papers, checked quickly in processes of their own, by the keys of their cases."""
     from gaussopt.papers import ledger
 
-    made = once(tmp_path_factory, "claims.pickle", lambda file: _kept(file, ledger.cases(True), executor=workers))
+    made = once(tmp_path_factory, "claims.pickle", lambda file: _kept(file, ledger.cases(True), 2))
     found: dict[str, JobOutcome] = pickle.loads(made.read_bytes())
     return found
 
