@@ -10,7 +10,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,9 @@ import numpy as np
 import pytest
 from browsers import FLAGS, PATIENCE, chromium
 from hypothesis import HealthCheck, settings
+from made_once import once
 from registrations import forget_after
+from samples import EXAMPLES
 
 import gaussopt as go
 from gaussopt.comparison.results import Results
@@ -40,9 +41,14 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("repeatable")
+settings.register_profile("few", settings.get_profile("repeatable"), max_examples=EXAMPLES)
 
 G = 9.81
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """By default few examples of a property are drawn."""
+    settings.load_profile("repeatable" if config.option.markexpr == "campaigns" else "few")
 
 
 def pytest_collectstart() -> None:
@@ -58,8 +64,12 @@ CORE = (
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of the core."""
+    """Mark the tests of the core, as tests of documents those of the papers' report, and properties as campaigns."""
     for item in items:
+        if config.option.markexpr == "campaigns" and getattr(item.obj, "is_hypothesis_test", False):
+            item.add_marker("campaigns")
+        if "papers_report" in getattr(item, "fixturenames", ()) or "[papers_report" in item.name:
+            item.add_marker("documents")
         if item.path.relative_to(Path(__file__).parent).parts[0] in CORE:
             item.add_marker("fast")
 
@@ -103,35 +113,32 @@ def _kept(file: Path, *arguments: Any, **options: Any) -> dict[str, JobOutcome]:
 
 @pytest.fixture(scope="session")
 def papers_report(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> Path:
-    """The folder of a quick report on the papers, written once by whichever process of the tests asks first."""
+    """The folder of a quick report on the papers, for tests of documents."""
     from gaussopt.cli.main import run
     from gaussopt.papers import reproduce
 
-    base = tmp_path_factory.getbasetemp()
-    out = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "papers_report"
-    ended = out.with_name("papers_report_ended")
-    try:
-        out.mkdir()
-    except FileExistsError:
-        while not ended.exists():
-            time.sleep(0.1)
-    else:
-        try:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(reproduce, "run_jobs", partial(_kept, out.with_name("papers_outcomes.pickle")))
-                code = run(["papers", "--quick", "--jobs", "2", "--out", str(out)])
-        except BaseException as error:
-            ended.write_text(repr(error), encoding="utf-8")
-            raise
-        ended.write_text(str(code), encoding="utf-8")
-    assert ended.read_text(encoding="utf-8") == "0"
-    return out
+    def make(out: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(reproduce, "run_jobs", partial(_kept, out.with_name("papers_outcomes.pickle")))
+            assert run(["papers", "--quick", "--jobs", "2", "--out", str(out)]) == 0
+
+    return once(tmp_path_factory, "papers_report", make)
 
 
 @pytest.fixture(scope="session")
 def papers_outcomes(papers_report: Path) -> dict[str, JobOutcome]:
     """What the cases of `papers_report` gave, by their keys."""
     found: dict[str, JobOutcome] = pickle.loads(papers_report.with_name("papers_outcomes.pickle").read_bytes())
+    return found
+
+
+@pytest.fixture(scope="session")
+def claims_outcomes(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> dict[str, JobOutcome]:
+    """The claims of the papers, checked quickly in processes of their own, by the keys of their cases."""
+    from gaussopt.papers import ledger
+
+    made = once(tmp_path_factory, "claims.pickle", lambda file: _kept(file, ledger.cases(True), 2))
+    found: dict[str, JobOutcome] = pickle.loads(made.read_bytes())
     return found
 
 
@@ -146,6 +153,22 @@ def workers(own_cache: None) -> Iterator[Workers]:
 def compare(workers: Workers) -> Callable[..., Results]:
     """go.compare in the process of `workers`."""
     return partial(go.compare, executor=workers)
+
+
+@pytest.fixture
+def drawn() -> None:
+    """For a test whose reports are drawn though those of its file are not."""
+
+
+@pytest.fixture
+def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures of reports are made and not drawn: tests of plotting, reporting and the atlas prove their drawings."""
+    if "drawn" in request.fixturenames:
+        return
+    empty = '<svg xmlns="http://www.w3.org/2000/svg" width="1pt" height="1pt" viewBox="0 0 1 1"></svg>'
+    for module in ("reporting.figures.plots", "reporting.sections.atlas"):
+        monkeypatch.setattr(f"gaussopt.{module}.svg_of", lambda figure: empty)
+    monkeypatch.setattr("gaussopt.reporting.figures.plots.legend_above", lambda *given: None)
 
 
 @pytest.fixture(scope="module")

@@ -62,9 +62,15 @@ def sources() -> dict[str, ast.Module]:
     return {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
+@cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a file, which every rule looks through."""
+    return tuple(ast.walk(tree))
+
+
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """All functions and methods of a file."""
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (node for node in nodes(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def imported(node: ast.AST) -> list[str]:
@@ -130,7 +136,7 @@ def names_of_modules_in_strings() -> Iterator[str]:
     for file, tree in sources().items():
         if file in ("gaussopt/__init__.py", "gaussopt/core/registry.py"):
             continue
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func) and node.args:
                 argument = node.args[0]
                 if isinstance(argument, ast.JoinedStr | ast.Constant) and "gaussopt" in ast.unparse(argument):
@@ -139,7 +145,7 @@ def names_of_modules_in_strings() -> Iterator[str]:
 
 def private_imports() -> Iterator[str]:
     for file, tree in sources().items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in {"gaussopt", *DEPENDENCIES}:
                 names = [name.name for name in node.names]
                 if not (node.module or "").startswith("gaussopt"):
@@ -151,7 +157,7 @@ def private_imports() -> Iterator[str]:
 def repeated_class_names() -> Iterator[str]:
     places: dict[str, list[str]] = defaultdict(list)
     for file, tree in sources().items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(file)
     return (f"{name}: {', '.join(files)}" for name, files in sorted(places.items()) if len(files) > 1)
@@ -166,7 +172,7 @@ def reads_of_object_memory() -> Iterator[str]:
 
 def certificates_by_position() -> Iterator[str]:
     for file, tree in sources().items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.Call) and node.args and CERTIFICATE.fullmatch(ast.unparse(node.func)):
                 yield f"{file}:{node.lineno} {ast.unparse(node)[:60]}"
 
@@ -179,7 +185,7 @@ def kinds_asked_elsewhere() -> Iterator[str]:
     for file, tree in sources().items():
         if file.startswith("gaussopt/kinds/") or (file.startswith("solvers/") and _takes_several(file, tree)):
             continue
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             asked: list[ast.AST] = []
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
                 asked = list(node.args[1:])
@@ -196,9 +202,7 @@ def kinds_asked_elsewhere() -> Iterator[str]:
 def _takes_several(file: str, tree: ast.Module) -> bool:
     """Whether a solver says that it takes several kinds; a file beside solvers, `_name.py`, serves several of them."""
     takes = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "accepts"
+        node.value for node in nodes(tree) if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "accepts"
     ]
     if not takes:
         return Path(file).name.startswith("_")
@@ -207,7 +211,7 @@ def _takes_several(file: str, tree: ast.Module) -> bool:
 
 def arrays_from_elsewhere() -> Iterator[str]:
     for file, tree in sources().items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.ImportFrom) and node.module != "gaussopt.core.arrays":
                 for name in sorted({"Vector", "Matrix"} & {name.name for name in node.names}):
                     yield f"{file}:{node.lineno} takes {name} from {node.module}"
@@ -215,8 +219,10 @@ def arrays_from_elsewhere() -> Iterator[str]:
 
 def loops_in_strings() -> Iterator[str]:
     for file, tree in sources().items():
-        docs = {id(x.value) for x in ast.walk(tree) if isinstance(x, ast.Expr)}
-        for node in ast.walk(tree) if "codegen/" in file else ():
+        if "codegen/" not in file:
+            continue
+        docs = {id(x.value) for x in nodes(tree) if isinstance(x, ast.Expr)}
+        for node in nodes(tree):
             text = node.value if isinstance(node, ast.Constant) and id(node) not in docs else ""
             if isinstance(text, str) and any(LOOP.match(line) for line in text.splitlines()):
                 yield f"{file}:{node.lineno} {text[:60]}"
@@ -225,7 +231,7 @@ def loops_in_strings() -> Iterator[str]:
 def rules_written_again() -> Iterator[str]:
     """When an iteration has settled and where the last step ends is said in `gaussopt/core/endings.py` alone."""
     for file, tree in sources().items():
-        for node in ast.walk(tree) if file != "gaussopt/core/endings.py" else ():
+        for node in nodes(tree) if file != "gaussopt/core/endings.py" else ():
             if isinstance(node, ast.Compare | ast.BinOp) and ENDING.fullmatch(ast.unparse(node)):
                 yield f"{file}:{node.lineno} {ast.unparse(node)}"
 
@@ -233,7 +239,7 @@ def rules_written_again() -> Iterator[str]:
 def loops_beside_the_one() -> Iterator[str]:
     """Only `integration/loop.py` asks an advance for its next steps, and nothing derives from the loop."""
     for file, tree in sources().items():
-        for node in ast.walk(tree) if file != "gaussopt/integration/loop.py" else ():
+        for node in nodes(tree) if file != "gaussopt/integration/loop.py" else ():
             derived = isinstance(node, ast.ClassDef) and "MotionLoop" in [ast.unparse(base) for base in node.bases]
             asked = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("advance.take")
             if derived or asked:
@@ -261,22 +267,10 @@ def advances_beside_the_list() -> Iterator[str]:
 
 
 RULES = (
-    loops_in_strings,
-    loops_beside_the_one,
-    advances_beside_the_list,
-    rules_written_again,
-    arrays_from_elsewhere,
-    certificates_by_position,
-    kinds_asked_elsewhere,
-    long_files,
-    long_functions,
-    wide_functions,
-    late_imports,
-    names_of_modules_in_strings,
-    private_imports,
-    repeated_class_names,
-    reads_of_object_memory,
-)
+    loops_in_strings, loops_beside_the_one, advances_beside_the_list, rules_written_again, arrays_from_elsewhere,
+    certificates_by_position, kinds_asked_elsewhere, long_files, long_functions, wide_functions, late_imports,
+    names_of_modules_in_strings, private_imports, repeated_class_names, reads_of_object_memory,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

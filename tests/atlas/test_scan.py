@@ -69,9 +69,6 @@ def bars() -> Atlas:
     return scan("two-bar", axes)
 
 
-# -- stacks ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", WITH_CONTACTS)
 def test_stacked_operators_are_the_single_ones(name: str) -> None:
     problem = go.problem(name)
@@ -142,9 +139,6 @@ def test_slip_in_space_reverses_the_direction_of_sliding(assert_sentence: Callab
     with pytest.raises(BadInput) as error:
         ContactStack.of([step([0.0, 0.0])], np.array([[1]]))
     assert_sentence(error.value, "Contact 1")
-
-
-# -- the two bars and the rod against single solves --------------------------------------------------------
 
 
 def test_every_point_is_what_single_solves_say(bars: Atlas) -> None:
@@ -268,9 +262,6 @@ def test_redundant_contacts_are_named() -> None:
         assert np.isnan(found.data["contraction"].values).all()
 
 
-# -- stated numbers ----------------------------------------------------------------------------------------
-
-
 def test_boundaries_against_closed_forms_and_stated_values() -> None:
     rows = (*boundaries.two_bar_boundaries(), *boundaries.rod_boundaries())
     assert len(rows) == 27
@@ -334,9 +325,6 @@ def test_counts_of_the_rod_follow_the_signs() -> None:
         assert (free, pressed, two, none) == expected
 
 
-# -- grids, loads, files -----------------------------------------------------------------------------------
-
-
 IN_SPACE = {
     "box-wall", "four-leg-table", "pinched-capsule", "sliding-cube", "sphere-pile", "spinning-sphere", "tippe-top",
 }  # fmt: skip
@@ -350,23 +338,28 @@ OF_PAPERS = {
 
 
 @pytest.mark.parametrize("name", [name for name in go.names("problem") if name not in IN_SPACE])
-def test_every_problem_has_an_atlas_or_one_sentence(
-    name: str, assert_sentence: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+def test_every_problem_has_an_atlas_or_one_sentence(name: str, assert_sentence: Callable[..., None]) -> None:
     if name not in WITH_CONTACTS:
         with pytest.raises(BadInput) as error:
             scan(name)
         assert_sentence(error.value, name, "no contacts")
         return
+    atlas = scan(name)
+    counts = atlas.summary()
+    assert {sum(counts[variable].values()) for variable in CLASSES} == {atlas.points}
+    assert counts["criterion"]["wrong"] == counts["criterion"]["wrong for all ideal forces"] == 0
+
+
+@pytest.mark.documents
+@pytest.mark.parametrize("name", WITH_CONTACTS)
+def test_every_atlas_has_a_report(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     code, data = call_json(capsys, "atlas", name)
     assert code == 0
     assert OF_PAPERS.get(name, set()) <= {file.stem for file in Path(data["report"]).parent.glob("data/*.csv")}
-    for variable in CLASSES:
-        assert sum(data["counts"][variable].values()) == data["points"]
-    criterion = data["counts"]["criterion"]
-    assert criterion["wrong"] == criterion["wrong for all ideal forces"] == 0
+    assert {sum(data["counts"][variable].values()) for variable in CLASSES} == {data["points"]}
 
 
 def test_loads_replace_the_bias(bars: Atlas) -> None:
@@ -414,14 +407,11 @@ def test_a_problem_of_one_file_brings_its_grid() -> None:
     [
         ({"axes": [Axis("mue", [0.1])]}, ("mue", "mu")),
         ({"axes": [Axis("mu", [0.1]), Axis("mu", [0.2])]}, ("mu", "twice")),
-        ({"axes": [Axis("q0", [0.1])]}, ("q0",)),
-        ({"axes": [Axis("mu", [-0.1])]}, ("mu",)),
+        ({"axes": [Axis("q0", [0.1])]}, ("q0",)), ({"axes": [Axis("mu", [-0.1])]}, ("mu",)),
         ({"axes": [Axis("mu", np.linspace(0, 1, 3000)), Axis("omega0", np.linspace(0, 1, 3000))]}, ("points",)),
-        ({"slips": "+,-"}, ("+,-", "1")),
-        ({"slips": "0"}, ("0",)),
-        ({"loads": -3}, ("loads", "-3")),
+        ({"slips": "+,-"}, ("+,-", "1")), ({"slips": "0"}, ("0",)), ({"loads": -3}, ("loads", "-3")),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_sentence(
     arguments: dict[str, Any], culprits: tuple[str, ...], assert_sentence: Callable[..., None]
 ) -> None:
@@ -446,9 +436,6 @@ def test_malformed_axes(given: Any, assert_sentence: Callable[..., None]) -> Non
     with pytest.raises(BadInput) as error:
         Axis.parse(given) if isinstance(given, str) else Axis("mu", *given)
     assert_sentence(error.value, "axis", *["mu"] * (not isinstance(given, str)))
-
-
-# -- single cells ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "loads", "settings"), [("two-bar", 0, {}), ("sliding-rod", 2, {"m": 2.0}),
@@ -477,7 +464,7 @@ def test_a_cell_that_is_not_there(cell: Any, assert_sentence: Callable[..., None
 
 
 def test_counterexamples_are_files_that_refute_the_printed_qp(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    undrawn: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(boundaries, "TABLES", {})  # tables of the paper take longer than the maps
     axes = "--axis", "theta1_0=0.05:1.55:12", "--axis", "mu=0.1:1:6"
@@ -496,9 +483,6 @@ def test_counterexamples_are_files_that_refute_the_printed_qp(
         assert lcp["z"] == pytest.approx(json.loads(said)["lam_N"], rel=1e-9, abs=1e-9)
         assert run(["verify", str(file), str(answer)]) == 0
         capsys.readouterr()
-
-
-# -- report and command ------------------------------------------------------------------------------------
 
 
 def test_maps_carry_words_and_data(bars: Atlas) -> None:

@@ -16,9 +16,6 @@ import gaussopt as go
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
-# -- measuring ---------------------------------------------------------------------------------------------
-
-
 def test_competitors_take_turns_and_times_are_per_unit(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     measuring = load("measuring")
     clock, order = [0.0], []
@@ -56,9 +53,6 @@ def test_competitors_of_the_same_name_are_refused(load: Any) -> None:
         measuring.interleave([measuring.Competitor("a", lambda: None)] * 2, budget=0.0)
 
 
-# -- mechanisms --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["crank-slider", "four-bar"])
 def test_pins_hold_at_the_start_and_the_energy_is_that_of_our_problem(load: Any, name: str) -> None:
     mechanisms = load("mechanisms")
@@ -91,9 +85,6 @@ def test_the_four_bar_is_a_tree_with_one_loop_and_its_subtrees_are_in_one_piece(
     assert len(tree.loops) == 1
 
 
-# -- rivals ------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def native(load: Any) -> ModuleType:
     if shutil.which("g++") is None:
@@ -124,16 +115,12 @@ def test_the_handwritten_velocity_level_is_of_first_order(load: Any, native: Any
 
 
 BOUNDS = {
-    "hand-written C++, RK4": 2e-7,
-    "hand-written C++, RK4, projected": 1e-7,
-    "CasADi, RK4, virtual machine": 2e-7,
+    "hand-written C++, RK4": 2e-7, "hand-written C++, RK4, projected": 1e-7, "CasADi, RK4, virtual machine": 2e-7,
     "MuJoCo RK4, hard constraints": 1e-5,
     "MuJoCo RK4, hard constraints, absolute coordinates": 1e-3,
-    "Exudyn, trapezoidal rule, index 2": 3e-3,
-    "Exudyn, generalised alpha": 5e-3,
-    "Pinocchio, RK4 in Python": 2e-7,
+    "Exudyn, trapezoidal rule, index 2": 3e-3, "Exudyn, generalised alpha": 5e-3, "Pinocchio, RK4 in Python": 2e-7,
     "gaussopt, RK4": 2e-7,
-}
+}  # fmt: skip
 """Errors of the crank's angle over 1 s with steps of 1 ms, rad: what each method can."""
 
 
@@ -183,9 +170,6 @@ def test_who_is_not_installed_is_told_how(load: Any) -> None:
         interface.per_mark(10, 3)
 
 
-# -- the page ----------------------------------------------------------------------------------------------
-
-
 def test_goals_lead_the_page_and_say_why_they_were_not_measured(load: Any) -> None:
     page, measuring = load("page"), load("measuring")
     spread = measuring.Spread(2.0, 1.9, 2.1, 9)
@@ -217,9 +201,6 @@ def test_a_motion_of_each_paper_agrees_between_three_codes(load: Any) -> None:
         change, apart = replication.differences(motion, np.linspace(0.0, 0.2, 5)[1:])
         assert change > 1e-3
         assert max(apart) < 1e-9, motion.name
-
-
-# -- robots ------------------------------------------------------------------------------------------------
 
 
 def test_every_model_of_a_folder_gets_a_row(load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,16 +126,9 @@ def test_run_refuses_the_printed_formula(capsys: pytest.CaptureFixture[str], tmp
     assert code == 1
     assert data["a"][2] == pytest.approx(-666.84572655381, abs=1e-8)
     code, data = call_json(
-        capsys,
-        "run",
-        "crank-slider",
-        "--formulation",
-        "least-squares-as-printed",
-        "--tolerance",
-        "inf",
-        "--t-end",
+        capsys, "run", "crank-slider", "--formulation", "least-squares-as-printed", "--tolerance", "inf", "--t-end",
         "0.01",
-    )
+    )  # fmt: skip
     assert code == 0
     assert data["certificate"]["relative_error"] > 0.5
 
@@ -176,17 +169,15 @@ def test_standard_output_is_json_alone_even_with_talkative_backends(tmp_path: Pa
         (["run", "crank-slider", "--formulation", "lagrange", "--solver", "osqp"], ["osqp", "LinearSystem"]),
         (["run", "crank-slider", "--no-such-flag"], ["--no-such-flag"]),
         (["run", "crank-slider", "--dt", "fast"], ["--dt", "number"]),
-        (["run"], ["PROBLEM"]),
-        (["show", "two-bars"], ["'two-bar'"]),
+        (["run"], ["PROBLEM"]), (["show", "two-bars"], ["'two-bar'"]),
         (["show", "gauss", "--set", "m=1"], ["--set", "formulation"]),
         (["show", "missing.py"], ["missing.py"]),
         (["list", "problem"], ["problem", "'problems'"]),
         (["solve", "missing.json"], ["missing.json"]),
         (["verify", "missing.json", "also.json"], ["missing.json"]),
-        (["papers", "--jobs", "-1"], ["jobs"]),
-        (["no-such-command"], ["no-such-command"]),
+        (["papers", "--jobs", "-1"], ["jobs"]), (["no-such-command"], ["no-such-command"]),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_sentence_and_code_2(
     arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -267,12 +258,8 @@ def test_ill_posed_steps_have_their_names(
 ) -> None:
     step = write(tmp_path / "step.json", {**PENDULUM, **change})
     for formulation, solver in (
-        ("gauss", "kkt"),
-        ("gauss", "osqp"),
-        ("gauss", "newton"),
-        ("gauss", "cvxpy"),
-        ("lagrange", "kkt"),
-    ):
+        ("gauss", "kkt"), ("gauss", "osqp"), ("gauss", "newton"), ("gauss", "cvxpy"), ("lagrange", "kkt"),
+    ):  # fmt: skip
         code, data = call_json(capsys, "solve", step, "--formulation", formulation, "--solver", solver)
         # Equations without an objective contradict each other where a program is unbounded.
         expected = "infeasible" if (formulation, status) == ("lagrange", "unbounded") else status
@@ -282,9 +269,7 @@ def test_ill_posed_steps_have_their_names(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("not json", ["not JSON", "line 1"]),
-        ("[1, 2]", ["list"]),
-        ("{}", ["kind"]),
+        ("not json", ["not JSON", "line 1"]), ("[1, 2]", ["list"]), ("{}", ["kind"]),
         ('{"kind": "nlp", "M": [[1]], "q": [1]}', ["nlp"]),
         ('{"kind": "lcp", "M": [[1, 2]], "q": [1]}', ["square"]),
         ('{"kind": "lcp", "M": [[1]], "q": [NaN]}', ["q[0]", "finite"]),
@@ -298,7 +283,7 @@ def test_ill_posed_steps_have_their_names(
         ('{"kind": "qp", "P": [[1]], "q": [0], "A": [[1]], "l": [1], "u": [0]}', ["above"]),
         ('{"kind": "qp", "P": [["a"]], "q": [0]}', ["P", "numbers"]),
     ],
-)
+)  # fmt: skip
 def test_files_that_are_no_programs(
     content: str, words: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

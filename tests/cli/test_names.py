@@ -30,15 +30,9 @@ PYTHON: dict[str, tuple[Callable[..., Any], ...]] = {
 """What each command calls; lists, descriptions and figures have no settings in Python."""
 
 REPEATED = {
-    "solver_option": "solver_options",
-    "formulation": "formulations",
-    "solver": "solvers",
-    "axis": "axes",
-    "family": "sources",
-    "group": "groups",
-    "sequence": "sources",
-    "contact": "sources",
-}
+    "solver_option": "solver_options", "formulation": "formulations", "solver": "solvers", "axis": "axes",
+    "family": "sources", "group": "groups", "sequence": "sources", "contact": "sources",
+}  # fmt: skip
 """Options that are given once for each entry of a list."""
 
 OTHERWISE = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from made_once import once
 
 from gaussopt.collected_problems.build import build
 
@@ -17,9 +18,11 @@ GROUPS = (
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> Path:
     """The folder of the built groups."""
-    folder = tmp_path_factory.mktemp("collection") / "collection"
-    found = build(folder, GROUPS, archive=True)
-    assert found["groups"] == len(GROUPS)
-    return folder
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        assert build(folder / "collection", GROUPS, archive=True)["groups"] == len(GROUPS)
+
+    return once(tmp_path_factory, "built_collection", make) / "collection"

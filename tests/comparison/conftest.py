@@ -17,3 +17,8 @@ def running(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     for module in ("compare", "published"):
         monkeypatch.setattr(f"gaussopt.comparison.{module}.Workers", lambda jobs: nullcontext(workers))
+
+
+@pytest.fixture(autouse=True)
+def _undrawn(undrawn: None) -> None:
+    """Reports of comparisons are drawn only where a test asks for it."""

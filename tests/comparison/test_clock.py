@@ -130,9 +130,6 @@ def test_an_answer_that_is_not_proved_on_the_clock_is_not_held_against_its_solve
     assert bool(times.unconfirmed[0]) is held
 
 
-# -- the same in other units ---------------------------------------------------------------------------
-
-
 def programs() -> list[Any]:
     contact = {
         "M": [[2.0, 0.0], [0.0, 3.0]], "Q": [1.0, -9.0], "h": [0.5, 0.25], "J_N": [[0.0, 1.0]], "zeta_N": [-0.5],

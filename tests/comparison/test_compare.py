@@ -410,7 +410,9 @@ def test_bad_input(arguments: dict[str, Any], word: str) -> None:
         go.compare(**arguments)
 
 
-def test_command_writes_tables_and_report(running: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_writes_tables_and_report(
+    running: None, drawn: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "mine"
     arguments = ["compare", "four-bar", "--formulations", "gauss,dual,pinv-mass-as-printed", "--solvers", "kkt,osqp"]
     arguments += ["--t-end", "0.02", "--stride", "50", "--time-budget", "0.01"]

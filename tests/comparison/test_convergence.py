@@ -14,6 +14,8 @@ from gaussopt.core.programs import Program
 from gaussopt.reporting.document import Figure
 from gaussopt.reporting.figures import convergence as figures
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 
 @pytest.fixture(scope="module")
 def gauss(crank: go.Problem) -> go.QP:

@@ -43,9 +43,6 @@ def table(*columns: Sequence[float]) -> Costs:
     return Costs(names, values, (0,) * len(columns), (0,) * len(columns), 0, np.zeros(values.shape, dtype=bool))
 
 
-# -- records -------------------------------------------------------------------------------------------
-
-
 def test_records_survive_json() -> None:
     a = answers("kkt", "cl", source=stack(4.0), certified=[1e-9, INF])
     back = Answers.from_mapping(json.loads(json.dumps(a.to_mapping())))
@@ -103,9 +100,6 @@ def test_an_unrelated_problem_that_was_not_timed_is_missing() -> None:
 def test_quantiles_are_entries() -> None:
     assert list(quantiles(np.array([3.0, 1.0, NAN, INF, 2.0, 4.0]))) == [2.0, 2.0, 3.0, 4.0, INF]
     assert np.isnan(quantiles(np.array([NAN]))).all()
-
-
-# -- who is right --------------------------------------------------------------------------------------
 
 
 def test_summary_by_hand() -> None:
@@ -254,9 +248,6 @@ def test_answers_that_differ_on_the_clock_are_failures() -> None:
     assert metrics.summary(a, t)[1].confirmed == 2
 
 
-# -- profiles ------------------------------------------------------------------------------------------
-
-
 def test_profile_by_hand() -> None:
     # Problem 0 is a tie, on problem 2 b fails, problem 3 nobody solves.
     profile = profile_of(table([1.0, 2.0, 1.0, INF], [1.0, 1.0, INF, INF]))
@@ -323,9 +314,6 @@ def test_profiles_know_neither_order_nor_unit(values: np.ndarray, random: object
     random.shuffle(columns)  # type: ignore[attr-defined]
     shuffled = profile_of(table(*(factor * values[rows][:, columns]).T), taus)
     assert (shuffled.rho == profile.rho[:, columns]).all()
-
-
-# -- means ---------------------------------------------------------------------------------------------
 
 
 def test_shifted_geometric_mean_by_hand() -> None:
@@ -436,9 +424,6 @@ def test_means_lie_between(values: np.ndarray) -> None:
     assert values.min() * (1 - 1e-9) <= mean <= values.max() * (1 + 1e-9)
 
 
-# -- accuracy against time -----------------------------------------------------------------------------
-
-
 def sweep() -> tuple[list[Answers], list[Times]]:
     loose, tight = "osqp(eps_abs=0.001)", "osqp(eps_abs=1e-09)"
     a = [
@@ -472,9 +457,6 @@ def test_front_is_not_beaten(pairs: list[tuple[float, float]]) -> None:
         assert any(f.error <= p.error and f.work <= p.work for f in front)
     for f in front:
         assert not any(p.error < f.error and p.work < f.work for p in points)
-
-
-# -- warm starts ---------------------------------------------------------------------------------------
 
 
 def test_warm_gain_by_hand() -> None:
@@ -523,11 +505,9 @@ def test_a_difference_within_the_spread_of_timings_is_none(factor: float, verdic
     ("spent", "backend", "verdict"),
     [
         (3, NAN, "no difference"),  # as many iterations: what is saved is not the start's doing
-        (3, 0.95, "no difference"),
-        (3, 0.5, "gain"),
-        (2, NAN, "gain"),
+        (3, 0.95, "no difference"), (3, 0.5, "gain"), (2, NAN, "gain"),
     ],
-)
+)  # fmt: skip
 def test_a_gain_needs_less_work_of_the_algorithm(spent: int, backend: float, verdict: str) -> None:
     a = [answers("osqp", "cccc", start="cold"), answers("osqp", "cccc", iterations=[spent] * 4)]
     t = [
@@ -541,9 +521,6 @@ def test_a_gain_needs_less_work_of_the_algorithm(spent: int, backend: float, ver
         times("osqp", [1.0] * 4, start="cold"), times("osqp", [2.0] * 4),
     ])  # fmt: skip
     assert loss.verdict == "loss"
-
-
-# -- rankings along a dial -----------------------------------------------------------------------------
 
 
 def dialled(
@@ -599,9 +576,6 @@ def test_other_dials_and_families_are_other_sweeps() -> None:
     t += [times("a", [2.0] * 4, source=other), times("b", [1.0] * 4, source=other)]
     assert reversals(a, t, "contacts") == []
     assert reversals(a, t, "mu") == []
-
-
-# -- tables --------------------------------------------------------------------------------------------
 
 
 def test_tables_open_in_pandas(tmp_path: object) -> None:

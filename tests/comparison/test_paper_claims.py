@@ -36,9 +36,6 @@ def test_nothing_measured() -> None:
         assert c.sentence.startswith("It needs ")
 
 
-# -- C2 ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("small", "large", "said"),
     [
@@ -80,9 +77,6 @@ def test_wrong_answers_are_no_comparison() -> None:
     assert found.rows
 
 
-# -- C11, C12 ------------------------------------------------------------------------------------------
-
-
 def genetic(penalty: list[float], reduced: list[float], seconds: float = 1e-2) -> tuple[list[Answers], list[Times]]:
     a, t = direct({"lagrange": 20e-6}, FOUR_BAR)
     for solver, errors in (("deap", reduced), ("deap-cma(coordinates=full)", penalty)):
@@ -120,9 +114,6 @@ def test_genetic_algorithm_alone_decides_nothing() -> None:
     elsewhere = Source("problem", "crank-slider", "A")
     a = [answers("deap", "cc", source=elsewhere), answers("kkt", "cc", source=elsewhere)]
     assert not claim("C11", a, []).rows
-
-
-# -- C16 -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

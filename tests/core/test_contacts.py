@@ -32,10 +32,7 @@ def moving_floor(**coefficients: Any) -> go.System:
     x, y, th, vx, vy, w, t = sp.symbols("x y theta vx vy omega t")
     a, l = sp.symbols("a l")
     return go.System.from_lagrangian(
-        [x, y, th],
-        [vx, vy, w],
-        kinetic=(vx**2 + vy**2 + w**2 / 3) / 2,
-        potential=9.81 * y,
+        [x, y, th], [vx, vy, w], kinetic=(vx**2 + vy**2 + w**2 / 3) / 2, potential=9.81 * y,
         contacts=[
             go.Contact(
                 "end",
@@ -43,9 +40,8 @@ def moving_floor(**coefficients: Any) -> go.System:
                 **{"mu": 0.3, "e_N": 0.5, "e_T": 0.1, **coefficients},
             )
         ],
-        parameters={"a": 0.1, "l": 0.7},
-        name="moving-floor",
-    )
+        parameters={"a": 0.1, "l": 0.7}, name="moving-floor",
+    )  # fmt: skip
 
 
 def particle() -> go.System:
@@ -53,20 +49,13 @@ def particle() -> go.System:
     x, y, z, vx, vy, vz = sp.symbols("x y z vx vy vz")
     m, mu = sp.symbols("m mu")
     return go.System.from_lagrangian(
-        [x, y, z],
-        [vx, vy, vz],
-        kinetic=m * (vx**2 + vy**2 + vz**2) / 2,
-        potential=9.81 * m * z,
+        [x, y, z], [vx, vy, vz], kinetic=m * (vx**2 + vy**2 + vz**2) / 2, potential=9.81 * m * z,
         contacts=[
             go.Contact("floor", position=(x, y, z), mu=mu),
             go.Contact("hill", gap=z - sp.sin(x) * sp.cos(y), slip=(vx + sp.cos(x) * vz, vy), mu=2 * mu),
         ],
-        parameters={"m": 2.0, "mu": 0.25},
-        name="particle",
-    )
-
-
-# -- derivation --------------------------------------------------------------------------------------------
+        parameters={"m": 2.0, "mu": 0.25}, name="particle",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("sigma", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
@@ -136,12 +125,10 @@ def test_a_moving_floor_moves_the_gap_and_the_slip_of_a_body_at_rest() -> None:
 def test_a_contact_without_slip_has_zero_rows_beside_one_with() -> None:
     x, y, vx, vy = sp.symbols("x y vx vy")
     system = go.System.from_lagrangian(
-        [x, y],
-        [vx, vy],
-        kinetic=(vx**2 + vy**2) / 2,
+        [x, y], [vx, vy], kinetic=(vx**2 + vy**2) / 2,
         contacts=[go.Contact("wall", gap=1 - x), go.Contact("floor", position=(x, y), mu=0.5)],
         name="corner",
-    )
+    )  # fmt: skip
     step = system.evaluate(0.0, np.array([0.2, 0.1]), np.array([1.0, -2.0]))
     assert step.g_N == pytest.approx([0.8, 0.1])
     assert step.gdot_N == pytest.approx([-1.0, -2.0])
@@ -174,9 +161,6 @@ def test_a_system_without_contacts_has_none() -> None:
     step = system.evaluate(0.0, problem.q0, problem.v0)
     assert step.k == 0
     assert step.g_N is None
-
-
-# -- plain callables ---------------------------------------------------------------------------------------
 
 
 def rod_points(t: float, q: np.ndarray) -> list[list[Any]]:
@@ -279,12 +263,10 @@ def test_a_mapping_is_enough_and_rates_follow_from_the_rows() -> None:
 def test_contacts_and_joints_together() -> None:
     """The pinned rod as a callable: rows of the joint and of the contact in one step."""
     system = go.System(
-        np.diag([1.0, 1.0, 1 / 12, 1.0]),
-        [0.0, -9.81, 0.0, 0.0],
+        np.diag([1.0, 1.0, 1 / 12, 1.0]), [0.0, -9.81, 0.0, 0.0],
         equality=lambda t, q, v: ([[1, 0, 0, -1]], [0.0]),
-        contacts=go.contact_points(rod4, mu=1.5),
-        name="carriage",
-    )
+        contacts=go.contact_points(rod4, mu=1.5), name="carriage",
+    )  # fmt: skip
     step = system.evaluate(0.0, np.array([0.2236, 0.4472, sliding_rod.STEEP, 0.2236]), np.zeros(4))
     assert (step.m, step.k) == (1, 1)
     assert step.J_N[0] == pytest.approx([0, 1, -0.2236067977, 0], abs=1e-9)
@@ -292,9 +274,6 @@ def test_contacts_and_joints_together() -> None:
 
 def rod4(t: float, q: np.ndarray) -> Any:
     return rod_points(t, q[:3])[:1]
-
-
-# -- altered systems ---------------------------------------------------------------------------------------
 
 
 def test_an_altered_system_answers_like_the_regular_one() -> None:
@@ -315,9 +294,6 @@ def test_an_altered_system_answers_like_the_regular_one() -> None:
     assert step.arithmetic is not None  # M, h and Q are the regular ones
     assert (step.sigma == -problem.system.evaluate(0.0, q, v).sigma).all()
     assert ModifiedSystem(regular, two_bar.printed_force).evaluate(0.0, q, v).arithmetic is None
-
-
-# -- refusals ----------------------------------------------------------------------------------------------
 
 
 def planar(*contacts: Any, parameters: dict[str, float] | None = None) -> go.System:

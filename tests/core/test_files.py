@@ -27,16 +27,10 @@ def test_step_and_qp_files_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "culprit"),
     [
-        (b"", "not JSON"),
-        (b"M = 3", "line 1, column 1"),
+        (b"", "not JSON"), (b"M = 3", "line 1, column 1"),
         (b'{"kind": "step", "M": [[1]], "Q": [1', "not JSON"),
-        (b"\xff\xfe\x00", "not text"),
-        (b"[1, 2]", "list"),
-        (b'"step"', "str"),
-        (b"{}", "'kind'"),
-        (b'{"kind": "spring"}', "'spring'"),
-        (b'{"kind": ["step"]}', "step"),
-        (b'{"kind": null}', "'kind'"),
+        (b"\xff\xfe\x00", "not text"), (b"[1, 2]", "list"), (b'"step"', "str"), (b"{}", "'kind'"),
+        (b'{"kind": "spring"}', "'spring'"), (b'{"kind": ["step"]}', "step"), (b'{"kind": null}', "'kind'"),
         (b'{"kind": "step"}', "'M'"),
         (b'{"kind": "step", "M": [[NaN]], "Q": [1]}', "M[0, 0]"),
         (b'{"kind": "step", "M": [[1]], "Q": [Infinity]}', "Q[0]"),
@@ -45,7 +39,7 @@ def test_step_and_qp_files_are_read(tmp_path: Path) -> None:
         (b"[" * 100_000, "nested"),
         (b'{"kind": "step", "M": ' + b"1" * 5000 + b"}", "bad.json"),  # more digits than Python's int takes
     ],
-)
+)  # fmt: skip
 def test_a_file_that_is_no_program_is_named(
     content: bytes, culprit: str, tmp_path: Path, assert_sentence: Callable[..., None]
 ) -> None:

@@ -12,12 +12,9 @@ from gaussopt.kinds.files import parse
 from gaussopt.solving.verification import verified
 
 PROGRAM: dict[str, Any] = {
-    "P": [[2.0, 0.0], [0.0, 4.0]],
-    "q": [1.0, -1.0],
-    "A": [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]],
-    "l": [1.0, None, -1.0],
+    "P": [[2.0, 0.0], [0.0, 4.0]], "q": [1.0, -1.0], "A": [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], "l": [1.0, None, -1.0],
     "u": [1.0, 2.0, None],
-}
+}  # fmt: skip
 
 
 def test_null_bounds_are_infinite() -> None:
@@ -66,17 +63,11 @@ def test_pattern_tells_what_needs_a_new_setup(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "culprit"),
     [
-        ({"P": None}, "'P'"),
-        ({"q": None}, "'q'"),
-        ({"q": []}, "q is empty"),
-        ({"q": [1.0, "x"]}, "q is not an array"),
-        ({"q": [1.0, float("nan")]}, "q[1]"),
-        ({"P": [[1.0]]}, "P has shape"),
+        ({"P": None}, "'P'"), ({"q": None}, "'q'"), ({"q": []}, "q is empty"), ({"q": [1.0, "x"]}, "q is not an array"),
+        ({"q": [1.0, float("nan")]}, "q[1]"), ({"P": [[1.0]]}, "P has shape"),
         ({"P": [[1.0, 0.5], [0.0, 1.0]]}, "P is not symmetric"),
         ({"P": [[1.0, 0.0], [0.0, -1.0]]}, "P is indefinite"),
-        ({"A": [[1.0]]}, "A has shape"),
-        ({"A": 5}, "A"),
-        ({"l": [1.0]}, "l has shape (1,)"),
+        ({"A": [[1.0]]}, "A has shape"), ({"A": 5}, "A"), ({"l": [1.0]}, "l has shape (1,)"),
         ({"l": "low"}, "l is not a list"),
         ({"u": [1.0, "high", None]}, "u is not a list"),
         ({"u": [1.0, float("nan"), None]}, "u holds"),
@@ -84,7 +75,7 @@ def test_pattern_tells_what_needs_a_new_setup(change: dict[str, Any]) -> None:
         ({"l": [1.0, 1e30, -1.0], "u": [1.0, None, None]}, "Row 1"),  # a lower bound of +infinity
         ({"u": [1.0, -1e30, None]}, "Row 1"),
     ],
-)
+)  # fmt: skip
 def test_bad_program_is_named(change: dict[str, Any], culprit: str, assert_sentence: Callable[..., None]) -> None:
     with pytest.raises(go.BadInput) as caught:
         go.QP.from_mapping({**PROGRAM, **change})

@@ -108,15 +108,11 @@ def test_every_entry_describes_itself(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "wrong", "right"),
     [
-        ("problem", "crank_slider", "crank-slider"),
-        ("problem", "cranck-slidr", "crank-slider"),
-        ("formulation", "gaus", "gauss"),
-        ("formulation", "Lagrange", "lagrange"),
-        ("solver", "osqpp", "osqp"),
-        ("solver", "newtom", "newton"),
-        ("stepper", "rk5", "rk45"),
+        ("problem", "crank_slider", "crank-slider"), ("problem", "cranck-slidr", "crank-slider"),
+        ("formulation", "gaus", "gauss"), ("formulation", "Lagrange", "lagrange"), ("solver", "osqpp", "osqp"),
+        ("solver", "newtom", "newton"), ("stepper", "rk5", "rk45"),
     ],
-)
+)  # fmt: skip
 def test_an_unknown_name_gets_the_nearest(
     kind: str, wrong: str, right: str, assert_sentence: Callable[..., None]
 ) -> None:

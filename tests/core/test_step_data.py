@@ -75,10 +75,7 @@ def test_finite_sees_every_array() -> None:
 @pytest.mark.parametrize(
     ("change", "culprit"),
     [
-        ({"M": None}, "'M'"),
-        ({"Q": None}, "'Q'"),
-        ({"M": []}, "M"),
-        ({"M": [[1.0, 0.0]]}, "M has shape"),
+        ({"M": None}, "'M'"), ({"Q": None}, "'Q'"), ({"M": []}, "M"), ({"M": [[1.0, 0.0]]}, "M has shape"),
         ({"M": [[1.0], [0.0, 1.0]]}, "M is not an array"),
         ({"M": {"a": 1}}, "M is not an array"),
         ({"M": [[1.0, 0.0], [0.0, "heavy"]]}, "M is not an array"),
@@ -87,18 +84,12 @@ def test_finite_sees_every_array() -> None:
         ({"M": [[1.0, 0.3], [0.1, 1.0]]}, "not symmetric: entry [0, 1]"),
         ({"M": [[1.0, 2.0], [2.0, 1.0]]}, "indefinite"),
         ({"M": [[1.0, 0.0], [0.0, -1.0]]}, "indefinite"),
-        ({"Q": [1.0]}, "Q has shape (1,)"),
-        ({"h": [1.0, 2.0, 3.0]}, "h has shape (3,)"),
-        ({"h": [1.0, float("inf")]}, "h[1]"),
-        ({"J": [[1.0, 0.0, 0.0]]}, "J has shape"),
-        ({"J": 5}, "J has shape"),
-        ({"gamma": None}, "'gamma'"),
-        ({"gamma": [1.0, 2.0]}, "gamma has shape"),
-        ({"J": None}, "'J'"),
-        ({"J": []}, "'J'"),
-        ({"q": [1.0]}, "q has shape"),
+        ({"Q": [1.0]}, "Q has shape (1,)"), ({"h": [1.0, 2.0, 3.0]}, "h has shape (3,)"),
+        ({"h": [1.0, float("inf")]}, "h[1]"), ({"J": [[1.0, 0.0, 0.0]]}, "J has shape"), ({"J": 5}, "J has shape"),
+        ({"gamma": None}, "'gamma'"), ({"gamma": [1.0, 2.0]}, "gamma has shape"), ({"J": None}, "'J'"),
+        ({"J": []}, "'J'"), ({"q": [1.0]}, "q has shape"),
     ],
-)
+)  # fmt: skip
 def test_bad_step_is_named(change: dict[str, Any], culprit: str, assert_sentence: Callable[..., None]) -> None:
     with pytest.raises(go.BadInput) as caught:
         go.StepData.from_mapping({**STEP, **change})
@@ -109,17 +100,14 @@ def test_bad_step_is_named(change: dict[str, Any], culprit: str, assert_sentence
     ("change", "culprit"),
     [
         ({"J_N": None, "zeta_N": None, "mu": [0.3]}, "'J_N'"),
-        ({"zeta_N": None}, "'zeta_N'"),
-        ({"zeta_N": [1.0, 2.0]}, "zeta_N has shape"),
-        ({"mu": [0.3]}, "'J_T'"),
+        ({"zeta_N": None}, "'zeta_N'"), ({"zeta_N": [1.0, 2.0]}, "zeta_N has shape"), ({"mu": [0.3]}, "'J_T'"),
         ({"mu": 0.3}, "mu has shape"),
         ({"mu": [-0.3], "J_T": [[1.0, 0.0]]}, "mu[0]"),
-        ({"J_T": [[1.0]]}, "J_T has shape"),
-        ({"J_T": [[1.0], [1.0, 2.0]]}, "J_T"),
+        ({"J_T": [[1.0]]}, "J_T has shape"), ({"J_T": [[1.0], [1.0, 2.0]]}, "J_T"),
         ({"J_T": [[1.0, 0.0]], "v_T": ["fast"]}, "v_T"),
         ({"J_T": [[1.0, 0.0]], "v_T": [1.0, 2.0]}, "v_T has shape"),
     ],
-)
+)  # fmt: skip
 def test_bad_contact_is_named(change: dict[str, Any], culprit: str, assert_sentence: Callable[..., None]) -> None:
     with pytest.raises(go.BadInput) as caught:
         go.StepData.from_mapping({**CONTACT, **change})

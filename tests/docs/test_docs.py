@@ -195,15 +195,13 @@ def test_no_block_is_wider_than_the_column_of_text_that_shows_it() -> None:
 @pytest.mark.parametrize(
     ("shown", "printed", "alike"),
     [
-        ("x = 1.50 m\n", "x = 1.505 m\n", True),
-        ("x = 1.50 m\n", "x = 1.52 m\n", False),
-        ("x = 1.50 m\n", "y = 1.50 m\n", False),
-        ("3 steps\n", "4 steps\n", False),
+        ("x = 1.50 m\n", "x = 1.505 m\n", True), ("x = 1.50 m\n", "x = 1.52 m\n", False),
+        ("x = 1.50 m\n", "y = 1.50 m\n", False), ("3 steps\n", "4 steps\n", False),
         ("a\n...\nz 1e-03\n", "a\nb 2\nc\nz 1.4e-03\n", True),
         ("a\n...\nz 1e-03\n", "a\nb\nz 3e-03\n", False),
         ("[0.50 -1.00] (ok)\n", "[0.50 -1.01] (ok)\n", True),
     ],
-)
+)  # fmt: skip
 def test_outputs_are_compared_number_by_number(shown: str, printed: str, alike: bool) -> None:
     assert same(shown, printed) is alike
 

@@ -37,13 +37,9 @@ def start(
     def run(*arguments: str, **environment: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]],
-            env={**os.environ, **environment},
-            cwd=folder,
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
+            env={**os.environ, **environment}, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
             start_new_session=True,
-        )
+        )  # fmt: skip
         processes.append(process)
         return process
 
@@ -82,11 +78,7 @@ def cluster(start: Callable[..., subprocess.Popen[str]]) -> str:
 
 
 def cases(guarded: ModuleType) -> list[Job]:
-    found = [
-        Job(f"{tau} {s}", guarded.step, {"tau": tau, "solver": s}, depends=(("solver", s),))
-        for tau in (0.0, 0.7)
-        for s in ("kkt", "osqp")
-    ]
+    found = [Job(s, guarded.step, {"tau": 0.7, "solver": s}, depends=(("solver", s),)) for s in ("kkt", "osqp")]
     return [*found, Job("crash", guarded.crash), Job("late", guarded.hold, {"seconds": 60}, limit=0.2)]
 
 
@@ -97,14 +89,14 @@ def answers(outcomes: dict[str, JobOutcome]) -> str:
 def test_a_cluster_gives_the_same_to_the_last_bit(cluster: str, guarded: ModuleType) -> None:
     with dask_executor(cluster) as executor:
         found = run_jobs(cases(guarded), executor=executor)
-    assert [o.kind for o in found.values()] == ["", "", "", "", "crashed", "time_limit"]
+    assert [o.kind for o in found.values()] == ["", "", "crashed", "time_limit"]
     assert answers(found) == answers(run_jobs(cases(guarded)))
 
 
 def test_a_comparison_on_a_cluster_equals_a_local_one(
-    cluster: str, tmp_path: Path, compare: Callable[..., go.Results]
+    cluster: str, tmp_path: Path, compare: Callable[..., go.Results], undrawn: None
 ) -> None:
-    names, solvers = ["gauss", "stick-slip", "lcp-qp"], ["kkt", "osqp", "lemke", "deap-cma(generations=5)"]
+    names, solvers = ["gauss", "stick-slip", "lcp-qp"], ["kkt", "osqp", "lemke", "deap-cma(generations=2)"]
     command = ["compare", "four-bar", "two-bar", "--formulations", ",".join(names), "--solvers", ",".join(solvers)]
     command += ["--stride", "100", "--t-end", "0.005", "--time-budget", "0"]
     assert run([*command, "--out", str(tmp_path), "--dask", cluster, "--json"]) == 0

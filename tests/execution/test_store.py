@@ -87,10 +87,8 @@ def test_every_ingredient_changes_the_key(
     keys += [key(replace(case, depends=(d,))) for d in (("solver", "osqp"), ("problem", "box"), ("stepper", "rk4"))]
     for target, name, value in (
         (environment.platform, "python_version", lambda: "3.99.0"),
-        (environment, "__version__", "9.9"),
-        (environment, "core_digest", lambda: "0"),
-        (store, "FORMAT", 2),
-    ):
+        (environment, "__version__", "9.9"), (environment, "core_digest", lambda: "0"), (store, "FORMAT", 2),
+    ):  # fmt: skip
         with monkeypatch.context() as patch:
             patch.setattr(target, name, value)
             if name == "core_digest":

@@ -48,9 +48,6 @@ def same(a: go.StepData, b: go.StepData) -> bool:
     return a.to_mapping() == b.to_mapping()
 
 
-# -- dials ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_dials_are_consistent(name: str) -> None:
     for dial in family(name).dials:
@@ -81,20 +78,13 @@ def test_sweeps_take_round_values_and_dials_are_read_from_text() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("contact=3", ["no dial", "'contacts'"]),
-        ("xyz=3", ["no dial", "mass-ratio"]),
-        ("contacts", ["NAME=VALUE"]),
-        ("contacts=", ["give a number"]),
-        ("contacts=many", ["'many'", "number"]),
-        ("contacts=1:many", ["'many'", "number"]),
-        ("contacts=1:2:3", ["LOW:HIGH"]),
-        ("contacts=9:3", ["down to 3"]),
-        ("contacts=0:5", ["from 1 to 200"]),
-        ("contacts=201", ["201", "from 1 to 200"]),
-        ("contacts=2.5", ["whole numbers"]),
-        ("friction=nan", ["from 0 to 1"]),
+        ("contact=3", ["no dial", "'contacts'"]), ("xyz=3", ["no dial", "mass-ratio"]), ("contacts", ["NAME=VALUE"]),
+        ("contacts=", ["give a number"]), ("contacts=many", ["'many'", "number"]),
+        ("contacts=1:many", ["'many'", "number"]), ("contacts=1:2:3", ["LOW:HIGH"]), ("contacts=9:3", ["down to 3"]),
+        ("contacts=0:5", ["from 1 to 200"]), ("contacts=201", ["201", "from 1 to 200"]),
+        ("contacts=2.5", ["whole numbers"]), ("friction=nan", ["from 0 to 1"]),
     ],
-)
+)  # fmt: skip
 def test_bad_dials_are_named(text: str, words: list[str]) -> None:
     with pytest.raises(go.BadInput) as refusal:
         family("sliding-row").parse_dial(text)
@@ -121,8 +111,6 @@ def test_given_dials_are_completed_by_defaults(name: str) -> None:
     assert f.at({}) == {d.name: d.default for d in f.dials}
     assert all(same(a, b) for a, b in zip(f.steps({}, 2), f.steps(f.at({}), 2), strict=True))
 
-
-# -- geometry ------------------------------------------------------------------------------------------
 
 RNG = np.random.default_rng(3)
 Q, V, A = RNG.standard_normal((3, 9))
@@ -165,9 +153,6 @@ def test_masses_are_graded(zigzag: bool) -> None:
     assert graded(1e4, 1).tolist() == [1.0]
 
 
-# -- mechanics -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("name", "dials"), EVERYWHERE)
 def test_steps_are_sound_wherever_the_dials_stand(name: str, dials: dict[str, float]) -> None:
     steps = family(name).steps(dials, 3)
@@ -187,7 +172,7 @@ def test_steps_are_sound_wherever_the_dials_stand(name: str, dials: dict[str, fl
         )
     assert not any(same(a, b) for a, b in itertools.pairwise(steps))
     # Like instants of a motion: close neighbours are nearly the same.
-    near = family(name).steps(dials, 2001)[:2] if steps[0].n < 30 else ()
+    near = family(name).steps(dials, 201)[:2] if steps[0].n < 30 else ()
     for a, b in itertools.pairwise(near):
         assert np.abs(a.Q - b.Q).max() <= 0.05 * np.abs(a.Q).max()
 
@@ -351,9 +336,6 @@ def test_repeated_rows_change_no_acceleration(dials: dict[str, float]) -> None:
     np.testing.assert_allclose(a.a, b.a, rtol=1e-9, atol=1e-9)
 
 
-# -- units ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("unit", [1e-3, 0.1, 1e3])
 @pytest.mark.parametrize(
     ("name", "formulation"), [("sliding-row", "lcp"), ("box-stack", "stick-slip"), ("linkage", "gauss")]
@@ -387,9 +369,6 @@ def test_units_do_not_change_verdicts(unit: float) -> None:
         for a, b in zip(ours, theirs, strict=True):
             x, y = certify_contact(a, None).contact, certify_contact(b, None).contact
             assert (x.status, x.reason, x.forces_unique) == (y.status, y.reason, y.forces_unique)
-
-
-# -- answers -------------------------------------------------------------------------------------------
 
 
 def formulations_of(step: go.StepData) -> list[str]:

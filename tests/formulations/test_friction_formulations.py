@@ -109,9 +109,6 @@ def test_without_friction_all_are_gauss(seed: int, k: int, m: int) -> None:
     assert go.solve_step(step, "frozen-friction", "daqp").details["contraction"] == 0.0
 
 
-# -- the printed programs and their criterion --------------------------------------------------------------
-
-
 def sampled_lcps(count: int) -> list[go.LCP]:
     """Positive definite, not symmetric, n = 2 to 5."""
     rng = np.random.default_rng(5)
@@ -200,9 +197,6 @@ def test_joint_program_is_the_objective_over_all_forces() -> None:
     assert solved >= 5
 
 
-# -- the iteration with frozen friction --------------------------------------------------------------------
-
-
 def iterates(step: go.StepData, count: int) -> list[np.ndarray]:
     """The iteration by hand: normal forces of frictionless steps with the friction of the last ones applied."""
     lam_N = np.zeros(step.k)
@@ -257,9 +251,6 @@ def test_the_stated_factors_of_the_bars(theta: float, rho: float) -> None:
     step = problem.system.evaluate(0.0, problem.q0, problem.v0)
     assert (step.v_T < 0).all()
     assert contraction(ContactOperator.of(step)) == pytest.approx(rho, abs=5e-5)
-
-
-# -- refusals ----------------------------------------------------------------------------------------------
 
 
 def two_contacts(A: Any, b: Any) -> go.StepData:

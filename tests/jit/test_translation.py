@@ -346,9 +346,6 @@ def test_contraction_is_asked_for() -> None:
     assert both(text)[0](x, x, -x * x) == 0.0
 
 
-# -- straight lines that say whether all is defined -------------------------------------------------------
-
-
 def straight(lines: str, sizes: tuple[int | None, ...] = (None, None, 2)) -> tuple[Workspace, Any]:
     """Straight lines as checked machine code, and as CPython runs them."""
     arguments = ", ".join(f"{name}: {'list' if size else 'float'}" for name, size in zip("xyz", sizes, strict=False))

@@ -127,9 +127,6 @@ def test_updates_take_new_numbers(backend: str) -> None:
             np.testing.assert_allclose(answer.a, exact, atol=1e-9 * (1 + np.abs(exact).max()))
 
 
-# -- steps that are not regular ------------------------------------------------------------------------
-
-
 def test_redundant_rows_leave_forces_open(backend: str) -> None:
     M, J = parts(STEPS["chain"])
     twice, gamma = sparse.vstack((J, 2 * J[:4])), np.concatenate((STEPS["chain"].gamma, 2 * STEPS["chain"].gamma[:4]))

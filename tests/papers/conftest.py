@@ -1,4 +1,4 @@
-"""What the tests of the papers share: the claims as the quick report judged them."""
+"""What the tests of the papers share: the claims as a quick run judges them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gaussopt.processes.job import JobOutcome
 
 
 @pytest.fixture(scope="session")
-def judged(papers_outcomes: Mapping[str, JobOutcome]) -> Judged:
+def judged(claims_outcomes: Mapping[str, JobOutcome]) -> Judged:
     """The judgement of a claim, by its number."""
-    found = ledger.judgements(papers_outcomes)
+    found = ledger.judgements(claims_outcomes)
 
     def of(number: str) -> Judgement:
         judgement = found[number]

@@ -37,16 +37,12 @@ NEEDED = {
 FIGURES = {
     "000": {"paper-000-drawing", "paper-000-equation-16", "paper-000-operations", "paper-000-turning"},
     "001": {
-        "paper-001-drawing-rod",
-        "paper-001-drawing-bars",
-        "paper-001-forces-over-angle",
-        "atlas-two-bar-qp-sliding",
-        "paper-001-energy",
-        "paper-001-figure-5",
+        "paper-001-drawing-rod", "paper-001-drawing-bars", "paper-001-forces-over-angle", "atlas-two-bar-qp-sliding",
+        "paper-001-energy", "paper-001-figure-5",
     },
     "002": {"paper-002-drawing", "paper-002-figure-4", "paper-002-figure-5", "paper-002-noise"},
     "004": {"paper-004-drawing", "paper-004-two-steps", "paper-004-NH-A-violation", "paper-004-spread"},
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

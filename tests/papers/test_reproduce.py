@@ -24,6 +24,8 @@ from gaussopt.processes.workers import Workers
 from gaussopt.reporting.document import Document, Figure, Paragraph, Section, Table
 from gaussopt.reporting.html.page import write
 
+DOCUMENTS = pytest.mark.documents
+
 
 @pytest.fixture(scope="module")
 def report(papers_report: Path) -> Path:
@@ -420,21 +422,22 @@ def test_texts_are_escaped(tmp_path: Path) -> None:
     assert page.images[0].keys() == {"src", "alt", "loading", "decoding"}
 
 
+@pytest.mark.parametrize(
+    "kept", [("claims_outcomes", "claim"), pytest.param(("papers_outcomes", r"solvers|\d+: motion"), marks=DOCUMENTS)]
+)
 def test_failed_cases_are_reported_and_the_report_is_written(
-    running: None,
-    papers_outcomes: dict[str, JobOutcome],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    running: None, request: pytest.FixtureRequest, kept: tuple[str, str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     from gaussopt.papers import reproduce
     from gaussopt.papers.sections import solver_comparison
 
+    outcomes = request.getfixturevalue(kept[0])
+
     def broken(cases: list[Job], **options: Any) -> dict[str, JobOutcome]:
-        # Everything but the motions breaks: the report must still be written and say so.
+        # Everything but the claims or the motions breaks: the report must still be written and say so.
         bad = JobOutcome(None, "no luck", 0.0, "error")
-        kept = {"solvers"} | {c.key for c in cases if re.match(r"\d+: motion", c.key)}
-        return {c.key: papers_outcomes[c.key] if c.key in kept else bad for c in cases}
+        return {c.key: outcomes[c.key] if re.match(kept[1], c.key) else bad for c in cases}
 
     monkeypatch.setattr(reproduce, "run_jobs", broken)
     monkeypatch.setattr(solver_comparison, "results", lambda *given: Results((), (), (), {}))

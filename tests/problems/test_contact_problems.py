@@ -41,9 +41,6 @@ def sliding_acceleration(step: StepData) -> np.ndarray:
     return np.linalg.solve(K, np.concatenate((step.force, step.gamma, -step.zeta_N)))[: step.n]
 
 
-# -- every problem with contacts -----------------------------------------------------------------------------
-
-
 def test_no_problem_with_contacts_is_left_out() -> None:
     assert tuple(n for n in go.names("problem") if go.problem(n).system.contact_names) == TOUCHING
 
@@ -66,9 +63,6 @@ def test_every_case_and_variant_starts_without_penetration(name: str) -> None:
             assert system.gaps(0.0, problem.q0) == pytest.approx(step.g_N, abs=1e-15)
             assert system.gap_rates(0.0, problem.q0, problem.v0) == pytest.approx(step.gdot_N, abs=1e-15)
             assert problem.t_end > 0
-
-
-# -- guided slider-crank -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -124,9 +118,6 @@ def test_the_other_wall_mirrors_the_gap_and_keeps_the_slip() -> None:
     assert (other.v_T == step.v_T).all()
 
 
-# -- box -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("stated", "case", "variant"),
     [("box3_slide", "slide", ""), ("box3_slide_mu_differs", "slide-mu-differs", ""), ("box3_stick", "stick", ""),
@@ -166,9 +157,6 @@ def test_a_tilted_box_has_contacts_at_its_points() -> None:
         assert step.v_T[i] == pytest.approx([1.0 - 3.0 * r[1]], abs=1e-14)
         assert step.gdot_N[i] == pytest.approx(-2.0 + 3.0 * r[0], abs=1e-14)
         assert [step.zeta_T[i, 0], step.zeta_N[i]] == pytest.approx(-9.0 * r, abs=1e-13)
-
-
-# -- closed forms against published values -------------------------------------------------------------------
 
 
 def test_bouncing_ball_in_closed_form(data: Callable[[str], Any]) -> None:

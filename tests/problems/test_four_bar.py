@@ -21,12 +21,10 @@ def test_motion_through_the_singular_position(psi: float, t_end: float, final: f
 @pytest.mark.parametrize(
     ("settings", "acceleration"),
     [
-        ({}, 2.682),
-        ({"variant": "printed-force"}, 1.94625),
-        ({"variant": "printed-sign"}, -2.682),
+        ({}, 2.682), ({"variant": "printed-force"}, 1.94625), ({"variant": "printed-sign"}, -2.682),
         ({"tau3": 100.0}, 1.432),
     ],
-)
+)  # fmt: skip
 def test_acceleration_at_the_start(settings: dict[str, object], acceleration: float) -> None:
     problem = go.problem("four-bar", **settings)
     a = go.solve_step(problem.system.evaluate(0.0, problem.q0, problem.v0), "lagrange", "kkt").a

@@ -21,9 +21,6 @@ def of_reference(problem: str, reference: str) -> tuple[go.Problem, Any]:
     return go.problem(problem, **entry.settings), entry.load()
 
 
-# -- references --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("name", "reference"), REFERENCES)
 def test_a_case_starts_where_its_reference_does(name: str, reference: str) -> None:
     problem, rows = of_reference(name, reference)
@@ -98,9 +95,6 @@ def test_expected_events_lie_on_the_reference(name: str, reference: str) -> None
         assert rows.phase[-1] - rows.phase[0] == len(set(times)) - 1
 
 
-# -- stated cases ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["regular", "inconsistent", "indeterminate", "separating"])
 def test_named_starts_of_the_rod_are_the_stated_steps(
     name: str, cases: dict[str, dict[str, Any]], assert_stated: Callable[..., None]
@@ -166,9 +160,6 @@ def test_stated_steps_of_the_two_bars(
     assert step.gdot_N == pytest.approx([0, 0], abs=1e-14)
 
 
-# -- variants ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("case", ["contact", "airborne"])
 def test_maximal_coordinates_tell_the_same_motion(case: str) -> None:
     small, large = go.problem("two-bar", case=case), go.problem("two-bar", case=case, variant="maximal")
@@ -200,12 +191,9 @@ def test_misprints_change_what_they_name_and_nothing_else() -> None:
     regular = go.problem("two-bar", F=-7.0)
     step = regular.system.evaluate(0.0, regular.q0, regular.v0)
     changed = {
-        "printed-sign": {"v_T"},
-        "printed-normal": {"J_N"},
-        "printed-bias": {"zeta_N"},
-        "printed-force": {"h", "Q"},
+        "printed-sign": {"v_T"}, "printed-normal": {"J_N"}, "printed-bias": {"zeta_N"}, "printed-force": {"h", "Q"},
         "as-printed": {"v_T", "J_N", "zeta_N", "h", "Q"},
-    }
+    }  # fmt: skip
     for variant, expected in changed.items():
         problem = go.problem("two-bar", F=-7.0, variant=variant)
         other = problem.system.evaluate(0.0, problem.q0, problem.v0)
@@ -242,9 +230,6 @@ def test_printed_start_is_in_the_air() -> None:
     problem = go.problem("two-bar", case="airborne")
     assert problem.q0 == pytest.approx([2**0.5, 2**0.5, np.pi / 4, np.pi / 4], abs=1e-15)
     assert problem.v0 == pytest.approx([-1, 1, -0.1, 0.1], abs=1e-15)
-
-
-# -- catalogue ---------------------------------------------------------------------------------------------
 
 
 def test_a_variant_has_a_start_of_its_own(assert_sentence: Callable[..., None]) -> None:

@@ -23,6 +23,8 @@ from gaussopt.reporting.sections import problems
 from gaussopt.reporting.sections.comparison import document, kinds_of
 from gaussopt.reporting.sections.grouping import groups, listed, per_cent, short
 
+pytestmark = pytest.mark.usefixtures("undrawn")  # but for those of the fixture `doc`
+
 US = 1e-6
 
 
@@ -234,7 +236,7 @@ def test_it_is_written(doc: Document, tmp_path: Path) -> None:
         assert (tmp_path / "figures" / f"{figure.name}.svg").is_file()
 
 
-def test_reports_on_other_times_differ_in_nothing_but_times(doc: Document, tmp_path: Path) -> None:
+def test_reports_on_other_times_differ_in_nothing_but_times(drawn: None, doc: Document, tmp_path: Path) -> None:
     found = full()
     slower = tuple(
         replace(t, per_step=[3.0 * s for s in t.per_step], parts={p: [3.0 * s for s in q] for p, q in t.parts.items()})
@@ -269,7 +271,8 @@ def test_programs_without_formulation() -> None:
     assert [r[0] for r in table(doc, "means-qp").rows] == ["osqp", "piqp"]
 
 
-def test_the_table_of_a_folder_links_to_its_single_programs(tmp_path: Path) -> None:
+def test_the_table_of_a_folder_links_to_its_single_programs(doc: Document, tmp_path: Path) -> None:
+    assert doc.pages == ()  # states of problems follow one another, and have no page
     sources = [Source(kind, name, "mine") for kind in ("qp", "lcp") for name in ("A 1", "a-1", "<b>")]
     asked = [answers(s, "c", source=x, formulation="", start="setup") for x in sources for s in ("osqp", "piqp")]
     asked[2] = refused("osqp", source=sources[1], formulation="", start="setup")
@@ -293,7 +296,6 @@ def test_the_table_of_a_folder_links_to_its_single_programs(tmp_path: Path) -> N
     for anchor in singles:
         assert f'href="single-problems.html#{anchor}"' in main
         assert f'id="{anchor}"' in single
-    assert document(full()).pages == ()  # states of problems follow one another, and have no page
 
 
 def test_words() -> None:
@@ -431,10 +433,7 @@ def test_targets_end_at_the_floor_of_programs() -> None:
         assert "medians" in found.caption
 
 
-# -- figures -------------------------------------------------------------------------------------------
-
-
-def test_figures_repeat_bit_for_bit() -> None:
+def test_figures_repeat_bit_for_bit(drawn: None) -> None:
     taus = np.array([1.0, 2.0, 10.0])
     curves = {"a": np.array([0.5, 0.5, 1.0]), "b": np.array([0.0, 0.2, 0.2])}
     assert plots.profiles(taus, curves, "τ", "share") == plots.profiles(taus, curves, "τ", "share")

@@ -37,9 +37,6 @@ def report(request: pytest.FixtureRequest) -> Path:
     return found if found.suffix else found / "index.html"
 
 
-# -- every report --------------------------------------------------------------------------------------
-
-
 # Colours are those of the scheme and places those of the width: each is looked at once.
 @pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (NARROW, "dark")], ids=["wide-light", "narrow-dark"])
 def test_no_serious_barrier(opened: Opener, every: Path, viewport: dict[str, int], scheme: str) -> None:
@@ -121,9 +118,6 @@ def test_paper_shows_everything(opened: Opener, report: Path) -> None:
     assert not page.evaluate("[...document.querySelectorAll('.findings details')].some(d => d.open)")
 
 
-# -- one screen ----------------------------------------------------------------------------------------
-
-
 def test_findings_are_on_the_first_screen(opened: Opener, every: Path) -> None:
     page = opened(every)
     shown = page.locator(".findings li:visible")
@@ -160,9 +154,6 @@ def test_the_first_tab_skips_to_the_content(opened: Opener, every: Path) -> None
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.getAttribute('href')") == "#main"
     assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
-
-
-# -- tables --------------------------------------------------------------------------------------------
 
 
 def column(page: Any, name: str, j: int) -> list[str]:
@@ -280,9 +271,6 @@ def test_copy_takes_all_digits(opened: Opener, every: Path, clipboard: str) -> N
     assert page.evaluate("document.activeElement.textContent") == "Copy"
 
 
-# -- motion --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_motion_plays_when_asked_to(opened: Opener, every: Path, motion: str) -> None:
     page = opened(every, reduced_motion=motion)
@@ -306,9 +294,6 @@ def test_motion_plays_when_asked_to(opened: Opener, every: Path, motion: str) ->
     page.emulate_media(media="print")
     assert still.is_visible()
     assert moving.is_hidden()
-
-
-# -- texts and times -----------------------------------------------------------------------------------
 
 
 def test_names_of_users_are_shown_as_they_are(opened: Opener, every: Path) -> None:

@@ -54,9 +54,6 @@ def error(x: np.ndarray | None, a: np.ndarray) -> float:
     return float(np.abs(x - a).max() / (1 + np.abs(a).max()))
 
 
-# -- what they find ----------------------------------------------------------------------------------------
-
-
 @both
 def test_a_mechanism_in_null_space_coordinates(name: str, crank: go.Problem) -> None:
     pair = StepSolver("gauss", name)
@@ -229,9 +226,6 @@ def test_merit_of_a_population() -> None:
     assert (values[1:, 1] > 1e-3).all()
 
 
-# -- degenerate programs -----------------------------------------------------------------------------------
-
-
 @both
 @ways
 def test_nothing_to_search(name: str, coordinates: str) -> None:
@@ -257,12 +251,9 @@ def test_one_unknown(name: str) -> None:
 @ways
 def test_contradictory_rows_are_not_called_solved(name: str, coordinates: str) -> None:
     for A, l, u in (
-        ([[1, 0], [1, 0]], [0, 1], [0, 1]),
-        ([[1, 0], [1, 0]], [-inf, 1], [0, inf]),
-        ([[0, 0]], [1], [1]),
-        ([[0, 0]], [1], [inf]),
-        ([[1, 0], [1, 0]], [2, -1], [2, 1]),
-    ):
+        ([[1, 0], [1, 0]], [0, 1], [0, 1]), ([[1, 0], [1, 0]], [-inf, 1], [0, inf]), ([[0, 0]], [1], [1]),
+        ([[0, 0]], [1], [inf]), ([[1, 0], [1, 0]], [2, -1], [2, 1]),
+    ):  # fmt: skip
         program = qp(np.eye(2), [1, 1], A, l, u)
         answer = raw(program, name, coordinates=coordinates)
         assert answer.claim in (S.INACCURATE, S.ITERATION_LIMIT)
@@ -295,9 +286,6 @@ def test_a_spoilt_covariance_is_begun_again() -> None:
     answer = raw(program, "deap-cma", coordinates="full", penalty=1e12, generations=1000)
     assert np.isfinite(answer.x).all()
     assert error(answer.x, x) < 1.0
-
-
-# -- claims, starts, records -------------------------------------------------------------------------------
 
 
 @both
@@ -391,9 +379,6 @@ def test_the_population_is_evaluated_in_one_call(name: str, monkeypatch: pytest.
     # One call a generation, one for the first population, single points for the reference and the distance.
     assert sum(size > 1 for size in sizes) in (10, 11)
     assert max(sizes) <= 20
-
-
-# -- options -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("crossover", ["line", "blend", "simulated-binary"])

@@ -104,18 +104,10 @@ def known(n: int, kinds: str, seed: int, size: float = 1.0, rank: int | None = N
 
 
 ROWS = {
-    "none": (4, ""),
-    "equalities": (6, "==="),
-    "all fixed": (4, "===="),
-    "lower": (3, "l"),
-    "upper": (3, "u"),
-    "one-sided": (6, "luo"),
-    "two-sided": (6, "LUO"),
-    "idle": (3, "oOf"),
-    "free": (3, "f"),
-    "mixed": (10, "==luLUoOf"),
+    "none": (4, ""), "equalities": (6, "==="), "all fixed": (4, "===="), "lower": (3, "l"), "upper": (3, "u"),
+    "one-sided": (6, "luo"), "two-sided": (6, "LUO"), "idle": (3, "oOf"), "free": (3, "f"), "mixed": (10, "==luLUoOf"),
     "large": (30, "=" * 8 + "luLU" * 4 + "oO" * 8),
-}
+}  # fmt: skip
 PROGRAMS = {
     f"{name}, size {size:g}": known(n, kinds, seed, size)
     for seed, (name, (n, kinds)) in enumerate(ROWS.items())
@@ -182,9 +174,6 @@ def test_least_squares(name: str) -> None:
     assert solution.status is Status.SOLVED
     most = FITS.get(name, max(accuracy(name), 1e-9))
     np.testing.assert_allclose(solution.x, expected, rtol=0, atol=most * (1 + np.abs(expected).max()))
-
-
-# -- rows that repeat or contradict each other, objectives without a minimum --------------------------------
 
 
 def _redundant() -> dict[str, Known]:
@@ -299,9 +288,6 @@ def test_singular_but_unique(name: str, case: Known) -> None:
     assert_known(case, solution.x, solution.y, max(accuracy(name), 1e-8))
 
 
-# -- mechanics: the Gauss programs of the crank-slider ------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def steps(crank: go.Problem) -> list[go.StepData]:
     """The crank-slider along its reference, 0.01 s apart."""
@@ -385,9 +371,6 @@ def test_a_failure_leaves_nothing_behind(name: str) -> None:
             assert (name, raw.claim) == ("quadprog", Status.INFEASIBLE)
 
 
-# -- manners ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", HERE)
 def test_nothing_is_printed(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     cases = [case.qp for case in (*PROGRAMS.values(), *REDUNDANT.values(), *SINGULAR.values())]
@@ -425,12 +408,9 @@ def test_the_backend_reports_its_own_time_and_iterations(name: str) -> None:
 
 
 LIMITS = {
-    "daqp": {"iter_limit": 1},
-    "piqp": {"max_iter": 1},
-    "proxqp": {"max_iter": 1},
-    "clarabel": {"max_iter": 1},
+    "daqp": {"iter_limit": 1}, "piqp": {"max_iter": 1}, "proxqp": {"max_iter": 1}, "clarabel": {"max_iter": 1},
     "scs": {"max_iters": 1},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [name for name in HERE if name in LIMITS])

@@ -51,9 +51,6 @@ def strictly_convex(draw: st.DrawFn) -> tuple[go.QP, np.ndarray, np.ndarray]:
     return go.QP(P, A.T @ y - P @ x, A, l, u), x, y
 
 
-# -- well-posed programs --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("solver", ALL)
 @pytest.mark.parametrize("seed", range(5))
 def test_equality_programs(solver: str, seed: int, assert_optimal: Callable[..., None]) -> None:
@@ -172,9 +169,6 @@ def test_linear_systems_regular_singular_and_contradictory() -> None:
     assert go.solve(go.LinearSystem(singular, np.array([1.0, 2.0]))).status is go.Status.INFEASIBLE
 
 
-# -- ill-posed programs ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("solver", [*ALL, *EVOLUTION])
 @pytest.mark.parametrize("formulation", ["gauss", "lagrange", "least-squares"])
 def test_contradictory_steps_are_never_solved(formulation: str, solver: str) -> None:
@@ -185,9 +179,6 @@ def test_contradictory_steps_are_never_solved(formulation: str, solver: str) -> 
         return
     for tolerance in (1e-7, inf):
         assert go.solve_step(step, formulation, solver, tolerance=tolerance).status is go.Status.INFEASIBLE
-
-
-# -- sequences of programs ------------------------------------------------------------------------------
 
 
 def _sequence(inequalities: bool) -> list[go.QP]:
@@ -265,9 +256,6 @@ def test_a_start_of_the_wrong_shape_is_bad_input(solver: str, assert_sentence: C
         with pytest.raises(go.BadInput) as caught:
             go.solve(qp, solver, start=bad)
         assert_sentence(caught.value, "start")
-
-
-# -- single solvers -------------------------------------------------------------------------------------
 
 
 def test_newton_stops_honestly_at_its_limit(data: Callable[[str], Any]) -> None:
@@ -356,9 +344,6 @@ def test_every_solver_declares_itself(name: str) -> None:
     assert cls.exact is (name in ("kkt", "newton"))
 
 
-# -- options --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("solver", "option", "culprits"),
     [
@@ -403,9 +388,6 @@ def test_options_come_as_text_too() -> None:
     assert solver.options.eps_abs == 1e-3
     assert solver.options.polishing is False
     assert solver.options.scaling == 3
-
-
-# -- the genetic algorithm ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("coordinates", ["null-space", "full"])

@@ -221,9 +221,6 @@ def test_what_is_not_listed_is_refused(contact_steps: dict[str, list[Expected]])
             assert "\n" not in str(caught.value), name
 
 
-# -- the file through the command line ---------------------------------------------------------------------
-
-
 STEP_KEYS = {
     "status", "message", "formulation", "solver", "a", "lam", "lam_N", "lam_T", "w", "forces_unique", "certificate",
     "ranks", "iterations", "timing",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from samples import sample
 
 import gaussopt as go
 from gaussopt.core import registry
@@ -71,7 +72,7 @@ def _solvers_that_refuse(formulation: str, step: go.StepData) -> list[str]:
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("kind", ["contradictory", "free bounded", "free unbounded"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", sample(range(2), range(4)))
 def test_ill_posed_steps_are_never_solved(seed: int, kind: str, solver: str) -> None:
     """Random steps with dependent rows or without mass in a direction, for every formulation that takes them."""
     rng = np.random.default_rng(seed)

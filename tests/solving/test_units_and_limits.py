@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from samples import sample
 
 import gaussopt as go
 from gaussopt.kinds.files import parse
@@ -63,7 +64,7 @@ def test_spread_masses_are_solved_by_linear_algebra() -> None:
     assert answer.a == pytest.approx([0.0, 1.0], abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", sample(range(20), range(60)))
 def test_nearly_dependent_rows_are_right_or_not_certified(seed: int) -> None:
     """Against exact rational arithmetic: a passed answer is within the tolerance of the true one."""
     import sympy as sp

@@ -12,13 +12,11 @@ from parquet_reader import read
 from gaussopt.storage.parquet import parquet
 
 TABLE: dict[str, list[Any]] = {
-    "name": ["a", "é", "", "d"],
-    "n": [1, -2, 3_000_000_000, 4],
-    "x": [0.5, None, -1e300, 2.0],
+    "name": ["a", "é", "", "d"], "n": [1, -2, 3_000_000_000, 4], "x": [0.5, None, -1e300, 2.0],
     "yes": [True, False, True, True],
     "P": [np.array([1.0, 2.0]), None, np.zeros(0), np.arange(20.0)],
     "nothing": [None, None, None, None],
-}
+}  # fmt: skip
 
 
 def plain(table: dict[str, list[Any]]) -> dict[str, list[Any]]:
