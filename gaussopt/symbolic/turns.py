@@ -66,7 +66,9 @@ def turn_of(row: int, e: Sequence[int], given: tuple[Any, Any], symbols_of: tupl
 
 
 @lru_cache(64)
-def _of_form(block: tuple[Any, ...], h: tuple[Any, ...], p: tuple[Any, ...]) -> tuple[Any, bool, tuple[Any, ...]] | None:
+def _of_form(
+    block: tuple[Any, ...], h: tuple[Any, ...], p: tuple[Any, ...]
+) -> tuple[Any, bool, tuple[Any, ...]] | None:
     """Return `inertia`, `weightless` and `h` of a `Turn` from its part of M and h, as functions of STAND_INS and p.
 
     The result is cached, because bodies of equal masses differ in their symbols only.
