@@ -16,7 +16,7 @@ from gaussopt.certificates.cone_bounds import OPEN, SLIP, STICK, ModeSystem, glo
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.one_contact import OneContact, solve_contact
 from gaussopt.contact.friction_cones import FrictionCones
-from gaussopt.contact.laws import ContactLaws, ContactSolution, Uniqueness, UniquenessProof
+from gaussopt.contact.laws import ContactLaws, ContactSolution, Uniqueness, UniquenessProof, unless_jammed
 from gaussopt.contact.mode_solution import EXACT
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.arrays import Matrix, Vector
@@ -55,7 +55,7 @@ class ConeLaws:
                 return self._enumerated(found, joints_unique)
         if monotonicity(problem) > 0:
             return Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, joints_unique)
-        return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
+        return unless_jammed(self.cones.op)
 
     def _enumerated(self, found: OneContact, joints_unique: bool) -> Uniqueness:
         """Return the verdict on a single contact whose solutions have all been found."""

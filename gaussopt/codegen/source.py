@@ -95,8 +95,9 @@ def plain(title: str) -> str:
 
 
 def _function(f: Function, printer: Printer) -> str:
-    exprs = [sp.sympify(e) for e in f.outputs]
-    taken = {str(s) for e in exprs for s in e.free_symbols}
+    written = {i: e for i, e in enumerate(map(sp.sympify, f.outputs)) if e != 0}
+    exprs = list(written.values())
+    taken = {str(s) for s in set[Any]().union(*(e.free_symbols for e in exprs))}
     temporaries = (s for s in sp.numbered_symbols("w") if str(s) not in taken)
     shared, reduced = sp.cse(exprs, symbols=temporaries, order="none")
     used = set().union(*(e.free_symbols for e in [*reduced, *(e for _, e in shared)]), set())
@@ -106,7 +107,7 @@ def _function(f: Function, printer: Printer) -> str:
         lines += [f"    {s} = {argument}[{i}]" for i, s in enumerate(symbols or ()) if s in used]
     try:
         lines += [f"    {s} = {printed(printer, e)}" for s, e in shared]
-        lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in enumerate(reduced) if e != 0]
+        lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in zip(written, reduced, strict=True)]
     except Unwritable:
         for part in sorted({x for e in exprs for x in e.atoms(sp.Function, sp.Derivative)}, key=sp.count_ops):
             printed(printer, part)  # the error names a part of the user's expression, not a common subexpression

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaussopt.contact.contact_lcp import ContactLCP
-from gaussopt.contact.laws import ContactSolution, Uniqueness, UniquenessProof
+from gaussopt.contact.laws import ContactSolution, Uniqueness, UniquenessProof, unless_jammed
 from gaussopt.contact.mode_solution import EXACT, complete
 from gaussopt.contact.orientation import MODES, oriented
 from gaussopt.core.arrays import Matrix, Vector
@@ -83,7 +83,7 @@ class ComplementarityLaws(ContactLCP):
             return self._by_enumeration(joints_unique)
         if sliding and self._monotone():
             return Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, False)
-        return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
+        return unless_jammed(op)
 
     def _oriented(self) -> bool:
         """Return whether `oriented` proves uniqueness; False also if lower bounds on normal forces are not zero."""

@@ -21,6 +21,7 @@ class UniquenessProof(StrEnum):
     ORIENTED = "oriented"
     MONOTONE = "monotone"
     ENUMERATION = "enumeration"
+    JAMMED = "jammed"
     UNDECIDED = "undecided"
 
 
@@ -77,6 +78,13 @@ class Uniqueness:
         if self.ranges is not None:
             out |= {f"{name}_range": values.tolist() for name, values in self.ranges.items()}
         return out
+
+
+def unless_jammed(op: ContactResponse) -> Uniqueness:
+    """Return that there is no solution if a contact is jammed; otherwise that the number of solutions is undecided."""
+    if op.jammed is None:
+        return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
+    return Uniqueness(Status.NO_SOLUTION if op.step.mu.any() else Status.INFEASIBLE, UniquenessProof.JAMMED, False)
 
 
 NO_CONTACTS = Uniqueness(Status.SOLVED, UniquenessProof.NO_CONTACTS, True)

@@ -175,6 +175,22 @@ class ContactResponse:
         """J_N a_J + zeta_N, (k,), m/s^2."""
         return self.start[: self.k]
 
+    @cached_property
+    def jammed(self) -> int | None:
+        """Index of a contact that closes whatever forces act, which proves that there is no solution; None if none.
+
+        Its gap acceleration is negative without contact forces, and every force within the friction cones makes it
+        smaller, beyond rounding errors, or has no effect, as bodies that no joint connects.
+        """
+        k, d = self.k, self.step.J_T.shape[1]
+        most, size = self.delassus.copy(), self.response_size[:k].copy()
+        for at, j in enumerate(np.flatnonzero(self.resting)):
+            tangents = slice(k + at * d, k + (at + 1) * d)
+            most[:, j] += self.step.mu[j] * np.linalg.norm(self.response[:k, tangents], axis=1)
+            size[:, j] += size[:, tangents].sum(axis=1)
+        closes = (self.bias < 0) & ((most < -CANCELLED * size[:, :k]) | (size[:, :k] == 0)).all(axis=1)
+        return int(np.argmax(closes)) if closes.any() else None
+
     def split(self, x: Vector) -> tuple[Vector, Matrix]:
         """Return lam_N (k,) and lam_T (k, d) for the unknowns x."""
         lam_N = x[: self.k]

@@ -14,6 +14,7 @@ from gaussopt.certificates.base import Certificate, explain
 from gaussopt.certificates.contact import ContactCertificate, certify_contact
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.contact.laws import Uniqueness, UniquenessProof
+from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.arrays import Matrix, Vector, as_array
 from gaussopt.core.errors import BadInput
 from gaussopt.core.solution import RawSolution
@@ -166,8 +167,16 @@ def judge(
 def _why_ill_posed(step: StepData, certificate: Certificate) -> str:
     """Return a sentence on the verdict, with the solutions found or the rows that contradict each other."""
     verdict = certificate.verdict
-    if isinstance(certificate, ContactCertificate) and certificate.contact.reason is UniquenessProof.ENUMERATION:
-        return _why_not_one(certificate.contact)
+    if isinstance(certificate, ContactCertificate):
+        if certificate.contact.reason is UniquenessProof.ENUMERATION:
+            return _why_not_one(certificate.contact)
+        if certificate.contact.reason is UniquenessProof.JAMMED:
+            op = ContactOperator.of(step)
+            i = op.jammed or 0
+            return (
+                f"{verdict.sentence} Contact {i + 1} closes at {-op.bias[i]:.3g} m/s^2 without contact forces, and no "
+                "force that the laws allow keeps it from closing."
+            )
     return " ".join([verdict.sentence, *(d.sentence() for d in contradictions(step)[:3])])
 
 

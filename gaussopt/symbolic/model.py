@@ -5,6 +5,7 @@ All generated code is derived from these equations.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -105,23 +106,24 @@ class SymbolicModel:
         n, name, qs, vs = len(self.q), self.name, self.q, self.v
         T = sp.Add(*(x if sp.count_ops(x) > LONG else sp.expand(x) for x in sp.Add.make_args(self.kinetic)))
         M = [[d.twice(T, a, b) for b in vs] for a in vs]
-        if any(entry.has(*vs) for row in M for entry in row):
+        rates = set(vs)
+        if any(not d.symbols(entry).isdisjoint(rates) for row in M for entry in row):
             T = sp.expand(T)
             M = [[d.twice(T, a, b) for b in vs] for a in vs]
         for i in range(n):
             for j in range(n):
-                quick = sorted(self.names.get(s, str(s)) for s in M[i][j].free_symbols if s in vs)
+                quick = sorted(self.names.get(s, str(s)) for s in d.symbols(M[i][j]) & rates)
                 if quick:
                     raise BadInput(
                         f"kinetic of {name!r} is more than quadratic in the velocities: M[{i}, {j}] depends on the "
                         f"velocity of {quick[0]!r}."
                     )
         for i, row in enumerate(self.nonholonomic):
-            if not any(s in row.free_symbols for s in vs):
+            if row.free_symbols.isdisjoint(vs):
                 label = self.rows[len(self.holonomic) + i] if self.rows else f"nonholonomic[{i}]"
                 raise BadInput(f"{label} of {name!r} holds no velocity; give it under holonomic.")
         for i, row in enumerate(self.holonomic):
-            if not any(s in row.free_symbols for s in qs):
+            if row.free_symbols.isdisjoint(qs):
                 label = self.rows[i] if self.rows else f"holonomic[{i}]"
                 raise BadInput(f"{label} of {name!r} holds no coordinate; it constrains nothing.")
         return Equations(
@@ -184,6 +186,7 @@ class Derivatives:
     def __init__(self) -> None:
         self._symbols: dict[Any, frozenset[Any]] = {}
         self._found: dict[tuple[Any, ...], Any] = {}
+        self._terms: dict[Any, dict[Any, list[Any]]] = {}  # of a sum, by the symbols that they contain
 
     def symbols(self, expr: Any) -> frozenset[Any]:
         """Return the free symbols of an expression."""
@@ -206,6 +209,9 @@ class Derivatives:
 
     def twice(self, expr: Any, a: Any, b: Any) -> Any:
         """Return the second derivative with respect to a and b, with common factors extracted, like `sympy.diff`."""
+        slope = self(expr, a)
+        if b not in self.symbols(slope):
+            return sp.Integer(0)
         first, second = sorted((a, b), key=sp.default_sort_key)
         key = expr, first, second  # cached: a symmetric mass matrix needs each derivative twice
         if key not in self._found:
@@ -215,7 +221,12 @@ class Derivatives:
     def _derived(self, expr: Any, symbol: Any) -> Any:
         args = expr.args
         if type(expr) is sp.Add:
-            return sp.Add(*(self(x, symbol) for x in args))
+            if expr not in self._terms:
+                terms = self._terms[expr] = defaultdict(list)
+                for x in args:
+                    for s in self.symbols(x):
+                        terms[s].append(x)
+            return sp.Add(*(self(x, symbol) for x in self._terms[expr][symbol]))
         if type(expr) is sp.Mul:
             there = [i for i, x in enumerate(args) if symbol in self.symbols(x)]
             return sp.Add(*(sp.Mul(*args[:i], self(args[i], symbol), *args[i + 1 :]) for i in there))
@@ -223,5 +234,5 @@ class Derivatives:
 
     def along(self, expr: Any, qs: Any, vs: Any, t: Any) -> Any:
         """Return the time derivative at constant velocities: expr_q v + expr_t."""
-        rates = (self(expr, a) * b for a, b in zip(qs, vs, strict=True))
-        return sum(rates, self(expr, t))
+        there = self.symbols(expr)
+        return sp.Add(self(expr, t), *(self(expr, a) * b for a, b in zip(qs, vs, strict=True) if a in there))

@@ -99,6 +99,9 @@ class Symbols:
         for given, velocity, ours, rate in zip(q, v, self.q, self.v, strict=True):
             self._ours |= {velocity: rate, given: ours}
         self._ours |= dict(zip(map(sp.Symbol, parameters), self.p, strict=True)) | {time: TIME}
+        self._by_name = {str(k): r for k, r in self._ours.items() if isinstance(k, sp.Symbol)}
+        self._whole = {k: r for k, r in self._ours.items() if not isinstance(k, sp.Symbol)}
+        self._known = set(self._ours.values())
         self._theirs = {ours: sp.Symbol(str(given)) for given, ours in self._ours.items()}
         self.coordinates = tuple(s if c.isspace() or not c else c for c, s in zip(names, safe, strict=True))
         self.velocity_names = dict(zip(self.v, self.coordinates, strict=True))
@@ -114,9 +117,9 @@ class Symbols:
         lacks "v".
         """
         name = self._owner
-        expr = _replace(_expression(f"{label} of {name!r}", given, self._ours, equation), self._ours)
+        expr = self._replaced(_expression(f"{label} of {name!r}", given, self._ours, equation))
         self.used |= expr.free_symbols
-        unknown = sorted(str(s) for s in expr.free_symbols - set(self._ours.values()))
+        unknown = sorted(str(s) for s in expr.free_symbols - self._known)
         unknown += sorted(str(self.theirs(f)) for f in expr.atoms(AppliedUndef, sp.Derivative))
         if unknown:
             raise BadInput(
@@ -128,6 +131,12 @@ class Symbols:
             if moving:
                 raise BadInput(f"{label} of {name!r} depends on the velocity of {moving[0]!r}; write it without.")
         return expr
+
+    def _replaced(self, expr: Any) -> Any:
+        """Replace symbols by name, so that a user's assumptions about them (positive, real) do not matter."""
+        # All symbols are replaced at once, because an internal name may be the user's name of another symbol.
+        named = {s: self._by_name[str(s)] for s in expr.free_symbols if str(s) in self._by_name}
+        return expr.xreplace(self._whole | named)
 
 
 def _read_contacts(contacts: list[Any], symbols: Symbols, owner: str) -> tuple[list[ContactSymbols], Layout]:
@@ -348,14 +357,6 @@ def _check_names(q: Sequence[Any], v: Sequence[Any], parameters: Sequence[str], 
         if len(set(printed_group)) != len(printed_group):
             again = next(s for s in printed_group if printed_group.count(s) > 1)
             raise BadInput(_twice(again, plural[role], owner))
-
-
-def _replace(expr: Any, rename: Mapping[Any, Any]) -> Any:
-    """Replace symbols by name, so that a user's assumptions about them (positive, real) do not matter."""
-    whole = {k: r for k, r in rename.items() if not isinstance(k, sp.Symbol)}
-    by_name = {str(k): r for k, r in rename.items() if isinstance(k, sp.Symbol)}
-    # All symbols are replaced at once, because an internal name may be the user's name of another symbol.
-    return expr.xreplace(whole | {s: by_name[str(s)] for s in expr.free_symbols if str(s) in by_name})
 
 
 def _identifiers(names: Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ is constant and regular, whereas 4 G^T I G is singular and some of its minors va
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,9 @@ SAMPLES = 3
 
 ROUNDED = 1e-12
 """These values of T^T M T count as equal up to this difference, relative to the entries of M."""
+
+STAND_INS = sp.symbols("e:4 rate:4", real=True, cls=sp.Dummy)
+"""Symbols for the coordinates of any quaternion, and for their rates."""
 
 
 class Turn(NamedTuple):
@@ -52,7 +56,25 @@ def turn_of(row: int, e: Sequence[int], given: tuple[Any, Any], symbols_of: tupl
     apart = all(M[a][b] == 0 for a in e for b in range(len(q)) if b not in e)
     if not apart or not set().union(*(x.free_symbols for x in block)) <= {*symbols, *p}:
         return None
-    numbers = sp.lambdify([symbols, list(p)], block, cse=True)
+    rates = [v[x] for x in e]
+    form = dict(zip((*symbols, *rates), STAND_INS, strict=True))
+    found = _of_form(*(tuple(sp.sympify(x).xreplace(form) for x in xs) for xs in (block, [h[x] for x in e], p)))
+    if found is None:
+        return None
+    own = {x: y for y, x in form.items()}
+    return Turn(row, tuple(e), *found[:2], tuple(x.xreplace(own) for x in found[2]))
+
+
+@lru_cache(64)
+def _of_form(
+    block: tuple[Any, ...], h: tuple[Any, ...], p: tuple[Any, ...]
+) -> tuple[Any, bool, tuple[Any, ...]] | None:
+    """Return `inertia`, `weightless` and `h` of a `Turn` from its part of M and h, as functions of STAND_INS and p.
+
+    The result is cached, because bodies of equal masses differ in their symbols only.
+    """
+    symbols, rates = STAND_INS[:4], STAND_INS[4:]
+    numbers = sp.lambdify([symbols, p], block, cse=True)
     random = np.random.default_rng(0)
     values = random.uniform(0.5, 1.5, len(p))
 
@@ -67,18 +89,16 @@ def turn_of(row: int, e: Sequence[int], given: tuple[Any, Any], symbols_of: tupl
             return None
         weightless &= bool((np.abs(mass @ now) <= near).all())
     there = dict(zip(symbols, (1, 0, 0, 0), strict=True))
-    inertia = tuple(tuple(sp.sympify(M[a][b]).xreplace(there) / 4 for b in e[1:]) for a in e[1:])
-    rates = [v[x] for x in e]
+    inertia = tuple(tuple(block[4 * a + b].xreplace(there) / 4 for b in range(1, 4)) for a in range(1, 4))
     short = sp.Matrix(rows_of(rates)).T * (8 * sp.Matrix(inertia) * (sp.Matrix(rows_of(symbols)) * sp.Matrix(rates)))
-    found = [h[x] for x in e]
-    if not set().union(*(sp.sympify(x).free_symbols for x in found)) <= {*symbols, *rates, *p}:
-        return Turn(row, tuple(e), inertia, weightless, ())
-    both = sp.lambdify([symbols, rates, list(p)], [*found, *short], cse=True)
+    if not set().union(*(x.free_symbols for x in h)) <= {*STAND_INS, *p}:
+        return inertia, weightless, ()
+    both = sp.lambdify([symbols, rates, p], [*h, *short], cse=True)
     for now, rate in random.uniform(-1.0, 1.0, (SAMPLES, 2, 4)):
         derived, written = np.array(both(now, rate, values), dtype=float).reshape(2, 4)
         if np.abs(derived - written).max() > ROUNDED * np.abs(derived).max():
-            return Turn(row, tuple(e), inertia, weightless, ())
-    return Turn(row, tuple(e), inertia, weightless, tuple(short))
+            return inertia, weightless, ()
+    return inertia, weightless, tuple(short)
 
 
 def rows_of(e: Sequence[Any]) -> list[list[Any]]:

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -580,3 +581,59 @@ def test_the_floor_of_an_error_holds_the_rounding_of_the_joints_own_acceleration
         error = np.sqrt(12.0) * abs(answer.a[0])
         assert found.error_bound + 10 * found.rounding_floor >= error
         assert found.rounding_floor < 1e-14
+
+
+def finger(load: float, mu: float = 1.0, rests: int = 0) -> go.StepData:
+    """A hinge whose tip slides beside its pivot, where friction turns it on, and 13 masses on the floor beside it.
+
+    Its gap closes by 4e-4 m for each radian, and friction has a lever of 0.05 m; the first `rests` masses are at rest.
+    """
+    n = 1 + 3 * 13
+    J_N, J_T, v_T = np.zeros((14, n)), np.zeros((14, 2, n)), np.zeros((14, 2))
+    J_N[0, 0], J_T[0, 0, 0], v_T[0, 0] = -4e-4, 0.05, -0.3
+    for i in range(1, 14):
+        J_N[i, 3 * i - 2], J_T[i, 0, 3 * i - 1], J_T[i, 1, 3 * i] = 1.0, 1.0, 1.0
+        v_T[i, 1] = 0.0 if i <= rests else 0.2
+    Q = np.zeros(n)
+    Q[0], Q[1::3] = load, -9.81
+    given = {"M": np.diag([1e-3] + [1.0] * (n - 1)), "Q": Q, "J_N": J_N, "zeta_N": np.zeros(14), "J_T": J_T,
+             "zeta_T": np.zeros((14, 2)), "v_T": v_T, "mu": [mu] * 14}  # fmt: skip
+    return go.StepData.from_mapping(given)
+
+
+@pytest.mark.parametrize("rests", [0, 5])
+def test_a_contact_that_no_force_keeps_from_closing_proves_that_there_is_no_solution(rests: int) -> None:
+    """There are too many modes to try; in fractions, the row of the contact shows that its gap acceleration is < 0."""
+    step = finger(0.1, rests=rests)
+    answer = go.solve_step(step)
+    assert answer.status is NONE
+    assert answer.certificate.contact.reason == "jammed"
+    assert "Contact 1 closes at 0.04 m/s^2" in answer.message
+    own, slip = Fraction(step.J_N[0, 0]), Fraction(step.J_T[0, 0, 0])
+    inertia = Fraction(step.M[0, 0])
+    assert own * Fraction(step.Q[0]) / inertia < 0
+    assert own * (own + slip * Fraction(step.mu[0])) / inertia < 0
+    assert not step.J_N[1:, 0].any()
+    assert not step.J_T[1:, :, 0].any()
+
+
+@pytest.mark.parametrize(("load", "mu"), [(-0.1, 1.0), (0.1, 0.005), (0.1, 0.0)])
+def test_a_contact_that_opens_or_that_its_own_force_opens_is_not_jammed(load: float, mu: float) -> None:
+    answer = go.solve_step(finger(load, mu))
+    assert answer.status is SOLVED
+    wanted = load if load < 0 else 0.0  # at rest against the floor, or free
+    assert abs(answer.a[0] - wanted / 1e-3) <= 1e-9 * abs(load) / 1e-3
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_another_contact_may_open_a_contact_that_closes_by_its_own_force(sign: float) -> None:
+    """A limit of the hinge that pushes it back holds both; one that pushes it on leaves the contact without a force."""
+    step = finger(0.1)
+    J_N, J_T = step.J_N.copy(), step.J_T.copy()
+    J_N[13], J_T[13] = 0.0, 0.0
+    J_N[13, 0] = -sign
+    limited = replace(step, J_N=J_N, J_T=J_T, mu=np.append(step.mu[:13], 0.0))
+    answer = go.solve_step(limited)
+    assert answer.status is (SOLVED if sign > 0 else NONE)
+    if sign > 0:
+        assert abs(answer.a[0]) < 1e-9

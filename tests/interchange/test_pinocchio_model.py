@@ -209,6 +209,22 @@ def test_joints_out_of_order_are_refused_as_crba_is_wrong_for_them() -> None:
             go.from_pinocchio(model, q, v)
 
 
+def test_a_force_on_hinges_that_move_no_mass_is_told_and_elsewhere_they_move_as_aba_says() -> None:
+    """A point mass that two hinges move along one line, as the neck of a humanoid at its neutral pose."""
+    model, nothing = pin.Model(), np.zeros((3, 3))
+    first = model.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "roll")
+    second = model.addJoint(first, pin.JointModelRZ(), pin.SE3.Identity(), "yaw")
+    model.appendBodyToJoint(second, pin.Inertia(2.0, np.array([0.1, 0.0, 0.2]), nothing), pin.SE3.Identity())
+    v, tau = np.array([0.3, -0.2]), np.array([1.0, 0.5])
+    answer = go.solve_step(go.from_pinocchio(model, np.zeros(2), v, tau))
+    assert answer.status == go.Status.UNBOUNDED
+    assert "neither mass nor constraint" in answer.message
+    for turned in (0.5, -1.2):
+        q = np.array([0.4, turned])
+        own = pin.aba(model, model.createData(), q, v, tau)
+        assert close(go.solve_step(go.from_pinocchio(model, q, v, tau)).a, own)
+
+
 def test_a_contact_that_nothing_can_press_is_none() -> None:
     """An arm that turns about the vertical does not press on the floor, though its row there is not quite zero."""
     arm = LINK.format(name="arm", kind="continuous", parent="base", axis="1 0 0", mass=1.0, place="@")
