@@ -294,7 +294,7 @@ class ContactAccelerations(CertifiedAccelerations):
 
     def solve_impact(self, step: StepData) -> Answer:
         """Return the velocity jump of an impact if it is unique; raises Rejected otherwise."""
-        if self.kernel is not None and step.least_N is None and not step.rests_in_space:
+        if self.kernel is not None and step.least_N is None:
             resting = frozenset(np.flatnonzero(step.resting).tolist())
             modes = ContactModes(tuple(range(step.k)), resting, step.sigma, np.ones(step.k))
             found = self._by_kernel(self.kernel, step, modes)
