@@ -8,6 +8,7 @@ from gaussopt.compiled.advances.adaptive_steps import GeneratedAdaptiveSteps
 from gaussopt.compiled.advances.contact_phases import CompiledPhases
 from gaussopt.compiled.advances.fixed_steps import GeneratedFixedSteps
 from gaussopt.compiled.advances.linkage_steps import LinkageSteps
+from gaussopt.compiled.advances.space_steps import CompiledSpaceSteps
 from gaussopt.compiled.advances.time_steps import CompiledTimeSteps
 from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled
 from gaussopt.core.time_step import SteppedSystem
@@ -52,7 +53,7 @@ ENOUGH = 0.9
 
 ADVANCES: tuple[type[Advance], ...] = (
     CompiledPhases, LinkageSteps, GeneratedAdaptiveSteps, GeneratedFixedSteps,
-    CompiledTimeSteps, StatedSteps, MoreauJeanSteps, PrintedSteps, EventPhases, InterpretedSteps,
+    CompiledTimeSteps, CompiledSpaceSteps, StatedSteps, MoreauJeanSteps, PrintedSteps, EventPhases, InterpretedSteps,
 )  # fmt: skip
 """Ways of advancing a motion: the first that suits the motion, can take it and is worth using is chosen."""
 
