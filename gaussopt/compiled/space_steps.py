@@ -1,9 +1,9 @@
 """A compiled loop over Moreau-Jean steps in space, each solved and certified by the kernel of stages.
 
-The steps are those of `gaussopt.integration.advances.moreau_jean`, with angular velocities w as unknowns, v = T(q) w, as
-in `gaussopt.integration.rotations`. As in `gaussopt.compiled.contact_kernel`, only the equations belong to a system; they
-and the kernel of stages are called by their addresses. The loop ends before a step in which other contacts take part,
-or that is not regular.
+The steps are those of `gaussopt.integration.advances.moreau_jean`, with angular velocities w as unknowns, v = T(q) w,
+as in `gaussopt.integration.rotations`. As in `gaussopt.compiled.contact_kernel`, only the equations belong to a system;
+they and the kernel of stages are called by their addresses. The loop ends before a step in which other contacts take
+part, or that is not regular.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOISE, GAIN = TOLERANCES.noise, TOLERANCES.energy
 
 
 class SpaceSteps(NamedTuple):
-    """Sizes and work space of `march_in_space`: n coordinates, w velocities, k contacts with two tangents, c taking part.
+    """Sizes and work space of `march_in_space`: n coordinates, w velocities, k contacts, c of which take part.
 
     Attributes
     ----------
@@ -91,8 +91,9 @@ def space_of(
     kept = np.setdiff1d(np.arange(n), places[:, 0])
     rows = np.setdiff1d(np.arange(m), [row for row, _ in quaternions])
     w, c = len(kept), len(closed)
+    modes = np.concatenate((np.zeros(2 * k), np.ones(k)))
     return SpaceSteps(
-        m, places, np.searchsorted(kept, places[:, 1:]), kept, rows, closed, np.concatenate((np.zeros(2 * k), np.ones(k))),
+        m, places, np.searchsorted(kept, places[:, 1:]), kept, rows, closed, modes,
         np.zeros(c + 2 * resting, np.int64), stage_workspace(w, len(rows), 2, c, resting),
         np.zeros((w + len(rows) + 3 * k) * (w + 1) + 3 * k), np.zeros(w + len(rows) + 3 * c), np.zeros(NUMBERS),
         np.zeros(n * n + 2 * n + m * (n + 1) + k * (3 * n + 7)), np.zeros(3 + m_h + m), np.zeros((n, w)),
@@ -216,7 +217,7 @@ def opened(h: float, law: Vector, space: SpaceSteps) -> bool:
 def settled_force(
     step: Equations, stage: Stage, t: float, h: float, p: Vector, space: SpaceSteps
 ) -> int:  # fmt: skip
-    """Solve the step until the force at the weighted state is the assumed one; return the proof, `OPEN` if irregular."""
+    """Solve the step until the force at the weighted state is the assumed one; return the proof, or `OPEN`."""
     data, out, n, w = space.data, space.out, len(space.dv), len(space.force)
     mean, dv, middle = space.mean, space.dv, space.middle
     for _ in range(MOST_FORCES):

@@ -47,34 +47,34 @@ class CompiledSpaceSteps(CompiledTimeSteps):
         h, k = self._instant(self.steps + 1) - self.t, whole.k
         near = NOISE * (1.0 + float(np.abs(self.q).max()))
         self._closed = np.flatnonzero(whole.g_N + 0.5 * h * whole.gdot_N <= near)
-        key = tuple(self._closed.tolist())
+        resting = int((self._law[self._closed] > 0).sum())
+        key = resting, *self._closed.tolist()
         if key not in self._spaces:
-            resting = int((self._law[self._closed] > 0).sum())
             self._spaces[key] = space_of(system.quaternions, (*self._sizes, k), self._closed, resting)
-        self._width = 2 + 6 * system.n + sum(widths(self._sizes, len(key), k, 2))
+        self._space = self._spaces[key]
+        self._width = 2 + 6 * system.n + sum(widths(self._sizes, len(self._closed), k, 2))
         return super()._march_steps(count)
 
     def _take_steps(self, count: int, y: Vector, idle: Vector, events: Vector, trace: Vector) -> int:
         """Call the loop; where an angle turns too far within a step, take the steps before it only."""
-        rows, begun, waited = trace.reshape(-1, self._width), y.copy(), idle.copy()
-        done, n = count, len(y) // 2
-        while done:
-            y[:], idle[:], events[0], wanted = begun, waited, 0.0, done
+        rows, begun, waited, n = trace.reshape(-1, self._width), y.copy(), idle.copy(), len(y) // 2
+        bits, work, control = float((2.0**self._closed).sum()), self._space, self.control
+        while count:
+            y[:], idle[:], events[0] = begun, waited, 0.0
             done = int(march_in_space(
-                self._equations.step, self._equations.about, stage, self.origin, self.control.dt, self.control.t_end,
-                self.steps, done, y, self._p, self._law, self.motion.solver.tolerance, 
-                float((2.0**self._closed).sum()), self._spaces[tuple(self._closed.tolist())], idle, events, self._worst, rows,
+                self._equations.step, self._equations.about, stage, self.origin, control.dt, control.t_end, self.steps,
+                count, y, self._p, self._law, self.motion.solver.tolerance, bits, work, idle, events, self._worst, rows,
             ))  # fmt: skip
-            numbers, own = rows[:done, 0].astype(int), rows[:done, 1:]
+            if not done:
+                return 0
+            own, numbers = rows[:done, 1:], rows[:done, 0].astype(int)
             times = np.stack((self._grid.at(numbers), self._grid.at(numbers + 1)), axis=1).ravel()
-            q = own[:, [*range(n), *range(2 * n, 3 * n)]].reshape(-1, n)
-            far = (
-                turns(self._seen, times, q, own[:, 4 * n : 6 * n].reshape(-1, n))[::2] > TURN if done else own[:, 0] > 0
-            )
+            ends = np.hstack((own[:, :n], own[:, 2 * n : 3 * n])).reshape(-1, n)
+            far = turns(self._seen, times, ends, own[:, 4 * n : 6 * n].reshape(-1, n))[::2] > TURN
             if not far.any():
-                break
-            done = min(wanted - 1, int(far.argmax()))
-        return done
+                return done
+            count = int(far.argmax())
+        return 0
 
     def _certified(
         self, some: Matrix, at: Matrix, closed: Index, worst: Vector
