@@ -98,7 +98,8 @@ def space_of(
         np.zeros((w + len(rows) + 3 * k) * (w + 1) + 3 * k), np.zeros(w + len(rows) + 3 * c), np.zeros(NUMBERS),
         np.zeros(n * n + 2 * n + m * (n + 1) + k * (3 * n + 7)), np.zeros(3 + m_h + m), np.zeros((n, w)),
         np.zeros((n, w)), np.zeros(n * w), np.zeros((w, w)), np.zeros((w, w)), np.zeros(w), np.zeros(w),
-        *(np.zeros(2 * n) for _ in range(3)), *(np.zeros(n) for _ in range(4)), np.zeros(k), np.zeros(k),
+        np.zeros(2 * n), np.zeros(2 * n), np.zeros(2 * n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
+        np.zeros(k), np.zeros(k),
     )  # fmt: skip
 
 
@@ -172,7 +173,7 @@ def reduced(q: Vector, v: Vector, T: Matrix, mass: Matrix, force: Vector, space:
 
 def times(flat: Vector, begin: int, rows: int, T: Matrix, to: Vector, at: int) -> int:
     """Write X T for the rows of X that begin at flat[begin] to `to` from `at` on; return the index behind them."""
-    n, w = len(T), T.shape[1]
+    n, w = len(T), len(T[0])
     for r in range(rows):
         for c in range(w):
             value = 0.0
@@ -292,15 +293,14 @@ def fed(law: Vector, space: SpaceSteps) -> bool:
             for j in range(w):
                 slip += 0.5 * data[tangents + e * w + j] * out[j]
             work += out[at + c + 2 * place + e - 2 * i] * slip
-    return work > GAIN * (1.0 + space.said[0])
+    return bool(work > GAIN * (1.0 + space.said[0]))
 
 
 def write_step(
-    step: Equations, about: Equations, stop: float, h: float, y: Vector, p: Vector, k: int, how: int, space: SpaceSteps,
-    row: Vector,
-) -> None:  # fmt: skip
-    """Write the row of a step behind its number, see `march_in_space`."""
-    n, w, numbers, flat = len(space.dv), len(space.force), space.numbers, space.flat
+    about: Equations, stop: float, h: float, y: Vector, p: Vector, how: int, space: SpaceSteps, row: Vector
+) -> None:
+    """Write the row of a step behind its number, see `march_in_space`; `flat` holds the step data at its end."""
+    n, w, k, numbers, flat = len(space.dv), len(space.force), len(space.push), space.numbers, space.flat
     gaps = n * n + 2 * n + space.m * (n + 1)
     at = copy(space.end[n:], row, copy(space.middle, row, copy(y, row, copy(space.state, row, 1))))
     row[at], row[at + 1], row[at + 2] = 1.0, numbers[0], numbers[0] / (1.0 + numbers[5])
@@ -314,7 +314,6 @@ def write_step(
     for r in range(len(space.rows)):
         row[at + space.rows[r]] = space.out[w + r]
     at = copy(space.out[w + len(space.rows) :], row, at + space.m)
-    step(stop, y[:n], y[n:], p, flat)
     at = copy(flat[len(flat) - 2 * k :], row, copy(flat[gaps : gaps + 2 * k], row, at))
     about(stop, y[:n], y[n:], p, row[at : len(row) - 1])
 
@@ -356,5 +355,6 @@ def march_in_space(
         carried(y, space)
         row = trace[number - first]
         row[0], row[len(row) - 1] = number, bits
-        write_step(step, about, stop, stop - t, y, p, k, how, space, row)
+        step(stop, y[:n], y[n:], p, space.flat)
+        write_step(about, stop, stop - t, y, p, how, space, row)
     return count

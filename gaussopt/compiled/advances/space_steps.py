@@ -58,12 +58,13 @@ class CompiledSpaceSteps(CompiledTimeSteps):
     def _take_steps(self, count: int, y: Vector, idle: Vector, events: Vector, trace: Vector) -> int:
         """Call the loop; where an angle turns too far within a step, take the steps before it only."""
         rows, begun, waited, n = trace.reshape(-1, self._width), y.copy(), idle.copy(), len(y) // 2
-        bits, work, control = float((2.0**self._closed).sum()), self._space, self.control
+        bits, work, dt, end = float((2.0**self._closed).sum()), self._space, self.control.dt, self.control.t_end
+        assert dt is not None
         while count:
             y[:], idle[:], events[0] = begun, waited, 0.0
             done = int(march_in_space(
-                self._equations.step, self._equations.about, stage, self.origin, control.dt, control.t_end, self.steps,
-                count, y, self._p, self._law, self.motion.solver.tolerance, bits, work, idle, events, self._worst, rows,
+                self._equations.step, self._equations.about, stage, self.origin, dt, end, self.steps, count, y, self._p,
+                self._law, self.motion.solver.tolerance, bits, work, idle, events, self._worst, rows,
             ))  # fmt: skip
             if not done:
                 return 0
@@ -72,6 +73,8 @@ class CompiledSpaceSteps(CompiledTimeSteps):
             ends = np.hstack((own[:, :n], own[:, 2 * n : 3 * n])).reshape(-1, n)
             far = turns(self._seen, times, ends, own[:, 4 * n : 6 * n].reshape(-1, n))[::2] > TURN
             if not far.any():
+                if len(work.active) > len(work.closed) and (own[:, 6 * n + ABOUT - 1] == 0.0).any():
+                    self.motion.say_not_proved()
                 return done
             count = int(far.argmax())
         return 0
@@ -88,6 +91,4 @@ class CompiledSpaceSteps(CompiledTimeSteps):
             motion.phase = replace(ContactModes.flight(k, 2), closed=tuple(closed.tolist()))
             first = open_rows[0]  # rows of the same contacts depend on each other in the same way
             motion.note_open_forces(float(at[first, 2]), states[first, :n], states[first, n:])
-            if (self._law[closed] > 0).any():
-                motion.say_not_proved()
         return table[:, 0] > 0.0, columns_of(table, states, at[:, 1:2], self._sizes, closed, (k, 2))
