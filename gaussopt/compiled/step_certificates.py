@@ -105,26 +105,42 @@ def certified_rows(
     active = np.zeros(c + 2 * resting, np.int64)
     active[: c + resting] = 1
     flat = n * n + 2 * n + m * n + m + k * (2 * n + 5)
-    widths = (ABOUT, n, m, c, c, k, k, k, 3, m_h, m)
-    table = np.zeros((len(trace), sum(widths)))
+    table = np.zeros((len(trace), sum(widths(sizes, c, k, 1))))
     certify(
         equations.step, equations.about, stage, times, trace, p, law, n, m, closed,
         np.concatenate((np.zeros(k), np.ones(k))), active, stage_workspace(n, m, 1, c, resting), np.zeros(flat),
         np.zeros(flat - n - k), np.zeros(3 + m_h + m), np.zeros(n + m + 2 * c), np.zeros(NUMBERS), tolerance, worst,
         table,
     )  # fmt: skip
-    parts = np.split(table, np.cumsum(widths)[:-1], axis=1)
+    return table[:, 0] > 0.0, columns_of(table, trace[:, 1 + 2 * n : 1 + 4 * n], times[:, 1:2], sizes, closed, (k, 1))
+
+
+def widths(sizes: tuple[int, int, int], c: int, k: int, d: int) -> tuple[int, ...]:
+    """Return the numbers of entries of the parts of a certified row, with c of k contacts closed and d tangents."""
+    n, m, m_h = sizes
+    return ABOUT, n, m, c, d * c, k, k, d * k, 3, m_h, m
+
+
+def columns_of(
+    table: Matrix, states: Matrix, h: Matrix, sizes: tuple[int, int, int], closed: Index, contacts: tuple[int, int]
+) -> dict[str, Any]:
+    """Return the values to record of certified rows, given the states (rows, 2 n) and lengths (rows, 1) of the steps.
+
+    `contacts` are the numbers of contacts and of their tangents.
+    """
+    rows, n, (k, d) = len(table), sizes[0], contacts
+    parts = np.split(table, np.cumsum(widths(sizes, len(closed), k, d))[:-1], axis=1)
     said, dv, lam, normal, tangent, gap, rate, slip, energies, phi, velocity = parts
-    h = times[:, 1:2]
-    lam_N, lam_T, mode = np.zeros((len(trace), k)), np.zeros((len(trace), k, 1)), np.full((len(trace), k), float(OPEN))
-    lam_N[:, closed], lam_T[:, closed, 0], mode[:, closed] = normal / h, tangent / h, SLIDING
+    lam_N, lam_T, mode = np.zeros((rows, k)), np.zeros((rows, k, d)), np.full((rows, k), float(OPEN))
+    lam_N[:, closed], mode[:, closed] = normal / h, SLIDING
+    lam_T[:, closed] = tangent.reshape(rows, -1, d) / h[:, :, None]
 
     def largest(*residuals: Matrix) -> Vector:
         return np.asarray(np.abs(np.hstack(residuals)).max(axis=1, initial=0.0))
 
     columns = (
-        trace[:, 1 + 2 * n : 1 + 3 * n], trace[:, 1 + 3 * n : 1 + 4 * n], dv / h, lam / h, said[:, 1], said[:, 2],
+        states[:, :n], states[:, n:], dv / h, lam / h, said[:, 1], said[:, 2],
         largest(phi, gap[:, closed]), largest(velocity, rate[:, closed]), *energies.T, said[:, 3], lam_N, gap, mode,
-        lam_T, slip[:, :, None],
+        lam_T, slip.reshape(rows, k, d),
     )  # fmt: skip
-    return said[:, 0] > 0.0, dict(zip((*COLUMNS, *CONTACT_COLUMNS), columns, strict=True))
+    return dict(zip((*COLUMNS, *CONTACT_COLUMNS), columns, strict=True))

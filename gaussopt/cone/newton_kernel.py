@@ -12,10 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Index, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.jit.kernel import kernel
-from gaussopt.lcp.pivoting import Index
 from gaussopt.linalg.cones import steps_of, velocity_size
 
 SHIFT = 1e-9

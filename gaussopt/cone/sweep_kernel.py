@@ -17,9 +17,8 @@ import math
 
 import numpy as np
 
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Index, Vector
 from gaussopt.jit.kernel import kernel
-from gaussopt.lcp.pivoting import Index
 
 ROOT_STEPS = 60
 """Largest number of steps of Newton's method, kept in a bracket, for one slip."""

@@ -21,11 +21,10 @@ from gaussopt.cone.sweep_kernel import (
     factor_sweeps,
     projected_sweep,
 )
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Index, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.delassus import DelassusProduct, formed
 from gaussopt.jit.threads import share
-from gaussopt.lcp.pivoting import Index
 from gaussopt.linalg.cones import steps_of
 
 

@@ -3,9 +3,10 @@
 The kernel takes the regular case only: M positive definite, or at least on the motions that the joints allow, joints
 independent, every contact moved by its own force, and friction far enough from the limit where the contact operator
 loses its definiteness. In all other cases it returns a code, and the general path (contact operator, solving,
-certificate) decides. The solution gets the same certificate as on that path: the distance of the acceleration from the
-acceleration that its forces cause, by the equations of motion; the natural map of all laws; and, by one more
-refinement, the distance to the solution of the mode.
+certificate) decides. In space, contacts without slip obey friction cones, see `gaussopt.contact.stage_cones`. The
+solution gets the same certificate as on that path: the distance of the acceleration from the acceleration that its
+forces cause, by the equations of motion; the natural map of all laws; and, by one more refinement, the distance to the
+solution of the mode.
 
 Forces and accelerations of contacts are in the unit of the mass norm: with own = sqrt(row K row^T), z is own times the
 force and w the acceleration over own, so that all entries of the laws are near 1. The system of the mode is inverted,
@@ -17,10 +18,12 @@ from __future__ import annotations
 import math
 
 from gaussopt.contact.saddle_kernel import factorise, mass_norm, respond, solve
+from gaussopt.contact.stage_cones import solve_cones, strongly_monotone, violated_cones
 from gaussopt.contact.stage_laws import (
     DEPENDENT_JOINTS,
     HELD,
     MASSLESS,
+    OPEN,
     UNDECIDED,
     UNLAWFUL,
     StageWorkspace,
@@ -30,7 +33,7 @@ from gaussopt.contact.stage_laws import (
     solve_pairs,
     uniqueness,
 )
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import SOLVED, UNSOLVED, Active, Index
 from gaussopt.linalg.dense import EPS
@@ -49,8 +52,8 @@ def stage(
     n, m, k, d : coordinates, joint rows, contacts, tangents
     closed : (c,), the contacts that are closed
     modes : flat; slip directions sigma, (k, d), and signs of normals, (k,): -1 at the far wall of two-sided contacts
-    active : (2 p - c,)
-        Input and output: mask of the pairs with w_i = 0, first the normals, then the pairs of stick, then of slip.
+    active : (c + 2 r,), with r contacts without slip
+        Input and output: mask of the pairs with w_i = 0, first normals, then stick, then slip; unused with cones.
     space : StageWorkspace
     out : flat; written: a (n,), lam (m,), lam_N (c,), lam_T (c, d)
     numbers : (`NUMBERS`,), written: the numbers of the certificate
@@ -62,6 +65,7 @@ def stage(
     """
     K, L, first, norm = space.K, space.L, space.first, space.norm
     p = len(norm) // 2
+    cones = d > 1 and p > len(closed)
     for i in range(m):
         space.stiffness[i] = 0.0
     if not read_laws(data, n, m, k, d, closed, modes, space):
@@ -80,14 +84,15 @@ def stage(
     free = without_stiffness(n, space, whole) if singular else whole
     if not form_laws(n, len(active), space):
         return HELD, UNDECIDED
-    how = uniqueness(space)
-    if not solve_pairs(active, space):
+    how = strongly_monotone(space) if cones else uniqueness(space)
+    if not (how != OPEN and solve_cones(how == UNDECIDED, space) if cones else solve_pairs(active, space)):
         return UNSOLVED, UNDECIDED
     light = apply_forces(n, space, out)
     for i in range(m):
         out[n + i] -= space.stiffness[i] * space.rows[2 * p, n + i]
     certify_motion(n, space, numbers)
-    bound_mode(n, whole, active, space, numbers)
+    if not cones:
+        bound_mode(n, whole, active, space, numbers)
     numbers[11] = 0.0
     if singular:
         numbers[5], numbers[11] = without_stiffness(n, space, numbers[5]), 1.0
@@ -95,6 +100,14 @@ def stage(
     if not check_laws(n, free, space, out, numbers):
         return UNLAWFUL, UNDECIDED
     return SOLVED, how
+
+
+def lightest(n: int, K: Matrix) -> float:
+    """Return the largest length of a coordinate's motion of mass norm 1."""
+    found = 0.0
+    for i in range(n):
+        found = max(found, 1.0 / math.sqrt(K[i, i]))
+    return found
 
 
 def stiffen(n: int, space: StageWorkspace) -> None:
@@ -233,11 +246,18 @@ def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers:
             out[at + e] = bound * sigma[r, e]
         smallest = min(smallest, value)
         violated += min(push * own, value / own) ** 2
-        if s:
+        if s and d > 1:
+            for e in range(d):
+                out[at + e] = z[s + e] / norm[s]
+        elif s:
             own = norm[s]
             friction = z[s] / own - bound
             out[at] = friction
             violated += ((friction - min(max(friction - w[s] / own**2, -bound), bound)) * own) ** 2
+    if d > 1 and p > c:  # where all laws hold to rounding errors, this is a solution, even if its modes are degenerate
+        violated = violated_cones(space)
+        numbers[0] += math.sqrt(violated)
+        numbers[1] += math.sqrt(violated) * lightest(n, space.K)
     numbers[8], numbers[9] = math.sqrt(violated), smallest
     # The scale excludes contact forces: relative to huge wrong forces, every residual would be small.
     for r in range(p):

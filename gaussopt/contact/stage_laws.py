@@ -18,8 +18,9 @@ MASSLESS, DEPENDENT_JOINTS, HELD, UNLAWFUL = 5, 6, 7, 8
 """Codes in addition to those of `gaussopt.lcp.pivoting`: M is not positive definite where the joints allow motions;
 the joints are dependent or nearly so; a row is not moved by its own force; laws do not hold up to rounding errors."""
 
-DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4, 5
-"""Proofs of uniqueness; those before `MONOTONE` hold for forces too. `UNDECIDED`: contacts may stick, and the general
+DEFINITE, P_MATRIX, ORIENTED, STRONG, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4, 5, 6
+"""Proofs of uniqueness; those before `MONOTONE` hold for forces too, among them `STRONG`, strong monotonicity of
+friction cones. `UNDECIDED`: contacts may stick, and the general
 solver has no proof either. `OPEN`: all contacts slide, and the general solver would try more proofs."""
 
 NUMBERS = 12
@@ -77,7 +78,7 @@ class StageWorkspace(NamedTuple):
 
 def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageWorkspace:
     """Return a workspace for n coordinates, m joints, d tangents, and `closed` contacts, `resting` without slip."""
-    p, size, whole = closed + resting, closed + 2 * resting, n + m
+    p, size, whole = closed + d * resting, closed + 2 * resting, n + m
     return StageWorkspace(
         np.zeros((whole, whole)), np.zeros((whole, whole)), np.zeros(whole, np.int64), np.zeros((3, whole)),
         np.zeros((2 * p + 1, whole)), np.zeros((2 * p + 1, whole)), np.zeros(2 * p + 1), np.zeros((closed, d)),
@@ -117,13 +118,15 @@ def read_laws(
     A sliding contact has lam_T = mu lam_N sigma, a contact without slip lam_T = lam_R - mu lam_N. In space sigma
     opposes the current slip; in the plane, and if that slip is zero or reversed, it is the sigma of the phase.
 
-    The function writes rows, sigma, law[0] (bias), law[1] (mu), and order[0], which holds for each contact the row of
-    its friction if it has no slip, otherwise 0.
+    In space, lam_T of a contact without slip are d forces of their own.
+
+    The function writes rows, sigma, law[0] (bias), law[1] (mu), and order[0], which holds for each contact the first
+    row of its friction if it has no slip, otherwise 0.
 
     Returns
     -------
     fits
-        Whether there are as many contacts without slip as in the workspace, and all of them in the plane.
+        Whether there are as many contacts without slip as in the workspace.
     """
     rows, sigma, bias, mu, partner = space.rows, space.sigma, space.law[0], space.law[1], space.order[0]
     at_N = n * n + n + m * n + m
@@ -144,14 +147,16 @@ def read_laws(
             length += mode * mode
         rests = coefficient > 0.0 and length == 0.0
         if rests:
-            if d > 1 or place == p:
+            if place == p:
                 return False
-            partner[c], bias[place] = place, data[at_v - k + i]
-            for j in range(n):
-                rows[place, j] = rows[p + place, j] = data[at_T + i * n + j]
-            place += 1
+            partner[c] = place
+            for e in range(d):
+                bias[place] = data[at_v - k * d + i * d + e]
+                for j in range(n):
+                    rows[place, j] = rows[p + place, j] = data[at_T + (i * d + e) * n + j]
+                place += 1
         for e in range(d):
-            way = -1.0 if rests else 0.0
+            way = -1.0 if rests and d == 1 else 0.0
             if length > 0.0:
                 turned = d > 1 and ahead > 0.0 and speed > RESTING * RESTING
                 way = -data[at_v + i * d + e] / math.sqrt(speed) if turned else modes[i * d + e] / math.sqrt(length)
@@ -165,19 +170,25 @@ def form_laws(n: int, size: int, space: StageWorkspace) -> bool:
     """Fill B and q of w = B z + q, of `size` pairs; return False if a row does not respond to its force."""
     B, q, norm, rows, motion, K = space.B, space.law[2], space.norm, space.rows, space.motion, space.K
     bias, mu, partner = space.law[0], space.law[1], space.order[0]
-    c, p = len(space.S), len(norm) // 2
+    (c, d), p = space.sigma.shape, len(norm) // 2
+    for r in range(p):
+        bare = 0.0
+        for i in range(n):
+            bare += rows[r, i] * rows[r, i] / K[i, i]
+        if not norm[r] > MOVED * math.sqrt(bare):
+            return False
+    for r in range(c):  # both tangents of a contact have one unit, so that a disc remains a disc
+        s = partner[r]
+        if s and d > 1:
+            norm[s] = norm[s + 1] = max(norm[s], norm[s + 1])
     for i in range(size):
         q[i] = 0.0
         for j in range(size):
             B[i, j] = 0.0
     for r in range(p):
-        bare, value = 0.0, bias[r]
+        value = bias[r]
         for i in range(n):
-            row = rows[r, i]
-            bare += row * row / K[i, i]
-            value += row * motion[2 * p, i]
-        if not norm[r] > MOVED * math.sqrt(bare):
-            return False
+            value += rows[r, i] * motion[2 * p, i]
         q[r] = value / norm[r]
         for s in range(p):
             value = 0.0
@@ -186,7 +197,7 @@ def form_laws(n: int, size: int, space: StageWorkspace) -> bool:
             B[r, s] = value / (norm[r] * norm[s])
     for r in range(c):
         s = partner[r]
-        if s:
+        if s and d == 1:
             t = s + p - c
             B[s, t], B[t, r], B[t, s] = 1.0, 2.0 * mu[r] * norm[s] / norm[r], -1.0
     return True

@@ -21,10 +21,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Index as Index
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.jit.kernel import inlined, kernel
 
-Index = NDArray[np.int64]
 Indices = NDArray[np.int64]
 """Array of integers."""
 Active = NDArray[np.int64]

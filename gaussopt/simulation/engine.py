@@ -8,6 +8,7 @@ from gaussopt.compiled.advances.adaptive_steps import GeneratedAdaptiveSteps
 from gaussopt.compiled.advances.contact_phases import CompiledPhases
 from gaussopt.compiled.advances.fixed_steps import GeneratedFixedSteps
 from gaussopt.compiled.advances.linkage_steps import LinkageSteps
+from gaussopt.compiled.advances.space_steps import CompiledSpaceSteps
 from gaussopt.compiled.advances.time_steps import CompiledTimeSteps
 from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled
 from gaussopt.core.time_step import SteppedSystem
@@ -34,8 +35,9 @@ Each of twelve registered problems had paid for its compilation by then, most of
 SLOW = 20_000
 """Number of accelerations above which a motion that cannot be compiled carries a warning that it is slow."""
 
-CONTACT_STAGE = 3
-"""Cost of an interpreted acceleration with contacts (a millisecond) in units of accelerations without contacts."""
+CONTACT_STAGES = 3, 8
+"""Cost of an interpreted acceleration with contacts, in the plane and in space, in units of accelerations without; less
+than they take, since equations are compiled as well. In space, event-driven, the kernel is the same for all systems."""
 
 LOOKS = (20, 100, 500)
 """Numbers of steps of an adaptive method after which the remaining work of a run is estimated."""
@@ -51,7 +53,7 @@ ENOUGH = 0.9
 
 ADVANCES: tuple[type[Advance], ...] = (
     CompiledPhases, LinkageSteps, GeneratedAdaptiveSteps, GeneratedFixedSteps,
-    CompiledTimeSteps, StatedSteps, MoreauJeanSteps, PrintedSteps, EventPhases, InterpretedSteps,
+    CompiledTimeSteps, CompiledSpaceSteps, StatedSteps, MoreauJeanSteps, PrintedSteps, EventPhases, InterpretedSteps,
 )  # fmt: skip
 """Ways of advancing a motion: the first that suits the motion, can take it and is worth using is chosen."""
 
@@ -137,7 +139,8 @@ def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | N
     if s.named:
         return "the pair that was asked for is interpreted unless the engine 'compiled' is", None
     if s.with_contacts or not s.method.adaptive:
-        return None if _many(s, CONTACT_STAGE if s.with_contacts else 1) else "only long motions are worth it", None
+        weight = CONTACT_STAGES[s.first.J_T.shape[1] > 1] if s.with_contacts else 1
+        return None if _many(s, weight) else "only long motions are worth it", None
     steps = 0.0 if s.inputs is None else s.inputs.count
     return None, None if long or _worth(s, s.control.t_end - s.first.t, steps) else _Outlook(s)
 

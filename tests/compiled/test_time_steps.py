@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
+from gaussopt.bodies import Distance, Model, Touch
 from gaussopt.core.errors import NotAccepted
 from gaussopt.integration.trajectory import CONTACT_COLUMNS
 
@@ -92,6 +93,76 @@ def test_two_contacts_and_joints_agree_through_landings_and_lift_offs(problem: g
     same(ours, known, 1e-11)
     # Two feet that stick share their friction in many ways, which is left to the interpreted loop.
     assert (ours.meta["handed_over"] > 0) is shared
+
+
+def thrown(feet: int, mu: float, joint: bool = False) -> go.Problem:
+    """A turning body with feet that lands on a floor, with a ball on a rod beside it if `joint`."""
+    model = Model(dim=3, gravity=(0, 0, -9.81), name=f"thrown on {feet} feet{' with a ball' * joint}")
+    body = model.body(
+        "body", 2.0, (0.02, 0.03, 0.04), at=(0, 0, 0.3), velocity=(0.6, -0.2, 0.1), spin=(0.4, 0.5, 3.0),
+        quaternion_mass=0.03,
+    )  # fmt: skip
+    floor = model.ground.at(0, 0, 0, axis=(0, 0, 1))
+    for i in range(feet):
+        angle = 2.1 * i + 0.3
+        foot = 0.2 * np.cos(angle), 0.2 * np.sin(angle), -0.1
+        model.add(Touch(f"foot {i + 1}", floor, body.at(*foot), mu=mu, e_N=0.3, e_T=0.1 * i))
+    if joint:
+        ball = model.body("ball", 0.5, (0.002,) * 3, at=(0.4, 0, 0.4), velocity=(0.6, -0.2, 0.1), quaternion_mass=0.002)
+        model.add(Distance("rod", body, ball, 0.17**0.5))
+        model.add(Touch("under the ball", floor, ball, mu=mu, radius=0.05))
+    return model.problem(t_end=0.5, dt=1e-3)
+
+
+SPACE: dict[str, tuple[Any, dict[str, Any]]] = {
+    "sphere": ("spinning-sphere", {"dt": 2e-3}),
+    "cube": ("sliding-cube", {"dt": 2e-3, "t_end": 1.3}),
+    "capsule": ("pinched-capsule", {"dt": 0.02, "t_end": 1.0}),
+    "top": ("tippe-top", {"dt": 5e-4, "t_end": 0.05}),
+    "table": ("four-leg-table", {"dt": 2e-3, "t_end": 0.3}),
+    "one foot": (thrown(1, 0.4), {}),
+    "three feet": (thrown(3, 0.4), {"t_end": 0.4}),
+    "smooth feet": (thrown(3, 0.0), {}),
+    "joint": (thrown(2, 0.3, True), {}),
+}
+
+
+@pytest.mark.parametrize("name", SPACE)
+def test_motions_in_space_are_those_of_the_interpreted_loop(name: str) -> None:
+    problem, settings = SPACE[name]
+    ours, known = motions(problem, **settings)
+    same(ours, known, 1e-9)
+    assert ours.meta["open_forces"] == known.meta["open_forces"]
+    np.testing.assert_allclose(ours.q, known.q, rtol=0, atol=1e-12)
+    assert ours.meta["engine"] == "compiled"
+    assert ours.worst.relative_error < 1e-11
+
+
+def test_motions_in_space_are_thinned_out_continue_and_end_at_events() -> None:
+    problem = thrown(3, 0.4)
+    low = go.Event("low", lambda t, q, v: q[2] - 0.15, terminal=True)
+    for events in ((), (low,)):
+        ours, known = motions(problem, events=events, record_every=7, t_end=0.4)
+        same(ours, known, 1e-9)
+    assert ours.t[-1] < 0.4
+    settings = {"stepper": "moreau-jean", "engine": "compiled", "error_estimate": False, "step_folder": None}
+    half, whole = (go.simulate(problem, t_end=end, **settings) for end in (0.2505, 0.4))
+    rest = go.simulate(problem, t_end=0.4, start=half, **settings)
+    assert [e["t"] for e in half.events] + [e["t"] for e in rest.events] == [e["t"] for e in whole.events]
+
+
+def test_a_gap_in_space_that_turns_too_far_within_a_step_goes_through_the_interpreted_loop() -> None:
+    x, y, z, u, v, w, t = sp.symbols("x y z u v w t")
+    system = go.System.from_lagrangian(
+        [x, y, z], [u, v, w], t=t, name="shaken", kinetic=(u**2 + v**2 + w**2) / 2, potential=9.81 * z,
+        contacts=[go.Contact("floor", position=(x, y, z - sp.sin(200 * t) / 1000), mu=0.3)],
+    )  # fmt: skip
+    problem = go.Problem.of(system, q0=[0, 0, 0.01], v0=[1.0, 0.5, 0.0], t_end=0.1, dt=1e-3)
+    same(*motions(problem))
+    ours, known = motions(problem, dt=4e-3, t_end=0.04)
+    same(ours, known)
+    assert ours.meta["handed_over"] > 0
+    assert "a gap turns too far" in ours.meta["why_interpreted"]
 
 
 @pytest.mark.parametrize("every", [1, 7, 10**6])

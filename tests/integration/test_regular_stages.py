@@ -151,3 +151,58 @@ def test_redundant_contacts_that_slide_are_known_to_be_monotone() -> None:
     assert general.contact is not None
     assert (ours.contact.reason, ours.forces_unique) == (general.contact.reason, False) == ("monotone", False)
     np.testing.assert_allclose(ours.a, general.a, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "case", "settings"), [
+    ("spinning-sphere", None, {"t_end": 0.8, "dt": 0.02}), ("sliding-cube", None, {"dt": 0.02}),
+    ("four-leg-table", "holds", {"t_end": 0.2, "dt": 0.02}), ("pinched-capsule", None, {"t_end": 0.2, "dt": 0.02}),
+])  # fmt: skip
+def test_contacts_in_space_that_stick_are_solved_over_cones(
+    name: str, case: str | None, settings: dict[str, object]
+) -> None:
+    """Forces of redundant contacts may be others than in the general way; the motion is the same, and they pass."""
+    entry = go.problem(name, case=case) if case else go.problem(name)
+    general, ours = (
+        go.simulate(entry, stepper="rk4", step_folder=None, error_estimate=False, engine=engine, **settings)
+        for engine in ("interpreted", "compiled")
+    )
+    assert (ours.meta["engine"], ours.status) == ("compiled", general.status)
+    assert [e["kind"] for e in ours.events] == [e["kind"] for e in general.events]
+    assert ours.meta["open_forces"] == general.meta["open_forces"]
+    assert [w[:30] for w in ours.warnings] == [w[:30] for w in general.warnings]
+    for field in ("t", "q", "v"):
+        np.testing.assert_allclose(getattr(ours, field), getattr(general, field), rtol=0, atol=1e-12)
+    assert (ours.mode == 2).any()
+    for i in np.linspace(0, len(ours.t) - 1, 9).astype(int):
+        closed, stuck = np.flatnonzero(ours.mode[i] > 0), np.flatnonzero(ours.mode[i] == 2)
+        step = entry.system.evaluate(float(ours.t[i]), ours.q[i], ours.v[i])
+        sigma = np.where((ours.mode[i] == 1)[:, None], step.sigma, 0.0)
+        phase = ContactModes(tuple(closed.tolist()), frozenset(stuck.tolist()), sigma, np.ones(step.k))
+        own = certify_contact(phase.shape(step), ours.a[i], ours.lam[i], ours.lam_N[i, closed], ours.lam_T[i, closed])
+        assert own.passed(1e-10)
+
+
+def test_the_cones_of_a_stage_have_the_certificate_of_the_general_path() -> None:
+    random, proofs = np.random.default_rng(5), set()
+    for k, n in ((1, 5), (2, 9), (3, 6)) * 4:
+        A, J_N = random.normal(size=(n, n)), random.normal(size=(k, n))
+        step = go.StepData.from_mapping({
+            "M": A @ A.T / n + np.eye(n), "Q": random.normal(size=n) - 3.0 * J_N.sum(axis=0), "J_N": J_N,
+            "zeta_N": np.zeros(k), "J_T": random.normal(size=(k, 2, n)), "zeta_T": random.normal(size=(k, 2)),
+            "v_T": np.zeros((k, 2)), "mu": random.uniform(0.1, 0.4, k),
+        })  # fmt: skip
+        phase = ContactModes(tuple(range(k)), frozenset(range(k)), np.zeros((k, 2)), np.ones(k))
+        found = StageKernel(1e-7).solve(step, phase)
+        if found is None:  # the quick proof is for one tau only
+            continue
+        ours = found.answer()
+        own = certify_contact(step, ours.a, ours.lam, ours.lam_N, ours.lam_T, thorough=False)
+        assert own.passed()
+        assert own.error_bound <= 1e-11 * (1 + own.norm_a)
+        assert ours.certificate.error_bound <= 1e-11 * (1 + own.norm_a)
+        for field in ("norm_a", "norm_a_2", "smallest_w"):
+            assert getattr(ours.certificate, field) == pytest.approx(getattr(own, field), rel=1e-9, abs=1e-12)
+        if own.contact.reason in ("monotone", "undecided"):
+            assert (ours.contact.reason, ours.forces_unique) == (own.contact.reason, own.forces_unique)
+        proofs.add(ours.contact.reason)
+    assert proofs == {"monotone", "undecided"}

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.codegen.job import LoopJob, Orders
 from gaussopt.compiled import modules
@@ -15,7 +16,7 @@ from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
 from gaussopt.compiled.step_certificates import certified_rows, certify, taking_part
 from gaussopt.contact.stage_kernel import stage
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Control, Stabilisation, Stepper
 from gaussopt.core.system import AbstractSystem
@@ -55,6 +56,13 @@ class CompiledTimeSteps(MoreauJeanSteps):
     """
 
     engine = "compiled"
+    tangents, most_contacts = 1, MOST_CONTACTS
+
+    @classmethod
+    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
+        """Accept motions in the plane, and those in space for which there is no other class."""
+        in_space = isinstance(system, LagrangianSystem) and system.tangents == 2
+        return super().suits(system, method) and in_space == (cls.tangents == 2)
 
     @classmethod
     def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
@@ -69,12 +77,12 @@ class CompiledTimeSteps(MoreauJeanSteps):
             return kernel.SWITCHED_OFF
         if not isinstance(system, LagrangianSystem):
             return "the system is not given by energies (System.from_lagrangian)"
-        if system.tangents != 1 or system.quaternions:
+        if system.tangents != cls.tangents or (system.quaternions and cls.tangents == 1):
             return "its contacts are in space"
         if any(system.two_sided):
             return "it has two-sided contacts"
-        if len(system.contact_names) > MOST_CONTACTS:
-            return f"it has more than {MOST_CONTACTS} contacts"
+        if len(system.contact_names) > cls.most_contacts:
+            return f"it has more than {cls.most_contacts} contacts"
         if not isinstance(stabiliser, Unstabilised):
             return f"the stabilisation {stabiliser.name!r} of these steps is interpreted"
         return None
@@ -84,13 +92,19 @@ class CompiledTimeSteps(MoreauJeanSteps):
         super().prepare(first, evaluations)
         begin, system = perf_counter(), self.system
         assert isinstance(system, LagrangianSystem)
-        orders = Orders.of(system.model, system.constant_entries, first)
-        self._march = modules.compiled(LoopJob(system.model, self.method, orders, False)).march
-        kernel.prepare(stage, certify)
+        self._compile(system, first)
         self._equations = contact_equations(system.model, system.source)
+        self._sizes = system.n, system.m, system.m_h
         self._limit = min(self.motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
         self.motion.timing["compile"] = perf_counter() - begin
         self.handed_over, self._count = 0, FIRST
+
+    def _compile(self, system: LagrangianSystem, first: StepData) -> None:
+        """Compile the loop, and what certifies its steps."""
+        orders = Orders.of(system.model, system.constant_entries, first)
+        self._march = modules.compiled(LoopJob(system.model, self.method, orders, False)).march
+        kernel.prepare(stage, certify)
+        self._width = 2 + 5 * system.n
 
     def begin(self) -> None:
         """Prepare the first step, which is interpreted, as it records the start."""
@@ -152,15 +166,13 @@ class CompiledTimeSteps(MoreauJeanSteps):
         """Take up to `count` steps in machine code, none where the first is not regular; note and record them."""
         motion, n, k, dt = self.motion, len(self.q), len(self.system.contact_names), self.control.dt
         assert dt is not None
-        each, width = self.every if self.looks is None and not self.rules.events else 1, 2 + 5 * n
+        each, width = self._each, self._width
         count = min(count, max(1, BLOCK // width) * each)
         y, trace = np.concatenate((self.q, self.v)), np.zeros((count // each + 2) * width)
         idle = np.array([float(min(self._idle.get(i, LIFTED), LIFTED)) for i in range(k)])
         events = np.zeros(1 + 2 * k * count)
         begin = perf_counter()
-        done: int = self._march(
-            self.origin, dt, self.control.t_end, self.steps, count, each, y, self._p, self._limit, idle, events, trace,
-        )  # fmt: skip
+        done = self._take_steps(count, y, idle, events, trace)
         motion.timing["solve"] += perf_counter() - begin
         if not done:
             return None
@@ -183,6 +195,26 @@ class CompiledTimeSteps(MoreauJeanSteps):
         self._record_steps(rows[due], np.stack((start, end - start, end), axis=1))
         return ending
 
+    @property
+    def _each(self) -> int:
+        """Every how many steps there is a row in the trace."""
+        return self.every if self.looks is None and not self.rules.events else 1
+
+    def _take_steps(self, count: int, y: Vector, idle: Vector, events: Vector, trace: Vector) -> int:
+        """Call the loop; return the number of steps that it took. The arguments are those of `moreau_jean.march`."""
+        return int(self._march(
+            self.origin, self.control.dt, self.control.t_end, self.steps, count, self._each, y, self._p, self._limit,
+            idle, events, trace,
+        ))  # fmt: skip
+
+    def _certified(
+        self, some: Matrix, at: Matrix, closed: Index, worst: Vector
+    ) -> tuple[NDArray[np.bool_], dict[str, Any]]:
+        """Return what `certified_rows` does, for rows of the trace and the `times` of their steps."""
+        tolerance = self.motion.solver.tolerance
+        law = self._p[None], self._law[None]
+        return certified_rows(self._equations, self._sizes, closed, at, some, law, tolerance, worst)
+
     def _note_events(self, found: list[list[int]], rows: Matrix) -> End | None:
         """Record landings, lift-offs and the user's events; return the end of the motion if an event is terminal.
 
@@ -204,15 +236,11 @@ class CompiledTimeSteps(MoreauJeanSteps):
 
     def _record_steps(self, rows: Matrix, times: Matrix) -> None:
         """Certify and record the ends of steps, in runs of steps in which the same contacts take part."""
-        motion, system, k, worst = self.motion, self.system, len(self.system.contact_names), np.zeros(5)
-        assert isinstance(system, LagrangianSystem)
+        motion, k, worst = self.motion, len(self.system.contact_names), np.zeros(5)
         starts = np.flatnonzero(np.diff(rows[:, -1], prepend=-1.0))
         for first, last in pairwise([*starts, len(rows)]):
             some, at, begin = rows[first:last], times[first:last], perf_counter()
-            good, columns = certified_rows(
-                self._equations, (system.n, system.m, system.m_h), taking_part(some[0, -1], k), at, some,
-                (self._p[None], self._law[None]), motion.solver.tolerance, worst,
-            )  # fmt: skip
+            good, columns = self._certified(some, at, taking_part(some[0, -1], k), worst)
             motion.timing["verify"] += perf_counter() - begin
             next_row = 0
             for bad in [*np.flatnonzero(~good), len(some)]:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from numpy import zeros
 
 from gaussopt.compiled.march.common import copied, largest
+from gaussopt.compiled.march.landing import landed
 from gaussopt.compiled.march.mass_norm import product
 from gaussopt.compiled.march.velocity_step import advance
 from gaussopt.core.arrays import Vector
 from gaussopt.core.endings import last_step
-from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED
+from gaussopt.integration.advances.moreau_jean import PENETRATED
 from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.jit.kernel import inlined
 
@@ -93,26 +94,15 @@ def march(
         copied(y, before, SIZE)
         copied(idle, known, K)
         good = advance(begin + number * dt, stop, y, p, law, limit, own)
-        noted, lands = events[0], False
+        noted = events[0]
         if good:
-            for c in range(K):
-                kind = 0.0
-                if own[PUSH + 2 * c] > 0.0:
-                    kind = c + 1.0 if idle[c] >= LIFTED else 0.0
-                    lands = lands or kind > 0.0
-                    idle[c] = 0.0
-                elif idle[c] < LIFTED:
-                    idle[c] += 1.0
-                    kind = -c - 1.0 if idle[c] == LIFTED else 0.0
-                if kind != 0.0:
-                    events[1 + int(2.0 * noted)], events[2 + int(2.0 * noted)] = number + 1.0, kind
-                    noted += 1.0
+            lands = landed(own[PUSH:], 2, K, number, idle, events)
             good = not (lands and fed(y, own))
         if not good:
             copied(before, y, SIZE)
             copied(known, idle, K)
+            events[0] = noted
             return number - first
-        events[0] = noted
         if (number + 1) % every == 0 or number + 1 == first + count:
             traced(number, before, y, own, trace[place:])
             place += ROW

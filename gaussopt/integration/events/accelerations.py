@@ -283,8 +283,7 @@ class ContactAccelerations(CertifiedAccelerations):
         Raises Rejected if the solution is not unique.
         """
         if step.rests_in_space:
-            if NOT_PROVED not in self.warnings:  # a cone has no slower proof
-                self.warnings.append(NOT_PROVED)
+            self.say_not_proved()  # a cone has no slower proof
             return
         if step.m + step.k + np.count_nonzero(step.resting) > step.n:
             return
@@ -292,9 +291,14 @@ class ContactAccelerations(CertifiedAccelerations):
         if laws.quick and laws.uniqueness().status is not Status.SOLVED:
             self._solve(step, True, solver)  # raises Rejected with the reason
 
+    def say_not_proved(self) -> None:
+        """Warn that the motion of contacts in space without slip is not proved to be the only one."""
+        if NOT_PROVED not in self.warnings:
+            self.warnings.append(NOT_PROVED)
+
     def solve_impact(self, step: StepData) -> Answer:
         """Return the velocity jump of an impact if it is unique; raises Rejected otherwise."""
-        if self.kernel is not None and step.least_N is None and not step.rests_in_space:
+        if self.kernel is not None and step.least_N is None:
             resting = frozenset(np.flatnonzero(step.resting).tolist())
             modes = ContactModes(tuple(range(step.k)), resting, step.sigma, np.ones(step.k))
             found = self._by_kernel(self.kernel, step, modes)
@@ -309,8 +313,10 @@ class ContactAccelerations(CertifiedAccelerations):
 
         If quick proofs do not decide it, forces are unique if the columns of J^T, J_N^T and J_T^T are independent.
         """
-        if answer.forces_unique:
-            return True
+        return answer.forces_unique or self.note_open_forces(t, q, v)
+
+    def note_open_forces(self, t: float, q: Vector, v: Vector) -> bool:
+        """Add forces that the acceleration at a state leaves open to `open_forces`; return whether there are none."""
         closed, names = self.phase.closed, ("lam", "lam_N", "lam_T")
         step = self.step(t, q, v)
         rows, found = self.rotations.rows, open_forces(self.rotations.reduced(step))

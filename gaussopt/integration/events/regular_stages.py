@@ -53,10 +53,11 @@ _VERDICTS = (
     Uniqueness(Status.SOLVED, UniquenessProof.POSITIVE_DEFINITE, True),
     Uniqueness(Status.SOLVED, UniquenessProof.P_MATRIX, True),
     Uniqueness(Status.SOLVED, UniquenessProof.ORIENTED, True),
+    Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, True),
     Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, False),
     Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False),
 )
-"""Uniqueness by the kernel's codes DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED."""
+"""Uniqueness by the kernel's codes DEFINITE, P_MATRIX, ORIENTED, STRONG, MONOTONE, UNDECIDED."""
 
 _REASONS = {
     MASSLESS: "the mass matrix is singular where the joints allow motions",
@@ -64,11 +65,11 @@ _REASONS = {
     HELD: "a contact is not moved by its own force",
     UNLAWFUL: "the contact laws did not hold to rounding errors at the first attempt",
 }
-NOT_TAKEN = "a law other than Coulomb's in the plane held"
+NOT_TAKEN = "a law other than Coulomb's held"
 UNPROVED = "friction left it open whether the forces are unique, or no mode settled"
 """Reasons why the kernel leaves a stage to the general path, by its codes, and the reason for all other codes."""
 
-_SENTENCES = (*[Status.SOLVED.sentence] * 4, f"{Status.SOLVED.sentence} {UNDECIDED}")
+_SENTENCES = (*[Status.SOLVED.sentence] * 5, f"{Status.SOLVED.sentence} {UNDECIDED}")
 
 
 class CertifiedStage(NamedTuple):
@@ -192,6 +193,8 @@ class StageKernel:
         Where contacts can share forces in many ways (a box that sticks with two feet), few active sets are feasible.
         """
         if phase is not self._phase or answer.a is None:
+            return
+        if phase.sigma.shape[1] > 1 and phase.sticking:
             return
         c = len(phase.closed)
         lam_N, least = answer.lam_N, SHARE * float(np.abs(answer.lam_N).max())
