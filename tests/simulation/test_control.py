@@ -344,6 +344,48 @@ def test_what_a_control_does_not_go_with_is_refused() -> None:
             go.Controller(function, period)  # type: ignore[arg-type]
 
 
+def raised_floor(level: float, stepper: str, engine: str, q0: float = 0.0) -> go.Trajectory:
+    """A mass on, or above, a floor that a control sets at 0.1 s."""
+    y, w, H = sp.symbols("y v_y H")
+    mass = go.System.from_lagrangian(
+        [y], [w], kinetic=w**2 / 2, potential=GRAVITY * y, parameters={H: 0.0},
+        contacts=[go.Contact("floor", gap=y - H)], name="mass",
+    )  # fmt: skip
+    step = go.Controller(lambda t, q, v, o: {H: level if t > 0.05 else 0.0}, 0.1)
+    return go.simulate(mass, q0=[q0], v0=[0.0], t_end=0.3, dt=1e-2, stepper=stepper, engine=engine, control=step)
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+@pytest.mark.parametrize("stepper", ["rk4", "moreau-jean"])
+def test_a_control_must_not_move_a_floor_under_a_body(stepper: str, engine: str) -> None:
+    for level, gap in ((0.1, "-0.1"), (-0.2, "0.2"), (1e-3, "-0.001")):
+        motion = raised_floor(level, stepper, engine)
+        assert (motion.status, motion.t[-1]) == (go.Status.BAD_INPUT, pytest.approx(0.1))
+        assert f"at t = 0.1 moved the gap of contact 'floor' from 0 to {gap}, and bodies" in motion.message
+    free = raised_floor(0.05, stepper, engine, q0=1.0)  # nothing touches it
+    assert free.status is go.Status.SOLVED
+    assert free.gap[-1, 0] == pytest.approx(0.95 - GRAVITY * 0.3**2 / 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("stabilisation", ["none", "projection"])
+def test_a_control_must_not_set_the_length_of_a_joint(stabilisation: str) -> None:
+    model = go.Model(dim=2, gravity=(0, -GRAVITY), name="arm")
+    length = model.parameter("length", 0.4, "m")
+    rod = model.body("rod", mass=2.0, inertia=0.1, at=(0.4, 0))
+    model.add(Revolute("hinge", model.ground, rod.at(-length, 0)))
+    grow = go.Controller(lambda t, q, v, outputs: {"length": 0.4 if t < 0.05 else 0.5}, 0.1)
+    motion = go.simulate(model.problem(t_end=0.3), dt=1e-3, stabilisation=stabilisation, control=grow)
+    assert (motion.status, motion.t[-1]) == (go.Status.BAD_INPUT, pytest.approx(0.1))
+    assert "at t = 0.1 moved the residual of constraint 'hinge.x' from" in motion.message
+
+
+@pytest.mark.parametrize(("system", "start"), [(inverted_pendulum, START), (block, {"q0": [0, 0], "v0": [0, 0]})])
+def test_the_steps_that_a_short_period_makes_count_for_the_choice_of_the_engine(system: Any, start: Any) -> None:
+    control = go.Controller(lambda *state: {"F": 0.0}, 1e-4)
+    motion = go.simulate(system(), **start, t_end=0.2, dt=0.1, control=control, error_estimate=False)
+    assert (motion.meta["engine"], motion.meta["steps"]) == ("compiled", 2000)
+
+
 def test_the_function_is_asked_once_at_each_instant() -> None:
     asked: list[float] = []
 
