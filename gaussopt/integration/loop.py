@@ -39,7 +39,7 @@ class MotionLoop:
     Attributes
     ----------
     kept : restart data: at the end of the motion for an adaptive method; for constant steps at the first state after
-        the last multiple of dt before the end, which may have shortened all steps, and the search for events, from there
+        the last multiple of dt before the end, which may have shortened the steps, and the search for events, there
     """
 
     def __init__(

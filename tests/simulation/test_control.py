@@ -489,3 +489,27 @@ def test_a_late_start_has_every_instant_once(t0: float, engine: str) -> None:
     assert motion.status is go.Status.SOLVED
     np.testing.assert_allclose(at, 0.01 * np.arange(5), rtol=0, atol=1e-8)
     assert motion.v[-1, 0] == pytest.approx(0.05, abs=1e-8)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+@pytest.mark.parametrize(("t0", "period", "dt"), [(7e4, 0.01, 1e-3), (1e5, 0.03, 1e-2), (3e5, 0.1, 1e-3)])
+def test_no_step_is_a_rounding_error_of_a_late_time(t0: float, period: float, dt: float, engine: str) -> None:
+    control = go.Controller(lambda *state: {"F": 0.0}, period)
+    settings: dict[str, Any] = {"dt": dt, "engine": engine, "error_estimate": False}
+    motion = go.simulate(inverted_pendulum(), **START, t0=t0, t_end=t0 + 0.5, control=control, **settings)
+    assert np.diff(motion.t).min() > 0.9 * dt
+    assert motion.meta["steps"] == round(0.5 / dt)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+@pytest.mark.parametrize(("t0", "length"), [(7e4, 0.5), (3e5, 0.3), (1e6, 0.7)])
+def test_contacts_keep_their_multiples_of_dt_at_late_times(t0: float, length: float, engine: str) -> None:
+    y, w = sp.symbols("y w")
+    ball = go.System.from_lagrangian(
+        [y], [w], kinetic=w**2 / 2, potential=GRAVITY * y, contacts=[go.Contact("floor", gap=y, e_N=0.5)]
+    )
+    settings: dict[str, Any] = {"q0": [1.0], "v0": [0.0], "dt": 1e-2, "engine": engine, "error_estimate": False}
+    early, late = (go.simulate(ball, **settings, t0=t, t_end=t + length) for t in (0.0, t0))
+    assert late.meta["steps"] == early.meta["steps"]
+    np.testing.assert_allclose(late.t - t0, early.t, atol=1e-8)
+    np.testing.assert_allclose(late.q, early.q, atol=1e-7)
