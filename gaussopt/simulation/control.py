@@ -56,7 +56,7 @@ class Controller:
         """Refuse a function or period that cannot be used; raises BadInput."""
         if not callable(self.function):
             raise BadInput(f"The control is {self.function!r:.60}; give a function of (t, q, v, outputs).")
-        if not isinstance(self.period, int | float) or not 0.0 < self.period < math.inf:
+        if not isinstance(self.period, int | float | np.number) or not 0.0 < self.period < math.inf:
             raise BadInput(f"The period of a control is {self.period!r}; give a positive number of seconds.")
 
     @property

@@ -339,6 +339,7 @@ def test_what_a_control_does_not_go_with_is_refused() -> None:
         go.simulate("sphere-pile", t_end=0.01, control=go.Controller(lambda *state: {"F": 0.0}, 0.1))
     with pytest.raises(go.BadInput, match="has a name that the inputs have"):
         go.simulate(inverted_pendulum(), **SOON, control=control, outputs={"control.F": lambda t, q, v: 1.0})
+    assert go.Controller(upright, np.int64(1)).period == 1
     for function, period in ((3, 0.1), (upright, 0.0), (upright, math.inf), (upright, "a")):
         with pytest.raises(go.BadInput, match="control"):
             go.Controller(function, period)  # type: ignore[arg-type]
