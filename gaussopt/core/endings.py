@@ -8,6 +8,9 @@ CLOSE = 1e3
 SLIVER = 1e-9
 """If less than this fraction of a time step remains to the end, the remainder is a rounding error of the time."""
 
+ROUNDED = 2.0**-51
+"""Instants that differ by less than this fraction of themselves are equal, even if SLIVER of a step is less."""
+
 
 def settled(size: float, goal: float, best: float) -> bool:
     """Return whether a residual has reached its goal: it is at most the goal, or close to it and no longer halves.
@@ -26,5 +29,5 @@ def settled(size: float, goal: float, best: float) -> bool:
 
 
 def last_step(stop: float, end: float, dt: float) -> float:
-    """Return where a step ends: at `stop`, or at the end of the motion if less than SLIVER of a step would remain."""
-    return end if stop > end - SLIVER * dt else stop
+    """Return where a step ends: at `stop`, or at the end of the motion if only a rounding error would remain."""
+    return end if stop > end - SLIVER * dt - ROUNDED * abs(end) else stop

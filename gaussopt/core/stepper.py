@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from gaussopt.core.arrays import Vector
-from gaussopt.core.endings import SLIVER, last_step
+from gaussopt.core.endings import ROUNDED, SLIVER, last_step
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
 
@@ -109,12 +109,10 @@ class Control:
             return bisect_right(self.instants, t) + 1
         if self.dt is None or self.origin is None:
             return 1
-        number = math.floor((t - self.origin) / self.dt + SLIVER) + 1
-        # Far from t = 0 the rounding error of t may exceed SLIVER * dt.
-        return number + int(self.origin + number * self.dt <= t)
+        return math.floor((t + ROUNDED * abs(t) - self.origin) / self.dt + SLIVER) + 1
 
     def instant(self, number: int) -> float:
-        """Return origin + number * dt, or the end of the integration if less than SLIVER * dt would remain.
+        """Return origin + number * dt, or the end of the integration if only a rounding error would remain.
 
         The product, unlike a running sum, does not accumulate rounding errors. If there are `instants`, return the
         entry with this number, counted from 1, or the end of the integration after the last entry.

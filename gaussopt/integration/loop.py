@@ -38,8 +38,8 @@ class MotionLoop:
 
     Attributes
     ----------
-    kept : restart data: at the end of the motion for an adaptive method; for constant steps at the state before the
-        last step, which may have been shortened to reach the end
+    kept : restart data: at the end of the motion for an adaptive method; for constant steps at the first state after
+        the last multiple of dt before the end, which may have shortened the steps, and the search for events, there
     """
 
     def __init__(
@@ -113,10 +113,11 @@ class MotionLoop:
             raise
 
     def _go_on(self) -> End:
-        advance = self.advance
+        advance, interval = self.advance, 0
         begin, end = advance.t, self._whole.t_end
         while advance.t < end:
-            self.kept = self._mark()
+            if (number := replace(advance.control, origin=advance.origin).grid_index(advance.t)) != interval:
+                self.kept, interval = self._mark(), number
             ended = self.forward()
             if ended is not None:
                 return ended

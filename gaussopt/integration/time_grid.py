@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Vector
-from gaussopt.core.endings import SLIVER
+from gaussopt.core.endings import ROUNDED, SLIVER
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class TimeGrid:
     @cached_property
     def steps(self) -> int:
         """Number of steps."""
-        return max(1, math.ceil((self.end - self.begin) / self.dt - SLIVER))
+        return max(1, math.ceil((self.end - ROUNDED * abs(self.end) - self.begin) / self.dt - SLIVER))
 
     @cached_property
     def times(self) -> Vector:

@@ -144,6 +144,8 @@ def _contact_rows(
 ) -> dict[str, Any]:
     """Return the step data entries of contacts between frames and a floor."""
     rows, bias, aligned = [], [], pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    if not isinstance(contacts, Mapping):
+        raise BadInput(f"contacts is {contacts!r:.60}; give friction coefficients by names of frames: {{'foot': 0.8}}.")
     for name in contacts:
         if not (isinstance(name, str) and model.existFrame(name)):
             raise BadInput(f"contacts names {name!r}, which is no frame of the model.")

@@ -53,7 +53,7 @@ def simulate_batch(
     tolerance: float = DEFAULT_TOLERANCE, stabilisation: str | Stabilisation = "none", impact: str = "newton",
     accumulation: str = "stop", record_every: int = 1, certify: bool = True, threads: int | None = None,
     device: str = "cpu", keep_interrupted: bool = True, progress: Callable[[float], None] | None = None,
-    out: str | os.PathLike[str] | None = None, executor: Executor | None = None,
+    out: str | os.PathLike[str] | None = None, executor: Executor | None = None, control: None = None,
 ) -> xr.Dataset:  # fmt: skip
     """Integrate a problem for many sets of parameters and initial states.
 
@@ -80,6 +80,7 @@ def simulate_batch(
     progress : called with the fraction done
     out : folder in which members are saved, 64 at a time (65,536 from a GPU), so that the same call can continue later
     executor : concurrent.futures.Executor that computes the members not yet in `out`; workers need the same packages
+    control : not taken, as its function may remember a motion; call `simulate` for each member
 
     Returns
     -------
@@ -103,6 +104,11 @@ def simulate_batch(
     3
     """
     begin = perf_counter()
+    if control is not None:
+        raise BadInput(
+            "A batch takes no control, whose function may remember one motion: call go.simulate(problem.at(...), "
+            "control=go.Controller(...)) for each member."
+        )
     settings: dict[str, Any] = {
         "stepper": stepper, "dt": dt, "t_end": t_end, "t0": t0, "rtol": rtol, "atol": atol, "tolerance": tolerance,
         "stabilisation": stabilisation, "impact": impact, "accumulation": accumulation,

@@ -98,8 +98,9 @@ class LoneMembers:
         times, near = self.instants.times, 1e-9 * self.instants.dt
         rows = np.searchsorted(motion.t, times + near, side="right") - 1
         there = (rows >= 0) & (np.abs(motion.t[rows] - times) <= near)
-        columns = {}
-        for name in (*COLUMNS, *(CONTACT_COLUMNS if motion.contacts else ())) if self.certify else STATES:
+        columns = {}  # contacts that a model finds while it moves differ from member to member, and have no columns
+        of_contacts = CONTACT_COLUMNS if self.members.system.contact_names else ()
+        for name in (*COLUMNS, *of_contacts) if self.certify else STATES:
             values = getattr(motion, name)
             columns[name] = np.full((len(times), *values.shape[1:]), np.nan)
             columns[name][there] = values[rows[there]]

@@ -117,7 +117,8 @@ class Continuation:
             if name is not None:
                 raise
             raise BadInput(
-                f"The motion to continue is of {meta['problem']!r}, which is in a file; name that file, too."
+                f"The motion to continue is of {meta['problem']!r}, which has no registered name; give its problem or "
+                "system, or the file that defines it, too."
             ) from None
         known = {p.name for p in entry.parameters}
         if name is not None and not known.issuperset(meta["parameters"]):

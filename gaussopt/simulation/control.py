@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from gaussopt.contact.activity import TOUCHING
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.foreign import WRITES, Changed, call, call_with_copies
@@ -55,7 +56,7 @@ class Controller:
         """Refuse a function or period that cannot be used; raises BadInput."""
         if not callable(self.function):
             raise BadInput(f"The control is {self.function!r:.60}; give a function of (t, q, v, outputs).")
-        if not isinstance(self.period, int | float) or not 0.0 < self.period < math.inf:
+        if not isinstance(self.period, int | float | np.number) or not 0.0 < self.period < math.inf:
             raise BadInput(f"The period of a control is {self.period!r}; give a positive number of seconds.")
 
     @property
@@ -123,11 +124,13 @@ class ControlledInputs:
         number = self._grid.grid_index(advance.t)
         fresh = number > len(self._given) and not self.complete
         given = self._asked(advance) if fresh else self._given[min(number, len(self._given)) - 1]
-        where = f"The control {self.control.name!r} at t = {advance.t:.9g}"
+        where, before = f"The control {self.control.name!r} at t = {advance.t:.9g}", _levels(advance)
         try:
             values = advance.system.set_inputs(given, len(advance.q))
         except GaussoptError as error:
             raise BadInput(f"{where} returned no inputs: {error}") from None
+        if fresh:
+            _refuse_jumps(where, advance, before)
         if self._values and values.keys() != self._values[0].keys():
             raise BadInput(f"{where} sets {[*values]}, and {[*self._values[0]]} at the start; return the same names.")
         if fresh:
@@ -178,3 +181,24 @@ class ControlledInputs:
         inputs = {f"control.{name}": np.array([x[name] for x in self._values])[at] for name in self._values[0]}
         about = {"function": self.control.name, "period": self.control.period, "inputs": [*self._values[0]]}
         return replace(motion, outputs=inputs, meta={**motion.meta, "control": about})
+
+
+def _levels(advance: Advance) -> list[Vector]:
+    """Return the gaps and the position residuals of a system; empty without parameters, which alone can move them."""
+    system, at = advance.system, (advance.t, advance.q)
+    found = (system.gaps(*at), system.position_residual(*at)) if system.parameters else (None, None)
+    return [np.zeros(0) if x is None else x for x in found]
+
+
+def _refuse_jumps(where: str, advance: Advance, before: list[Vector]) -> None:
+    """Raise BadInput if new inputs moved the gap of a contact that touches before or after, or a constraint."""
+    least = TOUCHING * (1.0 + float(np.abs(advance.q).max()))
+    names = advance.system.contact_names, advance.system.row_names
+    kinds = ("gap of contact", least), ("residual of constraint", math.inf)
+    for known, (kind, near), old, new in zip(names, kinds, before, _levels(advance), strict=True):
+        for i in np.flatnonzero((np.abs(new - old) > least) & (np.minimum(old, new) <= near)):
+            raise BadInput(
+                f"{where} moved the {kind} {repr(known[i]) if i < len(known) else i + 1} from {old[i]:.6g} to "
+                f"{new[i]:.6g}, and bodies cannot follow at once: set forces, torques, springs or coefficients, or let "
+                "the moved part be a body with a force on it."
+            )

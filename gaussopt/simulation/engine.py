@@ -10,6 +10,7 @@ from gaussopt.compiled.advances.fixed_steps import GeneratedFixedSteps
 from gaussopt.compiled.advances.linkage_steps import LinkageSteps
 from gaussopt.compiled.advances.space_steps import CompiledSpaceSteps
 from gaussopt.compiled.advances.time_steps import CompiledTimeSteps
+from gaussopt.core.endings import SLIVER
 from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled
 from gaussopt.core.time_step import SteppedSystem
 from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations
@@ -184,4 +185,7 @@ def _evaluations(settings: RunSettings) -> float:
     control = settings.control
     if control.dt is None:
         return math.inf
-    return math.ceil((control.t_end - settings.first.t) / control.dt) * settings.method.stages
+    spans, span = 1, control.t_end - settings.first.t
+    if settings.inputs is not None:  # a step ends at each instant of a control
+        spans, span = settings.inputs.count, min(span, settings.inputs.control.period)
+    return spans * math.ceil(span / control.dt - SLIVER) * settings.method.stages

@@ -10,7 +10,7 @@ import numpy as np
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.foreign import call, raised
+from gaussopt.core.foreign import WRITES, Changed, call, call_with_copies, raised
 from gaussopt.core.output import Output
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Trajectory
@@ -35,11 +35,24 @@ def requested(given: Any, system: AbstractSystem, t: float, q: Vector, v: Vector
         elif hasattr(x, "free_symbols"):
             found[name] = _expression(name, x, system, names)
         elif callable(x):
+            x = _reading(name, x)
             first = call(f"Output {name!r} at t = {t:g}", lambda x=x: np.asarray(x(t, q, v), dtype=np.float64))
             found[name] = _function(x, np.atleast_1d(first))
         else:
             raise BadInput(f"Output {name!r} is {x!r:.60}; give a function of (t, q, v), an expression or an Output.")
     return found
+
+
+def _reading(name: str, given: Any) -> Any:
+    """Return the function with copies of the state, so that it cannot change the motion; it raises BadInput."""
+
+    def value(t: float, q: Vector, v: Vector) -> Any:
+        try:
+            return call_with_copies(given, t, q, v)
+        except Changed:
+            raise BadInput(f"Output {name!r} {WRITES}.") from None
+
+    return value
 
 
 def _expression(name: str, given: Any, system: AbstractSystem, names: tuple[str, ...]) -> Output:

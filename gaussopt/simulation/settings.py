@@ -139,7 +139,7 @@ class RunSettings:
         asked = {name: given[name] for name in ("rtol", "atol")}
         continued = None if given["start"] is None else Continuation(given["start"])
         if continued is not None:
-            problem = continued.problem() if problem is None else problem
+            problem = (continued.motion.problem or continued.problem()) if problem is None else problem
             continued.check(problem_or_system(problem))
             given = continued.filled({**given, "formulation": formulation, "solver": solver})
             formulation, solver = given["formulation"], given["solver"]

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gaussopt.contact.activity import TOUCHING
 from gaussopt.core.arrays import Matrix, Vector, as_array, as_state
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import AbstractSystem
+from gaussopt.core.time_step import SteppedSystem
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.assembly import assemble, null_space
 from gaussopt.modelling.contact_surface import ContactSurface
 from gaussopt.solving.solve import judge_acceleration, solve_step
@@ -74,7 +77,9 @@ def inverse_dynamics(
     given, free = as_array("a", a, (step.n,)), _acceleration(step)
     tau: Vector = step.M @ (given - free)
     judged = judge_acceleration(replace(step, Q=step.Q + tau, arithmetic=None), given)
-    if judged.status is not Status.SOLVED:
+    # In equilibrium the step calls for nothing, and its error is small beside what tau changes.
+    small, error = DEFAULT_TOLERANCE * float(np.sqrt(abs(tau @ (given - free)))), judged.certificate
+    if judged.status is not Status.SOLVED and not (error is not None and error.error_bound <= small):
         missed = np.abs(step.J @ given - step.gamma)
         i, names = int(np.argmax(missed)) if len(missed) else 0, system.row_names
         row = f" (row {names[i] if i < len(names) else i + 1} by {missed[i]:.3g})" if len(missed) else ""
@@ -135,7 +140,18 @@ def linearise(
 
 
 def _holding(system: AbstractSystem, held: Sequence[str], t: float, q: Vector, v: Vector) -> AbstractSystem:
-    """Return the system with these contacts as constraints; raises UnknownName."""
+    """Return the system with these contacts as constraints; raises UnknownName, or BadInput for what is no system."""
+    if not isinstance(system, AbstractSystem):
+        raise BadInput(f"A {type(system).__name__} is no system; give that of a problem, go.problem(...).system.")
+    if not isinstance(held, list | tuple):
+        raise BadInput(f"held is {held!r:.60}; give a list of names of contacts.")
+    if isinstance(system, SteppedSystem):
+        near = system.time_step(t, q, v).found
+        for i in np.flatnonzero(near.gaps <= TOUCHING * (1.0 + np.abs(q).max())):
+            raise NotAccepted(
+                f"The contact {near.names[i]!r} of {system.name!r} touches at this state, and contacts that a model "
+                "finds while it moves are in its steps only: give a state in which nothing touches."
+            )
     if not held:
         return system
     names, mu = list(system.contact_names), system.evaluate(t, q, v).mu

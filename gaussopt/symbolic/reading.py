@@ -391,5 +391,6 @@ def input_values(given: Any, known: Mapping[str, float]) -> dict[str, float]:
     if not isinstance(given, Mapping):
         such = {next(iter(known), "F"): 0.0}
         raise BadInput(f"{given!r:.60} names no parameters; return values by name, such as {such}.")
+    given = {str(name): value for name, value in given.items()}  # a SymPy symbol stands for its name
     check_parameters(given, known)
     return {name: float(value) for name, value in given.items()}

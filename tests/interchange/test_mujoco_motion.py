@@ -373,3 +373,33 @@ site="corner"/></sensor></mujoco>"""
             ask(name)
     with pytest.raises(go.BadInput, match="Sensor 'pressed' shows forces"):
         system.sensors()
+
+
+FLYER = """<mujoco><worldbody><geom name="floor" type="plane" size="9 9 1"/>
+  <body pos="0 0 {height}"><freejoint name="base"/><geom name="cube" type="box" size="0.1 0.1 0.1" mass="2"/>
+    <body pos="0.3 0.05 0"><joint name="arm" axis="0 1 0"/><geom type="sphere" size="0.05" pos="0.1 0.02 0" mass="0.7"/>
+    </body></body></worldbody></mujoco>"""
+
+
+def test_a_robot_in_the_air_is_held_by_its_weight_and_one_that_stands_is_refused() -> None:
+    model = mujoco.MjModel.from_xml_string(FLYER.format(height=1.0))
+    data = mujoco.MjData(model)
+    flying, standing = (problem(FLYER.format(height=height), t_end=1.0) for height in (1.0, 0.1))
+    turned = np.array([0.9, 0.1, -0.3, 0.2])
+    q = np.array([0.3, 0.2, 1.0, *turned / np.linalg.norm(turned), 0.4])
+    held = go.inverse_dynamics(flying.system, q, 0.0 * q, 0.0 * q)
+    data.qpos[:] = q
+    mujoco.mj_inverse(model, data)
+    np.testing.assert_allclose(held[[0, 1, 2, 7]], data.qfrc_inverse[[0, 1, 2, 6]], atol=1e-10)
+    assert go.linearise(flying.system, q, 0.0 * q).A.shape == (14, 14)
+    for act in (lambda *x: go.inverse_dynamics(*x, x[2]), go.linearise):
+        with pytest.raises(go.NotAccepted, match="The contact 'floor, cube' of .* touches at this state"):
+            act(standing.system, standing.q0, 0.0 * standing.q0)
+
+
+def test_members_of_a_batch_find_their_own_contacts() -> None:
+    entry = problem(FLYER.format(height=0.1), t_end=0.02)
+    q0 = np.array([entry.q0, entry.q0 + np.eye(8)[2]])
+    data = go.simulate_batch(entry, initial={"q0": q0}, stepper="moreau-jean")
+    assert data.status.values.tolist() == ["solved", "solved"]
+    assert data.q[:, -1, 2].values == pytest.approx([0.1, 1.1 - 9.81 * 0.02**2 / 2], abs=3e-4)

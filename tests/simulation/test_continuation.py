@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,8 +141,34 @@ def test_failed_and_older_motions_are_refused(part: go.Trajectory) -> None:
         go.simulate(start=replace(part, status=go.Status.ACCUMULATION), t_end=1.0)
     with pytest.raises(go.BadInput, match="does not hold what its steps depended on"):
         go.simulate(start=replace(part, restart={}), t_end=1.0)
-    with pytest.raises(go.BadInput, match="is of 'my-own', which is in a file; name that file, too"):
-        go.simulate(start=replace(part, meta=part.meta | {"problem": "my-own"}), t_end=1.0)
+
+
+def test_a_problem_without_a_registered_name_is_needed_again_only_after_a_file(tmp_path: Path) -> None:
+    fall = go.System([[1.0]], [-9.81], name="my-own")
+    given: dict[str, Any] = {"q0": [0.0], "v0": [0.0], "dt": 0.1}
+    first = go.simulate(fall, **given, t_end=0.5)
+    whole = go.simulate(fall, **given, t_end=1.0)
+    np.testing.assert_array_equal(go.simulate(start=first, t_end=1.0).q[-1], whole.q[-1])
+    first.save(tmp_path / "motion.nc")
+    with pytest.raises(go.BadInput, match="is of 'my-own', which has no registered name; give its problem or system"):
+        go.simulate(start=tmp_path / "motion.nc", t_end=1.0)
+    again = go.simulate(fall, start=tmp_path / "motion.nc", t_end=1.0)
+    np.testing.assert_array_equal(again.q[-1], whole.q[-1])
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+@pytest.mark.parametrize("place", [0.3, 0.999])
+@pytest.mark.parametrize(("name", "event", "dt"), [("bouncing-ball", 1, 0.02), ("two-bar", 0, 0.01)])
+def test_an_end_between_an_event_and_the_next_multiple_of_dt_leaves_no_trace(
+    name: str, event: int, dt: float, place: float, engine: str
+) -> None:
+    settings: dict[str, Any] = {"dt": dt, "engine": engine, "error_estimate": False}
+    whole = go.simulate(name, **settings, t_end=75 * dt)
+    at = whole.events[event]["t"]
+    middle = at + place * (dt * np.ceil(at / dt) - at)
+    first = go.simulate(name, **settings, t_end=middle)
+    assert at < middle == first.t[-1]
+    same(go.concatenate([first, go.simulate(start=first, t_end=75 * dt, error_estimate=False)]), whole)
 
 
 def test_only_continuations_are_joined(part: go.Trajectory) -> None:

@@ -333,15 +333,58 @@ def test_what_a_control_does_not_go_with_is_refused() -> None:
     motion = go.simulate(inverted_pendulum(), **SOON)
     with pytest.raises(go.BadInput, match="control is given beside start"):
         go.simulate(inverted_pendulum(), start=motion, t_end=1.0, control=control)
-    with pytest.raises(TypeError, match="control"):
+    with pytest.raises(go.BadInput, match="A batch takes no control, .* call go.simulate"):
         go.simulate_batch(inverted_pendulum(), parameters={"F": [1.0]}, t_end=1.0, control=control)
     with pytest.raises(go.BadInput, match="has no inputs that a control could set"):
         go.simulate("sphere-pile", t_end=0.01, control=go.Controller(lambda *state: {"F": 0.0}, 0.1))
     with pytest.raises(go.BadInput, match="has a name that the inputs have"):
         go.simulate(inverted_pendulum(), **SOON, control=control, outputs={"control.F": lambda t, q, v: 1.0})
+    assert go.Controller(upright, np.int64(1)).period == 1
     for function, period in ((3, 0.1), (upright, 0.0), (upright, math.inf), (upright, "a")):
         with pytest.raises(go.BadInput, match="control"):
             go.Controller(function, period)  # type: ignore[arg-type]
+
+
+def raised_floor(level: float, stepper: str, engine: str, q0: float = 0.0) -> go.Trajectory:
+    """A mass on, or above, a floor that a control sets at 0.1 s."""
+    y, w, H = sp.symbols("y v_y H")
+    mass = go.System.from_lagrangian(
+        [y], [w], kinetic=w**2 / 2, potential=GRAVITY * y, parameters={H: 0.0},
+        contacts=[go.Contact("floor", gap=y - H)], name="mass",
+    )  # fmt: skip
+    step = go.Controller(lambda t, q, v, o: {H: level if t > 0.05 else 0.0}, 0.1)
+    return go.simulate(mass, q0=[q0], v0=[0.0], t_end=0.3, dt=1e-2, stepper=stepper, engine=engine, control=step)
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+@pytest.mark.parametrize("stepper", ["rk4", "moreau-jean"])
+def test_a_control_must_not_move_a_floor_under_a_body(stepper: str, engine: str) -> None:
+    for level, gap in ((0.1, "-0.1"), (-0.2, "0.2"), (1e-3, "-0.001")):
+        motion = raised_floor(level, stepper, engine)
+        assert (motion.status, motion.t[-1]) == (go.Status.BAD_INPUT, pytest.approx(0.1))
+        assert f"at t = 0.1 moved the gap of contact 'floor' from 0 to {gap}, and bodies" in motion.message
+    free = raised_floor(0.05, stepper, engine, q0=1.0)  # nothing touches it
+    assert free.status is go.Status.SOLVED
+    assert free.gap[-1, 0] == pytest.approx(0.95 - GRAVITY * 0.3**2 / 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("stabilisation", ["none", "projection"])
+def test_a_control_must_not_set_the_length_of_a_joint(stabilisation: str) -> None:
+    model = go.Model(dim=2, gravity=(0, -GRAVITY), name="arm")
+    length = model.parameter("length", 0.4, "m")
+    rod = model.body("rod", mass=2.0, inertia=0.1, at=(0.4, 0))
+    model.add(Revolute("hinge", model.ground, rod.at(-length, 0)))
+    grow = go.Controller(lambda t, q, v, outputs: {"length": 0.4 if t < 0.05 else 0.5}, 0.1)
+    motion = go.simulate(model.problem(t_end=0.3), dt=1e-3, stabilisation=stabilisation, control=grow)
+    assert (motion.status, motion.t[-1]) == (go.Status.BAD_INPUT, pytest.approx(0.1))
+    assert "at t = 0.1 moved the residual of constraint 'hinge.x' from" in motion.message
+
+
+@pytest.mark.parametrize(("system", "start"), [(inverted_pendulum, START), (block, {"q0": [0, 0], "v0": [0, 0]})])
+def test_the_steps_that_a_short_period_makes_count_for_the_choice_of_the_engine(system: Any, start: Any) -> None:
+    control = go.Controller(lambda *state: {"F": 0.0}, 1e-4)
+    motion = go.simulate(system(), **start, t_end=0.2, dt=0.1, control=control, error_estimate=False)
+    assert (motion.meta["engine"], motion.meta["steps"]) == ("compiled", 2000)
 
 
 def test_the_function_is_asked_once_at_each_instant() -> None:
@@ -447,3 +490,27 @@ def test_a_late_start_has_every_instant_once(t0: float, engine: str) -> None:
     assert motion.status is go.Status.SOLVED
     np.testing.assert_allclose(at, 0.01 * np.arange(5), rtol=0, atol=1e-8)
     assert motion.v[-1, 0] == pytest.approx(0.05, abs=1e-8)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+@pytest.mark.parametrize(("t0", "period", "dt"), [(7e4, 0.01, 1e-3), (1e5, 0.03, 1e-2), (3e5, 0.1, 1e-3)])
+def test_no_step_is_a_rounding_error_of_a_late_time(t0: float, period: float, dt: float, engine: str) -> None:
+    control = go.Controller(lambda *state: {"F": 0.0}, period)
+    settings: dict[str, Any] = {"dt": dt, "engine": engine, "error_estimate": False}
+    motion = go.simulate(inverted_pendulum(), **START, t0=t0, t_end=t0 + 0.5, control=control, **settings)
+    assert np.diff(motion.t).min() > 0.9 * dt
+    assert motion.meta["steps"] == round(0.5 / dt)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+@pytest.mark.parametrize(("t0", "length"), [(7e4, 0.5), (3e5, 0.3), (1e6, 0.7)])
+def test_contacts_keep_their_multiples_of_dt_at_late_times(t0: float, length: float, engine: str) -> None:
+    y, w = sp.symbols("y w")
+    ball = go.System.from_lagrangian(
+        [y], [w], kinetic=w**2 / 2, potential=GRAVITY * y, contacts=[go.Contact("floor", gap=y, e_N=0.5)]
+    )
+    settings: dict[str, Any] = {"q0": [1.0], "v0": [0.0], "dt": 1e-2, "engine": engine, "error_estimate": False}
+    early, late = (go.simulate(ball, **settings, t0=t, t_end=t + length) for t in (0.0, t0))
+    assert late.meta["steps"] == early.meta["steps"]
+    np.testing.assert_allclose(late.t - t0, early.t, atol=1e-8)
+    np.testing.assert_allclose(late.q, early.q, atol=1e-7)

@@ -153,3 +153,22 @@ def test_a_motion_is_kept_where_an_output_fails() -> None:
     assert "Output 'late' could not be computed: " in motion.message
     assert "too late" in motion.warnings[0]
     assert "'wall'" in motion.warnings[1]
+
+
+def test_an_output_cannot_change_the_motion_or_its_problem() -> None:
+    problem = arm()[1]
+    q0 = problem.q0.copy()
+
+    def writes(t: float, q: Any, v: Any) -> float:
+        if t >= late:
+            q[:] = 0.0
+        return 1.0
+
+    late = 0.0
+    with pytest.raises(go.BadInput, match="Output 'bad' writes into the q or v that it is given"):
+        go.simulate(problem, dt=1e-2, outputs={"bad": writes})
+    np.testing.assert_array_equal(problem.q0, q0)
+    late = 0.3
+    motion = go.simulate(problem, dt=1e-2, outputs={"bad": writes})
+    assert "Output 'bad' could not be computed" in motion.message
+    assert motion.q[-1].any()

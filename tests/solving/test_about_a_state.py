@@ -124,3 +124,14 @@ def test_forces_that_keep_a_leaning_rod_on_its_held_foot_are_those_on_a_hinge() 
     assert forces == pytest.approx(due, abs=1e-9)
     with pytest.raises(go.UnknownName, match="contact"):
         go.linearise(system, q, np.zeros(3), held=["hand"])
+
+
+def test_what_is_no_system_and_no_list_of_contacts_is_told() -> None:
+    bars = go.problem("two-bar")
+    for given in ("two-bar", bars, None):
+        for act in (lambda *x: go.inverse_dynamics(*x, x[2]), go.linearise):
+            with pytest.raises(go.BadInput, match=r"is no system; give that of a problem, go\.problem\(\.\.\.\)\.system"):
+                act(given, bars.q0, bars.v0)
+    for held in ("A", 3):
+        with pytest.raises(go.BadInput, match="give a list of names of contacts"):
+            go.linearise(bars.system, bars.q0, bars.v0, held=held)  # type: ignore[arg-type]

@@ -217,7 +217,8 @@ class PhaseMarcher:
         assert dt is not None
         assert origin is not None
         self._marched.p[:], self._marched.mu[:] = list(self._motion.system.parameters.values()), mu
-        first, last = math.floor((t - origin) / dt + SLIVER), int((end - origin) / dt - SLIVER)
+        first, last = control.grid_index(t) - 1, int((end - origin) / dt - SLIVER)
+        last -= int(control.instant(last) >= end)
         part, begun = t != origin + first * dt, (q, v)
         count = min(self._most, last - first - part)
         if count + part < 1 or count < 0:

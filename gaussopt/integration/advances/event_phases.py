@@ -18,6 +18,7 @@ import numpy as np
 
 from gaussopt.contact.activity import RESTING
 from gaussopt.core.arrays import Vector
+from gaussopt.core.endings import ROUNDED, SLIVER
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.event import Event
 from gaussopt.core.status import Status
@@ -225,7 +226,8 @@ class EventPhases(Advance):
         if dt is None or self.t >= self.control.t_end:
             return self.steps
         steps = (self.t - self.origin) / dt
-        return round(steps) if abs(steps - round(steps)) < 1e-9 * max(1.0, steps) else None
+        near = SLIVER * max(1.0, steps) + ROUNDED * abs(self.t) / dt
+        return round(steps) if abs(steps - round(steps)) < near else None
 
     def _record(self, due: bool = True) -> None:
         """Check the present state, and record it if it is due."""
