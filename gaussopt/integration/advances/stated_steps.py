@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf
 
+from gaussopt.certificates.cone import surely_solved
 from gaussopt.cone.one_contact import surely_unique
 from gaussopt.contact.activity import TOUCHING, refuse_penetration
 from gaussopt.core.arrays import Vector
@@ -235,18 +237,19 @@ class StatedSteps(MoreauJeanSteps):
             return np.zeros(problem.n), None  # no contact closes: zero impulses satisfy the law exactly
         raw, timing = solver.sequence.solve(problem, self._known_impulses(names))
         begin = perf_counter()
-        status, message, certificate, *_ = page_of(problem).judge(
-            problem, RawSolution(raw.x, None, raw.claim), solver.tolerance
-        )
+        missed = math.inf if raw.x is None else surely_solved(problem, raw.x, solver.tolerance)
+        if missed == math.inf:
+            judged = page_of(problem).judge(problem, RawSolution(raw.x, None, raw.claim), solver.tolerance)
+            if judged.status is not Status.SOLVED or raw.x is None:
+                return np.zeros(0), (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
+            missed = judged.proof.residual
         motion.timing["verify"] += perf_counter() - begin
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
         motion.timing["update"] += timing.update
         motion.iterations += raw.iterations
-        if status is not Status.SOLVED or raw.x is None:
-            return np.zeros(0), (status, f"Stopped at t = {self.t:.9g}: {message}")
         self._latest = names, raw.x
-        missed, worst = certificate.residual * velocity_size(problem), motion.worst
+        worst, missed = motion.worst, missed * velocity_size(problem)
         motion.evaluations += 1
         worst["constraint_residual"] = max(worst["constraint_residual"], missed)
         if NOT_UNIQUE not in motion.warnings and problem.mu[raw.x[::ROWS] > 0].any():
@@ -298,11 +301,7 @@ class StatedSteps(MoreauJeanSteps):
         rows[::ROWS] &= of.opens  # excludes prescribed normal impulses
         W = of.problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
-        try:
-            np.linalg.cholesky(W)  # succeeds if all eigenvalues of W exceed the shift
-        except np.linalg.LinAlgError:
-            return False
-        return True
+        return not dpotrf(W, lower=True)[1]  # the factorisation succeeds if all eigenvalues of W exceed the shift
 
     def record_start(self) -> None:
         """Record the start of a motion whose first step has no accepted answer."""
@@ -315,11 +314,11 @@ class StatedSteps(MoreauJeanSteps):
 
     def _note(self, names: Any, pushes: Vector) -> bool:
         """Append events for contacts that began or ceased to push in the last step; return whether any began."""
-        pushing = set(compress(names, (pushes > 0.0).tolist()))
-        if pushing == self._pushed.keys():
-            self._pushed = dict.fromkeys(self._pushed, 0)
+        pushing = dict.fromkeys(compress(names, (pushes > 0.0).tolist()), 0)
+        if pushing.keys() == self._pushed.keys():
+            self._pushed = pushing
             return False
-        new = sorted(pushing - self._pushed.keys())
+        new = sorted(pushing.keys() - self._pushed.keys())
         for name in new:
             self.events.append(MotionEvent(self.t, EventKind.LANDING, name))
         for name in list(self._pushed):
@@ -327,7 +326,7 @@ class StatedSteps(MoreauJeanSteps):
             if self._pushed[name] == -LIFTED and name not in pushing:
                 del self._pushed[name]
                 self.events.append(MotionEvent(self.t, EventKind.LIFT_OFF, name))
-        self._pushed |= dict.fromkeys(pushing, 0)
+        self._pushed |= pushing
         return bool(new)
 
     def _note_gain(self, here: TimeStep, r: Vector) -> None:
