@@ -70,6 +70,9 @@ ENLARGED, LESS, MORE, ENLARGED_STEPS, DIVERGED = 1e-3, 0.3, 10.0, 25, 4
 """Fraction by which proximal steps enlarge the diagonal at first, its factors after a step and after one that diverges,
 and the largest numbers of steps and of steps that diverge."""
 
+REDUNDANT = 20
+"""Where Newton's method fails, proximal steps are tried first for this number of programs."""
+
 FIRST = 50
 """Number of sweeps in each of the two series that detect slow convergence, and in the first series of `_quickly`."""
 
@@ -116,7 +119,7 @@ class Hybrid(Kept[HybridOptions]):
     sparse = True
     warm_starts = True
     options_type = HybridOptions
-    _redundant = 0  # number of contacts of the latest program that proximal steps solved; 0 for another method
+    _redundant = 0  # number of the following programs for which proximal steps are tried first
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         if not self.program.k:
@@ -181,9 +184,9 @@ class Hybrid(Kept[HybridOptions]):
             return None
         ways = self._continued, self._shared
         # Redundant contacts stay redundant for many steps, and Newton's method does not converge for them.
-        for way in ways[::-1] if self._redundant == self.program.k else ways:
+        for way in ways[::-1] if self._redundant else ways:
             if (found := way(r)) is not None:
-                self._redundant = self.program.k if way == self._shared else 0
+                self._redundant = (self._redundant or REDUNDANT) - 1 if way == self._shared else 0
                 return found
         return None
 

@@ -123,7 +123,8 @@ class ContactFinder:
         at, limited = slice(first, first + limits), b""
         if limits:
             limited = J[at].tobytes() if self._single else b"".join(x.tobytes() for x in self._limits(J, at))
-        key = limited, first, contact.geom.tobytes(), contact.efc_address.tobytes()
+        touching = (contact.geom.tobytes(), contact.efc_address.tobytes()) if data.ncon else ()
+        key = limited, first, touching
         pattern = self._known.get(key)
         if pattern is None:
             numbers = (x.tolist() for x in self._limits(J, at))
@@ -131,7 +132,8 @@ class ContactFinder:
         R = np.zeros((m + ROWS * len(pattern.names), self.model.nv))
         R[:m] = E
         gaps = np.zeros(len(pattern.names))
-        gaps[pattern.at] = (contact.dist - contact.includemargin)[pattern.counted]
+        if touching:
+            gaps[pattern.at] = (contact.dist - contact.includemargin)[pattern.counted]
         if limits:
             gaps[dry : dry + limits] = data.efc_pos[at] - data.efc_margin[at] + self._ahead
         least = collect(J, pattern.rows, pattern.places, pattern.normals, CLOSED, m, R, gaps)

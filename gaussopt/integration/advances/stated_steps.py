@@ -138,7 +138,7 @@ class StatedSteps(MoreauJeanSteps):
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Continue from the state of an earlier loop."""
-        self._pushed: dict[str, int] = {name: -count for name, count in memory["idle"]}
+        self._pushed: dict[str, int] = dict(memory["idle"])
         self._sides = list(memory["sides"])
         self._latest: tuple[Sequence[str], Vector] = (), np.zeros(0)
         self._grid = replace(self.control, origin=self.origin)
@@ -153,7 +153,7 @@ class StatedSteps(MoreauJeanSteps):
 
     def memory(self) -> dict[str, Any]:
         """Return, for each contact, the steps since its last normal force, and the latest values of users' events."""
-        return {"idle": [(name, -count) for name, count in self._pushed.items()], "sides": list(self._sides)}
+        return {"idle": list(self._pushed.items()), "sides": list(self._sides)}
 
     def _start(self, t: float, q: Vector, v: Vector) -> TimeStep:
         begin = perf_counter()
@@ -322,8 +322,8 @@ class StatedSteps(MoreauJeanSteps):
         for name in new:
             self.events.append(MotionEvent(self.t, EventKind.LANDING, name))
         for name in list(self._pushed):
-            self._pushed[name] -= 1
-            if self._pushed[name] == -LIFTED and name not in pushing:
+            self._pushed[name] += 1
+            if self._pushed[name] == LIFTED and name not in pushing:
                 del self._pushed[name]
                 self.events.append(MotionEvent(self.t, EventKind.LIFT_OFF, name))
         self._pushed |= pushing
