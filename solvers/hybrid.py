@@ -207,8 +207,10 @@ class Hybrid(Kept[HybridOptions]):
         if measured(problem, r)[0] <= min(STILL_ROUNDED, enough):
             return RawSolution(r, None, Status.SOLVED)
         found, least, diverged, D = r, np.inf, 0, ENLARGED * np.repeat(1.0 / steps_of(problem.W), ROWS)
+        W, own = problem.W.copy(), problem.W.diagonal()
         for _ in range(ENLARGED_STEPS if enough else 0):
-            near = ConeComplementarity(problem.W + np.diag(D), problem.q - D * r, problem.mu)
+            W.flat[:: len(W) + 1] = own + D
+            near = ConeComplementarity(W, problem.q - D * r, problem.mu)
             there, count = continued(near, r, tolerance, SETTLED * tolerance, ROWS * self.options.followed)
             if count is None:
                 diverged, D = diverged + 1, MORE * D

@@ -110,6 +110,7 @@ class ContactFinder:
         self._single = not (model.tendon_limited.any() or (joints == mj.mjtJoint.mjJNT_BALL).any())
         self.turns = turning(mj, model)
         self._names: dict[tuple[int, ...], str] = {}
+        self._dry: list[str] = []
 
     def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector]:
         """Return contacts and limits near the state of `data`, the rows E and contact rows, (p, nv), and gaps, (k,)."""
@@ -157,8 +158,9 @@ class ContactFinder:
         of_dry = slice(data.ne, first)
         rows, places = [*range(data.ne, first + len(limits))], [*range(1, ROWS * dry, ROWS)]
         places += range(ROWS * dry, ROWS * (dry + len(limits)), ROWS)
-        names = [dry_name(self.mj, self.model, data, i) for i in range(of_dry.start, of_dry.stop)]
-        names += [self._name(key) for key in limits]
+        if len(self._dry) != dry:
+            self._dry = [dry_name(self.mj, self.model, data, i) for i in range(of_dry.start, of_dry.stop)]
+        names = [*self._dry, *(self._name(key) for key in limits)]
         mu, parents, losses = [1.0] * dry + [0.0] * len(limits), [*range(len(names))], [0.0] * len(names)
         losses[:dry] = data.efc_frictionloss[of_dry].tolist()
         seen: dict[tuple[int, int], int] = {}
