@@ -237,10 +237,10 @@ class StatedSteps(MoreauJeanSteps):
             return np.zeros(problem.n), None  # no contact closes: zero impulses satisfy the law exactly
         raw, timing = solver.sequence.solve(problem, self._known_impulses(names))
         begin = perf_counter()
-        missed = math.inf if raw.x is None else surely_solved(problem, raw.x, solver.tolerance)
-        if missed == math.inf:
-            judged = page_of(problem).judge(problem, RawSolution(raw.x, None, raw.claim), solver.tolerance)
-            if judged.status is not Status.SOLVED or raw.x is None:
+        r = raw.x
+        if r is None or (missed := surely_solved(problem, r, solver.tolerance)) == math.inf:
+            judged = page_of(problem).judge(problem, RawSolution(r, None, raw.claim), solver.tolerance)
+            if judged.status is not Status.SOLVED or r is None:
                 return np.zeros(0), (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
             missed = judged.proof.residual
         motion.timing["verify"] += perf_counter() - begin
@@ -248,13 +248,13 @@ class StatedSteps(MoreauJeanSteps):
         motion.timing["setup"] += timing.setup
         motion.timing["update"] += timing.update
         motion.iterations += raw.iterations
-        self._latest = names, raw.x
+        self._latest = names, r
         worst, missed = motion.worst, missed * velocity_size(problem)
         motion.evaluations += 1
         worst["constraint_residual"] = max(worst["constraint_residual"], missed)
-        if NOT_UNIQUE not in motion.warnings and problem.mu[raw.x[::ROWS] > 0].any():
+        if NOT_UNIQUE not in motion.warnings and problem.mu[r[::ROWS] > 0].any():
             motion.warnings.append(NOT_UNIQUE)
-        return raw.x, None
+        return r, None
 
     def _known_impulses(self, names: Sequence[str]) -> Vector | None:
         """Return initial impulses, zero at new contacts, if contacts have appeared or vanished; otherwise None."""
