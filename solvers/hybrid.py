@@ -63,15 +63,15 @@ CLOSE, PROBLEMS = 1e-4, 4
 ROUNDED = 1e-10
 """With more than MANY contacts, whose rounding errors add up, no further method is tried below this natural map."""
 
-SOFTENED = 1e-4, 1e-5
-"""If Newton's method does not converge, the operator's diagonal is enlarged by these fractions, one after the other."""
-
 STILL_ROUNDED = 10.0 * ROUNDED
 """Natural map up to which impulses of the previous step are kept, where Newton's method does not converge."""
 
-ENLARGED, ENLARGED_STEPS, SLOW = (1e-3, 1e-6), 20, 0.3
-"""First and least fraction by which proximal steps enlarge the diagonal, and maximum number of steps; a step reduces
-the fraction if it leaves more than `SLOW` times the previous natural map."""
+ENLARGED, LESS, MORE, ENLARGED_STEPS, DIVERGED = 1e-3, 0.3, 10.0, 25, 4
+"""Fraction by which proximal steps enlarge the diagonal at first, its factors after a step and after one that diverges,
+and the largest numbers of steps and of steps that diverge."""
+
+REDUNDANT = 20
+"""Where Newton's method fails, proximal steps are tried first for this number of programs."""
 
 FIRST = 50
 """Number of sweeps in each of the two series that detect slow convergence, and in the first series of `_quickly`."""
@@ -119,6 +119,7 @@ class Hybrid(Kept[HybridOptions]):
     sparse = True
     warm_starts = True
     options_type = HybridOptions
+    _redundant = 0  # number of the following programs for which proximal steps are tried first
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         if not self.program.k:
@@ -181,34 +182,46 @@ class Hybrid(Kept[HybridOptions]):
         """Return the solution that Newton or proximal steps from r find; None if they fail, or for too many forces."""
         if not self.options.followed or self.program.n > FOLLOWED_ROWS:
             return None
+        ways = self._continued, self._shared
+        # Redundant contacts stay redundant for many steps, and Newton's method does not converge for them.
+        for way in ways[::-1] if self._redundant else ways:
+            if (found := way(r)) is not None:
+                self._redundant = (self._redundant or REDUNDANT) - 1 if way == self._shared else 0
+                return found
+        return None
+
+    def _continued(self, r: Vector) -> RawSolution | None:
+        """Return the solution that Newton's method reaches from r, or None."""
         tolerance, most = self.options.tolerance, ROWS * self.options.followed
-        for softened in ((), SOFTENED):
-            found, count = continued(self.program, r, tolerance, SETTLED * tolerance, most, softened)
-            if count is not None:
-                return RawSolution(found, None, Status.SOLVED, count)
-        return self._shared(r)
+        found, count = continued(self.program, r, tolerance, SETTLED * tolerance, most)
+        return None if count is None else RawSolution(found, None, Status.SOLVED, count)
 
     def _shared(self, r: Vector) -> RawSolution | None:
         """Return r if it is at rounding level, or the best impulses of proximal steps; None if those exceed `enough`.
 
         A proximal step solves, by Newton's method, W + D instead of W and q - D r instead of q, with a small diagonal D
-        that makes the impulses of redundant contacts unique. When steps hardly help, D is reduced.
+        that makes the impulses of redundant contacts unique. D becomes smaller with each step, so that impulses come to
+        rest quickly, and larger where Newton's method diverges.
         """
         problem, tolerance, enough = self.program, self.options.tolerance, self.options.enough
         if measured(problem, r)[0] <= min(STILL_ROUNDED, enough):
             return RawSolution(r, None, Status.SOLVED)
-        found, least, before, share = r, np.inf, np.inf, ENLARGED[0]
-        own = np.repeat(1.0 / steps_of(problem.W), ROWS)
+        found, least, diverged, D = r, np.inf, 0, ENLARGED * np.repeat(1.0 / steps_of(problem.W), ROWS)
+        W, own = problem.W.copy(), problem.W.diagonal()
         for _ in range(ENLARGED_STEPS if enough else 0):
-            near = ConeComplementarity(problem.W + np.diag(share * own), problem.q - share * own * r, problem.mu)
-            r, count = continued(near, r, tolerance, SETTLED * tolerance, ROWS * self.options.followed)
-            error = np.inf if count is None else measured(problem, r)[0]
+            W.flat[:: len(W) + 1] = own + D
+            near = ConeComplementarity(W, problem.q - D * r, problem.mu)
+            there, count = continued(near, r, tolerance, SETTLED * tolerance, ROWS * self.options.followed)
+            if count is None:
+                diverged, D = diverged + 1, MORE * D
+                if diverged == DIVERGED:
+                    break
+                continue
+            r, error, D = there, measured(problem, there)[0], LESS * D
             if error < least:
                 found, least = r, error
-            share *= 0.1 if error > SLOW * before else 1.0
-            if least <= ROUNDED or share < ENLARGED[1] or count is None:
+            if least <= ROUNDED:
                 break
-            before = error
         return RawSolution(found, None, Status.SOLVED) if least <= enough else None
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:

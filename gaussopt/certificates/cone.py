@@ -8,6 +8,7 @@ distance from the residual; `cone_existence` examines whether a solution exists.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from time import process_time
@@ -260,6 +261,18 @@ def certify_cone(
     (0.0, True)
     """
     return ConeCertificate(problem, r, others, existence, tolerance)
+
+
+def surely_solved(problem: ConeComplementarity, r: Vector, tolerance: float) -> float:
+    """Return the residual of impulses whose certificate passes, without making it; infinite if that is not sure.
+
+    It is not sure for a single contact that may have several solutions, as only its certificate looks for them.
+    """
+    if problem.k == 1 and not surely_unique(problem):
+        return math.inf
+    missed, floor, violated = measured(problem, r)
+    passes = violated is not None and max(missed, floor, max(violated) / ROUGH) <= tolerance
+    return missed if passes else math.inf
 
 
 def _distinct(problem: ConeComplementarity, candidates: Sequence[Vector]) -> tuple[Vector, ...]:

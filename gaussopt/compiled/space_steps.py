@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.compiled.contact_kernel import Equations, Stage, certified, copy
+from gaussopt.compiled.contact_kernel import Equations, Stage, copy
 from gaussopt.compiled.march.landing import landed
 from gaussopt.compiled.projection_kernel import largest
-from gaussopt.contact.stage_laws import MONOTONE, NUMBERS, OPEN, StageWorkspace, stage_workspace
+from gaussopt.contact.stage_laws import MONOTONE, NUMBERS, OPEN, StageWorkspace, certified, stage_workspace
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.endings import last_step
 from gaussopt.integration.advances.moreau_jean import MOST_FORCES, SETTLED, THETA

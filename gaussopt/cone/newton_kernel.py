@@ -8,14 +8,13 @@ contacts leave forces undetermined, a shift of the Jacobian keeps the undetermin
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from gaussopt.core.arrays import Index, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.jit.kernel import kernel
-from gaussopt.linalg.cones import steps_of, velocity_size
+from gaussopt.linalg.cones import velocity_size
 
 SHIFT = 1e-9
 """Shift of the diagonal of the Jacobian, whose entries are of order one."""
@@ -242,22 +241,13 @@ def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough
 
 
 def continued(
-    problem: ConeComplementarity, start: Vector, tolerance: float, enough: float, most: int,
-    softened: Sequence[float] = (),
-) -> tuple[Vector, int | None]:  # fmt: skip
+    problem: ConeComplementarity, start: Vector, tolerance: float, enough: float, most: int
+) -> tuple[Vector, int | None]:
     """Return the impulses that Newton's method reaches from `start`, and its number of steps; None without convergence.
 
     `start` holds impulses of a similar problem. Here `tolerance` and `enough` of `settle` are relative to |q|.
     `most` is the largest number of rows that depend on each other; where there are more, the method is not tried.
-    For each fraction in `softened`, the method is run with the diagonal of W enlarged by this fraction, and at the end
-    with W itself, each time from the last impulses. The enlarged diagonal gives redundant contacts unique forces.
     """
-    r, size = start.copy(), velocity_size(problem)
-    W, q = np.ascontiguousarray(problem.W), np.ascontiguousarray(problem.q)
-    own = np.repeat(1.0 / steps_of(W), 3) if softened else q
-    for share in (*softened, 0.0):
-        here = W + np.diag(share * own) if share else W
-        count = settle(here.ravel(), q, problem.mu, r, tolerance * size, enough * size, most)
-        if count >= STEPS:
-            return r, None
-    return r, int(count)
+    r, size, W = start.copy(), velocity_size(problem), np.ascontiguousarray(problem.W)
+    count = settle(W.ravel(), np.ascontiguousarray(problem.q), problem.mu, r, tolerance * size, enough * size, most)
+    return r, None if count >= STEPS else int(count)

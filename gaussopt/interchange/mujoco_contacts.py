@@ -17,7 +17,8 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
-from gaussopt.interchange.mujoco_equalities import distances, may_be_small, sizes_of_places, turning
+from gaussopt.interchange.contact_kernel import bound_friction, collect
+from gaussopt.interchange.mujoco_equalities import SMALL, distances, sizes_of_places, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 
 AHEAD = 0.01
@@ -38,7 +39,7 @@ class NearContacts:
     Friction coefficients `mu`, (k,), are in m for spinning and rolling.
 
     Row rows[i] of MuJoCo's Jacobian becomes contact row places[i]; gap at[i] is that of its contact counted[i].
-    `opens`, (k,), is False for friction without a normal. If `together`, all rows belong to limits, then contacts.
+    `opens`, (k,), is False for friction without a normal.
     """
 
     names: tuple[str, ...]
@@ -50,14 +51,17 @@ class NearContacts:
     parents: NDArray[np.intp]
     losses: Vector
     opens: NDArray[np.bool_]
-    together: bool
 
     @cached_property
-    def bounds(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], Vector]:
-        """Of friction without a normal: rows of its normals, of the parents' normals, and of tangents; and losses."""
+    def normals(self) -> NDArray[np.intp]:
+        """Contact rows that are normals of what can open, (k,)."""
+        return ROWS * np.flatnonzero(self.opens)
+
+    @cached_property
+    def bounds(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Vector]:
+        """Of friction without a normal: rows of its normals, of the parents' normals, and losses."""
         own = np.flatnonzero(~self.opens)
-        normal = ROWS * own
-        return normal, ROWS * self.parents[own], np.concatenate((normal + 1, normal + 2)), self.losses[own]
+        return ROWS * own, ROWS * self.parents[own], self.losses[own]
 
     def bounded(self, W: Matrix, q: Vector, dt: float) -> tuple[Matrix, Vector]:
         """Return W and q with rows that set the normal impulse of friction without a normal to its bound.
@@ -67,18 +71,9 @@ class NearContacts:
         resistance as a cone complementarity problem", Eur. J. Mech. A Solids 85, 2021, with a separate disk for each
         kind of friction. W is no longer symmetric.
         """
-        normal, parent, tangents, losses = self.bounds
-        if not normal.size:
-            return W, q
-        W, q, diagonal = W.copy(), q.copy(), W.diagonal().copy()
-        # With a positive diagonal entry a missing tangent gets zero impulse.
-        missing = tangents[diagonal[tangents] == 0.0]
-        if missing.size:
-            W[missing, missing] = diagonal[missing] = diagonal.sum() / len(W)
-        tied = parent != normal
-        c = np.where(tied, diagonal[parent], diagonal[normal + 1])
-        W[normal, normal], q[normal] = c, -c * dt * losses
-        W[normal[tied], parent[tied]] = -c[tied]
+        if len(self.bounds[0]):
+            W, q = W.copy(), q.copy()
+            bound_friction(W, q, *self.bounds, dt)
         return W, q
 
 
@@ -115,6 +110,7 @@ class ContactFinder:
         self._single = not (model.tendon_limited.any() or (joints == mj.mjtJoint.mjJNT_BALL).any())
         self.turns = turning(mj, model)
         self._names: dict[tuple[int, ...], str] = {}
+        self._dry: list[str] = []
 
     def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector]:
         """Return contacts and limits near the state of `data`, the rows E and contact rows, (p, nv), and gaps, (k,)."""
@@ -123,41 +119,34 @@ class ContactFinder:
             if self._nothing is None:
                 self._nothing = self._found(())
             return self._nothing, E.copy(), self._nothing.mu
-        J, depths = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], contact.dist - contact.includemargin
+        J, m = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], len(E)
         dry, first, limits = data.nf, data.ne + data.nf, data.nl
-        limited: Any = b""
+        at, limited = slice(first, first + limits), b""
         if limits:
-            at = slice(first, first + limits)
-            limited = J[at].tobytes() if self._single else self._limits(at)
-        key = limited, first, contact.geom.tobytes(), contact.efc_address.tobytes()
+            limited = J[at].tobytes() if self._single else b"".join(x.tobytes() for x in self._limits(J, at))
+        touching = (contact.geom.tobytes(), contact.efc_address.tobytes()) if data.ncon else ()
+        key = limited, first, touching
         pattern = self._known.get(key)
         if pattern is None:
-            pattern = self._known[key] = self._found(self._limits(at) if limits else ())
-        R = np.zeros((len(E) + ROWS * len(pattern.names), self.model.nv))
-        R[: len(E)], of_contacts = E, R[len(E) :]
-        if pattern.together:
-            of_contacts[ROWS * limits :] = J[first + limits :]
-            if limits:
-                of_contacts[: ROWS * limits : ROWS] = J[at]
-        else:
-            of_contacts[pattern.places] = J[pattern.rows]
-            depths = depths[pattern.counted]
-        if depths.size and may_be_small(of_contacts[::ROWS][pattern.opens]):
-            of_contacts[:] = without_rounding(of_contacts, sizes_of_places(self.turns, distances(data).max()))
+            numbers = (x.tolist() for x in self._limits(J, at))
+            pattern = self._known[key] = self._found(tuple(zip(*numbers, strict=True)))
+        R = np.zeros((m + ROWS * len(pattern.names), self.model.nv))
+        R[:m] = E
         gaps = np.zeros(len(pattern.names))
-        gaps[pattern.at] = depths
+        if touching:
+            gaps[pattern.at] = (contact.dist - contact.includemargin)[pattern.counted]
         if limits:
             gaps[dry : dry + limits] = data.efc_pos[at] - data.efc_margin[at] + self._ahead
-        gaps[(gaps > 0.0) & (gaps <= CLOSED)] = 0.0
+        least = collect(J, pattern.rows, pattern.places, pattern.normals, CLOSED, m, R, gaps)
+        if len(pattern.at) and least < SMALL**2:
+            R[m:] = without_rounding(R[m:], sizes_of_places(self.turns, distances(data).max()))
         return pattern, R, gaps
 
-    def _limits(self, at: slice) -> tuple[tuple[int, int, int], ...]:
-        """Return, for each limit, the negative of its type, its index, and whether it is a lower limit."""
-        data = self.data
-        J = data.efc_J.reshape(-1, self.model.nv)[at]
-        leading = np.take_along_axis(J, np.abs(J).argmax(axis=1)[:, None], 1).ravel()
-        kinds, numbers = (-data.efc_type[at]).tolist(), data.efc_id[at].tolist()
-        return tuple(zip(kinds, numbers, (leading > 0).tolist(), strict=True))
+    def _limits(self, J: Matrix, at: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+        """Return the negative types of limits, their indices, and whether they are lower limits."""
+        data, J = self.data, J[at]
+        leading = J[np.arange(len(J)), np.abs(J).argmax(axis=1)]
+        return -data.efc_type[at], data.efc_id[at], leading > 0.0
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:
         """Return the description of the contacts, which stays valid while the same geometries are near each other."""
@@ -169,8 +158,9 @@ class ContactFinder:
         of_dry = slice(data.ne, first)
         rows, places = [*range(data.ne, first + len(limits))], [*range(1, ROWS * dry, ROWS)]
         places += range(ROWS * dry, ROWS * (dry + len(limits)), ROWS)
-        names = [dry_name(self.mj, self.model, data, i) for i in range(of_dry.start, of_dry.stop)]
-        names += [self._name(key) for key in limits]
+        if len(self._dry) != dry:
+            self._dry = [dry_name(self.mj, self.model, data, i) for i in range(of_dry.start, of_dry.stop)]
+        names = [*self._dry, *(self._name(key) for key in limits)]
         mu, parents, losses = [1.0] * dry + [0.0] * len(limits), [*range(len(names))], [0.0] * len(names)
         losses[:dry] = data.efc_frictionloss[of_dry].tolist()
         seen: dict[tuple[int, int], int] = {}
@@ -193,10 +183,9 @@ class ContactFinder:
                 losses.append(0.0)
         opens = np.array([x == i for i, x in enumerate(parents)], dtype=bool)
         opens[:dry] = False
-        together = counted.size == dim.size and not dry and bool((dim == ROWS).all())
         return NearContacts(
             tuple(names), np.array(mu), np.array(rows, dtype=np.intp), np.array(places, dtype=np.intp), counted,
-            np.array(at, dtype=np.intp), np.array(parents, dtype=np.intp), np.array(losses), opens, together,
+            np.array(at, dtype=np.intp), np.array(parents, dtype=np.intp), np.array(losses), opens,
         )  # fmt: skip
 
     def _name(self, key: tuple[int, ...]) -> str:

@@ -27,10 +27,9 @@ class enough_memory:  # noqa: N801 - it is called like a function
 
     def __init__(self, mj: Any, model: Any, data: Any) -> None:
         self._mj, self._model, self._numbers = mj, model, data.warning.number
-        self._before = self._numbers.tolist()
 
     def __enter__(self) -> None:
-        pass
+        self._before = self._numbers.tolist()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         mj = self._mj

@@ -101,6 +101,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.name, self.model, self.data = name, copy.copy(model), copy.copy(data)
         Actuated.__init__(self, control)
         self._qpos, self._qvel = self.data.qpos, self.data.qvel
+        self._enough = enough_memory(mj, self.model, self.data)
         own = self.model
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
@@ -202,7 +203,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         """Set MuJoCo's data to a state: positions, contacts, and all forces except those of constraints."""
         mj, model, data = self.mj, self.model, self.data
         data.time, self._qpos[:], self._qvel[:], data.act[:] = t, q[: model.nq], w, q[model.nq :]
-        with enough_memory(mj, model, data):
+        with self._enough:
             mj.mj_fwdPosition(model, data)
             if data.ncon and IN_GAP in (exclude := data.contact.exclude).tolist():
                 exclude -= exclude == IN_GAP  # MuJoCo then also creates the rows of contacts in the gap

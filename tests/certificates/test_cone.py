@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.certificates.cone import surely_solved
 from gaussopt.certificates.cone_bounds import global_bound, local_bound
 from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
 from gaussopt.cone.monotonicity import monotonicity
@@ -46,6 +47,27 @@ def test_bounds_hold_for_perturbed_answers() -> None:
                     assert error <= bound.velocity + slack[0], name
                     assert impulse <= bound.impulse + slack[1], name
     assert numbers > 200
+
+
+def test_impulses_are_surely_solved_just_where_a_certificate_passes_that_finds_no_others() -> None:
+    random, sure, not_sure = np.random.default_rng(5), 0, 0
+    for name in NAMES:
+        problem, r = known.problem(name), known.truths(name)[0]
+        if not problem.k:
+            continue
+        for size in (0.0, *10.0 ** random.uniform(-12, 0, size=12)):
+            x = r + size * (np.abs(r).max() or 1.0) * random.normal(size=problem.n)
+            found, missed = go.certify_cone(problem, x, tolerance=1e-8), surely_solved(problem, x, 1e-8)
+            if missed < np.inf:
+                sure += 1
+                assert found.passed(1e-8), name
+                assert not found.solutions, name
+                assert missed == found.residual, name
+            elif problem.k > 1 and not problem.sparse:
+                not_sure += 1
+                assert not found.passed(1e-8), name
+        assert surely_solved(problem, np.full(problem.n, np.nan), 1e-8) == np.inf, name
+    assert min(sure, not_sure) > 50
 
 
 def test_nothing_is_proved_where_contacts_are_redundant() -> None:

@@ -88,7 +88,7 @@ def test_a_plate_between_two_walls_has_impulses_without_sweeps_where_newton_s_me
             continue
         assert found.claim is S.SOLVED
         assert residual(problem, found.x) <= 9e-8
-        helped += continued(problem, np.zeros(problem.n), 1e-13, 1e-10, 90, (1e-4, 1e-5))[1] is None
+        helped += continued(problem, np.zeros(problem.n), 1e-13, 1e-10, 90)[1] is None
     assert helped > 5
 
 
@@ -226,13 +226,20 @@ def redundant(seed: int, k: int = 12) -> go.ConeComplementarity:
     return go.ConeComplementarity(H.T @ (H / masses[:, None]), H.T @ (f / masses), np.full(k, 0.6))
 
 
-def test_newtons_method_comes_from_softened_contacts_to_redundant_ones() -> None:
-    plain = 0
+def test_proximal_steps_come_to_redundant_contacts_and_take_up_where_they_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(problem: go.ConeComplementarity) -> None:
+        raise AssertionError("swept")
+
+    monkeypatch.setattr("gaussopt.solvers.hybrid.Sweeps", refused)
+    solver, plain = make_solver("hybrid", {"searched": 0, "followed": 30, "enough": 9e-9}), 0
     for seed in range(60):
         problem = redundant(seed)
-        given = problem, np.zeros(problem.n), 1e-13, 1e-10, problem.n
-        r, count = continued(*given, softened=(1e-4, 1e-5))
-        assert count is not None, seed
-        assert residual(problem, r) <= 1e-9, seed
-        plain += continued(*given)[1] is not None
+        r = np.zeros(problem.n)
+        for push in (1.0, 1.01):
+            solver.setup(go.ConeComplementarity(problem.W, push * problem.q, problem.mu))
+            found = solver.solve((r, None))
+            assert found.claim is S.SOLVED, seed
+            r = found.x
+            assert residual(solver.program, r) <= 1e-9, seed
+        plain += continued(problem, np.zeros(problem.n), 1e-13, 1e-10, problem.n)[1] is not None
     assert plain < 60

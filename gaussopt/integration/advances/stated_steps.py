@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf
 
+from gaussopt.certificates.cone import surely_solved
 from gaussopt.cone.one_contact import surely_unique
 from gaussopt.contact.activity import TOUCHING, refuse_penetration
 from gaussopt.core.arrays import Vector
@@ -136,7 +138,7 @@ class StatedSteps(MoreauJeanSteps):
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Continue from the state of an earlier loop."""
-        self._pushed: dict[str, int] = {name: -count for name, count in memory["idle"]}
+        self._pushed: dict[str, int] = dict(memory["idle"])
         self._sides = list(memory["sides"])
         self._latest: tuple[Sequence[str], Vector] = (), np.zeros(0)
         self._grid = replace(self.control, origin=self.origin)
@@ -151,7 +153,7 @@ class StatedSteps(MoreauJeanSteps):
 
     def memory(self) -> dict[str, Any]:
         """Return, for each contact, the steps since its last normal force, and the latest values of users' events."""
-        return {"idle": [(name, -count) for name, count in self._pushed.items()], "sides": list(self._sides)}
+        return {"idle": list(self._pushed.items()), "sides": list(self._sides)}
 
     def _start(self, t: float, q: Vector, v: Vector) -> TimeStep:
         begin = perf_counter()
@@ -235,23 +237,24 @@ class StatedSteps(MoreauJeanSteps):
             return np.zeros(problem.n), None  # no contact closes: zero impulses satisfy the law exactly
         raw, timing = solver.sequence.solve(problem, self._known_impulses(names))
         begin = perf_counter()
-        status, message, certificate, *_ = page_of(problem).judge(
-            problem, RawSolution(raw.x, None, raw.claim), solver.tolerance
-        )
+        r = raw.x
+        if r is None or (missed := surely_solved(problem, r, solver.tolerance)) == math.inf:
+            judged = page_of(problem).judge(problem, RawSolution(r, None, raw.claim), solver.tolerance)
+            if judged.status is not Status.SOLVED or r is None:
+                return np.zeros(0), (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
+            missed = judged.proof.residual
         motion.timing["verify"] += perf_counter() - begin
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
         motion.timing["update"] += timing.update
         motion.iterations += raw.iterations
-        if status is not Status.SOLVED or raw.x is None:
-            return np.zeros(0), (status, f"Stopped at t = {self.t:.9g}: {message}")
-        self._latest = names, raw.x
-        missed, worst = certificate.residual * velocity_size(problem), motion.worst
+        self._latest = names, r
+        worst, missed = motion.worst, missed * velocity_size(problem)
         motion.evaluations += 1
         worst["constraint_residual"] = max(worst["constraint_residual"], missed)
-        if NOT_UNIQUE not in motion.warnings and problem.mu[raw.x[::ROWS] > 0].any():
+        if NOT_UNIQUE not in motion.warnings and problem.mu[r[::ROWS] > 0].any():
             motion.warnings.append(NOT_UNIQUE)
-        return raw.x, None
+        return r, None
 
     def _known_impulses(self, names: Sequence[str]) -> Vector | None:
         """Return initial impulses, zero at new contacts, if contacts have appeared or vanished; otherwise None."""
@@ -298,11 +301,7 @@ class StatedSteps(MoreauJeanSteps):
         rows[::ROWS] &= of.opens  # excludes prescribed normal impulses
         W = of.problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
-        try:
-            np.linalg.cholesky(W)  # succeeds if all eigenvalues of W exceed the shift
-        except np.linalg.LinAlgError:
-            return False
-        return True
+        return not dpotrf(W, lower=True)[1]  # the factorisation succeeds if all eigenvalues of W exceed the shift
 
     def record_start(self) -> None:
         """Record the start of a motion whose first step has no accepted answer."""
@@ -315,19 +314,19 @@ class StatedSteps(MoreauJeanSteps):
 
     def _note(self, names: Any, pushes: Vector) -> bool:
         """Append events for contacts that began or ceased to push in the last step; return whether any began."""
-        pushing = set(compress(names, (pushes > 0.0).tolist()))
-        if pushing == self._pushed.keys():
-            self._pushed = dict.fromkeys(self._pushed, 0)
+        pushing = dict.fromkeys(compress(names, (pushes > 0.0).tolist()), 0)
+        if pushing.keys() == self._pushed.keys():
+            self._pushed = pushing
             return False
-        new = sorted(pushing - self._pushed.keys())
+        new = sorted(pushing.keys() - self._pushed.keys())
         for name in new:
             self.events.append(MotionEvent(self.t, EventKind.LANDING, name))
         for name in list(self._pushed):
-            self._pushed[name] -= 1
-            if self._pushed[name] == -LIFTED and name not in pushing:
+            self._pushed[name] += 1
+            if self._pushed[name] == LIFTED and name not in pushing:
                 del self._pushed[name]
                 self.events.append(MotionEvent(self.t, EventKind.LIFT_OFF, name))
-        self._pushed |= dict.fromkeys(pushing, 0)
+        self._pushed |= pushing
         return bool(new)
 
     def _note_gain(self, here: TimeStep, r: Vector) -> None:
