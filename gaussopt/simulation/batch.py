@@ -79,8 +79,7 @@ def simulate_batch(
     keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
     out : folder in which members are saved, 64 at a time (65,536 from a GPU), so that the same call can continue later
-    executor : concurrent.futures.Executor that computes the members not yet in `out`; workers need the same packages
-    control : not taken, as its function may remember a motion; call `simulate` for each member
+    executor : concurrent.futures.Executor for the members not yet in `out`; workers need the same packages
 
     Returns
     -------
@@ -104,17 +103,12 @@ def simulate_batch(
     3
     """
     begin = perf_counter()
-    if control is not None:
-        raise BadInput(
-            "A batch takes no control, whose function may remember one motion: call go.simulate(problem.at(...), "
-            "control=go.Controller(...)) for each member."
-        )
     settings: dict[str, Any] = {
         "stepper": stepper, "dt": dt, "t_end": t_end, "t0": t0, "rtol": rtol, "atol": atol, "tolerance": tolerance,
         "stabilisation": stabilisation, "impact": impact, "accumulation": accumulation,
     }  # fmt: skip
     check_kinds(stabilisation, progress)
-    _check_resources(threads, device, executor)
+    _check_resources(threads, device, executor, control)
     if out is not None or executor is not None:
         settings |= {"record_every": stride(record_every), "certify": certify, "threads": threads, "device": device}
         return _in_folder(out, (problem, parameters, initial), settings, keep_interrupted, progress, executor)
@@ -204,7 +198,12 @@ def _run(batch: Batch, threads: int | None, device: str, keep_interrupted: bool,
         return batch.dataset(perf_counter() - begin)
 
 
-def _check_resources(threads: int | None, device: str, executor: Executor | None) -> None:
+def _check_resources(threads: int | None, device: str, executor: Executor | None, control: object) -> None:
+    if control is not None:
+        raise BadInput(
+            "A batch takes no control, whose function may remember one motion: call go.simulate(problem.at(...), "
+            "control=go.Controller(...)) for each member."
+        )
     if device not in DEVICES:
         raise BadInput(f"device is {device!r}; give one of {', '.join(map(repr, DEVICES))}.")
     if executor is not None:

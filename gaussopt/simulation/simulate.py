@@ -79,8 +79,7 @@ def simulate(
 
     Parameters
     ----------
-    problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`. Not needed with `start`, unless that
-        motion was loaded from a file and its problem has no registered name
+    problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`. With `start` a name is not needed.
     formulation, solver : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and a solver that fits
     stepper : name, rk4 if not given (moreau-jean for a `Pile`); all but time-stepping methods locate events of contacts
     dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive stepper

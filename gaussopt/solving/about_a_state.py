@@ -147,7 +147,7 @@ def _holding(system: AbstractSystem, held: Sequence[str], t: float, q: Vector, v
         raise BadInput(f"held is {held!r:.60}; give a list of names of contacts.")
     if isinstance(system, SteppedSystem):
         near = system.time_step(t, q, v).found
-        for i in np.flatnonzero(near.gaps <= TOUCHING * (1.0 + np.abs(q).max())):
+        for i in np.flatnonzero(near.gaps <= TOUCHING * (1.0 + np.abs(q).max())).tolist():
             raise NotAccepted(
                 f"The contact {near.names[i]!r} of {system.name!r} touches at this state, and contacts that a model "
                 "finds while it moves are in its steps only: give a state in which nothing touches."

@@ -393,7 +393,7 @@ def test_a_robot_in_the_air_is_held_by_its_weight_and_one_that_stands_is_refused
     np.testing.assert_allclose(held[[0, 1, 2, 7]], data.qfrc_inverse[[0, 1, 2, 6]], atol=1e-10)
     assert go.linearise(flying.system, q, 0.0 * q).A.shape == (14, 14)
     for act in (lambda *x: go.inverse_dynamics(*x, x[2]), go.linearise):
-        with pytest.raises(go.NotAccepted, match="The contact 'floor, cube' of .* touches at this state"):
+        with pytest.raises(go.NotAccepted, match=r"The contact 'floor, cube' of .* touches at this state"):
             act(standing.system, standing.q0, 0.0 * standing.q0)
 
 

@@ -333,7 +333,7 @@ def test_what_a_control_does_not_go_with_is_refused() -> None:
     motion = go.simulate(inverted_pendulum(), **SOON)
     with pytest.raises(go.BadInput, match="control is given beside start"):
         go.simulate(inverted_pendulum(), start=motion, t_end=1.0, control=control)
-    with pytest.raises(go.BadInput, match="A batch takes no control, .* call go.simulate"):
+    with pytest.raises(go.BadInput, match=r"A batch takes no control, .* call go.simulate"):
         go.simulate_batch(inverted_pendulum(), parameters={"F": [1.0]}, t_end=1.0, control=control)
     with pytest.raises(go.BadInput, match="has no inputs that a control could set"):
         go.simulate("sphere-pile", t_end=0.01, control=go.Controller(lambda *state: {"F": 0.0}, 0.1))

@@ -130,7 +130,7 @@ def test_what_is_no_system_and_no_list_of_contacts_is_told() -> None:
     bars = go.problem("two-bar")
     for given in ("two-bar", bars, None):
         for act in (lambda *x: go.inverse_dynamics(*x, x[2]), go.linearise):
-            with pytest.raises(go.BadInput, match=r"is no system; give that of a problem, go\.problem\(\.\.\.\)\.system"):
+            with pytest.raises(go.BadInput, match="is no system; give that of a problem"):
                 act(given, bars.q0, bars.v0)
     for held in ("A", 3):
         with pytest.raises(go.BadInput, match="give a list of names of contacts"):
