@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
-from gaussopt.lcp.pivoting import Index
 
 
 @kernel
