@@ -37,7 +37,7 @@ PARAMETERS = (
 
 
 def build(row: str = "regular") -> AbstractSystem:
-    """Derive the equations with the regular row, or with the printed one (vx tan(phi) - vy)."""
+    """Derive the equations with the constraint in its regular form, or as the source prints it, vx tan(phi) - vy."""
     import sympy as sp
 
     _, phi, _ = q = sp.symbols("x phi y")

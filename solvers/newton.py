@@ -4,8 +4,8 @@ The optimality conditions of a quadratic program, and linear complementarity pro
 problems; `_semismooth` describes these and the iteration. Without inequalities the system is linear, and one full step
 solves it; with inequalities convergence is locally quadratic.
 With `function="min"`, min(a, b) replaces the Fischer-Burmeister function. Newton's method is then the primal-dual
-active-set method, which ends at an exact solution but may cycle. If Newton's method stalls or cycles on a linear
-complementarity problem, which is possible unless M is a P-matrix, Lemke's method follows, and the note says so.
+active-set method, which ends at an exact solution but may cycle, also if M is a P-matrix. Where Newton's method stalls
+or cycles on a linear complementarity problem, Lemke's method follows, and the note of the answer records this.
 The `history` of the answer holds ||Phi||_inf, in scaled variables, at the start and after each iteration.
 References: as in `_semismooth`; I. Ben Gharbia, J. C. Gilbert, "Nonconvergence of the plain Newton-min algorithm
 for linear complementarity problems with a P-matrix", Math. Prog. 134, 2012.

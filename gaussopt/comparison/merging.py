@@ -84,8 +84,8 @@ def merge_results(
 def parts_of(results: Results, name: str = "") -> dict[str, Results]:
     """Return the comparisons that make up a merged one, by machine.
 
-    A comparison that is not merged is its only part, under the given name, in which characters that file names cannot
-    have are replaced. The store of a part is the folder of its trajectories.
+    A comparison that is not merged counts as a single part. Its key is the given name, in which characters that are not
+    allowed in file names are replaced. The store of a part is the folder of its trajectories.
     """
     store = None if results.store is None else results.store / "cases"
     if not results.meta.get("machines"):

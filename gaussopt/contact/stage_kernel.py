@@ -1,15 +1,15 @@
 """A compiled kernel that solves and certifies one instant (a stage of the integrator) of a motion with contacts.
 
-The kernel takes the regular case only: M positive definite, or at least on the motions that the joints allow, joints
+The kernel takes the regular case only: M positive definite, at least on the motions that the joints allow, joints
 independent, every contact moved by its own force, and friction far enough from the limit where the contact operator
 loses its definiteness. In all other cases it returns a code, and the general path (contact operator, solving,
 certificate) decides. In space, contacts without slip obey friction cones, see `gaussopt.contact.stage_cones`. The
-solution gets the same certificate as on that path: the distance of the acceleration from the acceleration that its
-forces cause, by the equations of motion; the natural map of all laws; and, by one more refinement, the distance to the
-solution of the mode.
+solution gets the same certificate as on that path: the distance between its acceleration and the one that follows from
+its forces by the equations of motion; the natural map of all laws; and, by one more refinement, the distance to the
+exact solution for the same contact modes.
 
 Forces and accelerations of contacts are in the unit of the mass norm: with own = sqrt(row K row^T), z is own times the
-force and w the acceleration over own, so that all entries of the laws are near 1. The system of the mode is inverted,
+force and w the acceleration over own, so that all entries of the laws are near 1. The linear system of the modes is inverted,
 not factorised, because the certificate needs the effect of every single row on the acceleration.
 """
 

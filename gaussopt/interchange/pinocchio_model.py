@@ -124,7 +124,7 @@ def _terms(data: Any, *places: Vector) -> tuple[Vector, Vector]:
 
 
 def _loop_bias(pin: Any, data: Any, loop: Any) -> Vector:
-    """Return the rate of change at a = 0 of a loop's relative velocity, first frame minus second frame."""
+    """Return the derivative, for a = 0, of a loop's relative velocity, first frame minus second frame."""
     (first, v1, a1), (second, v2, a2) = (
         (data.oMi[joint] * place, place.actInv(data.v[joint]), place.actInv(data.a[joint]))
         for joint, place in ((loop.joint1_id, loop.joint1_placement), (loop.joint2_id, loop.joint2_placement))

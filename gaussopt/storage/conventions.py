@@ -76,6 +76,6 @@ def describe(data: xr.Dataset, title: str, units: list[str] | None = None) -> xr
 
 
 def command() -> str:
-    """Return the command line of this process, with the program's name without its folder."""
+    """Return the command line of this process; the program is named without its folder."""
     program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "python"
     return shlex.join(["gaussopt" if program == "__main__.py" else program, *sys.argv[1:]])

@@ -291,7 +291,7 @@ class PhaseMarcher:
 
 
 class PhaseStep(FixedStep):
-    """Single steps of a method of constant step in machine code; irregular steps are left to the method itself."""
+    """Takes single steps of a constant-step method in machine code; leaves irregular ones to the interpreted method."""
 
     name, title, source = "", "", ""
 

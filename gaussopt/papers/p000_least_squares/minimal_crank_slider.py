@@ -48,7 +48,7 @@ class Crank:
         return replace(self, **values)
 
     def rod(self, theta: Values) -> tuple[Values, Values, Values, Values]:
-        """Return sine and cosine of the rod's angle, and its first and second derivative with respect to theta1."""
+        """Return the sine and cosine of the rod's angle, and the angle's two derivatives with respect to theta1."""
         r = self.l1 / self.l2
         s, c = np.sin(theta), np.cos(theta)
         s2 = -r * s

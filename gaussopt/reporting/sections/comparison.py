@@ -115,7 +115,7 @@ def _how_to_read(meta: Mapping[str, Any]) -> Section:
 
 
 def _convergence(judged: Sequence[Answers]) -> Section | None:
-    """Show how the iterative solvers of the comparison converge; None if there is no figure for its problems."""
+    """Return a section on the convergence of the iterative solvers, or None if no problem has a figure of it."""
     problems = {a.source.name for a in judged if a.source.kind == "problem"}
     figures = convergence.of_compared(problems, {base_of(a.solver) for a in judged})
     return Section("convergence", "Convergence", tuple(figures)) if figures else None

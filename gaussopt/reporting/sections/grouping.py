@@ -130,7 +130,7 @@ def in_words(statuses: Sequence[str]) -> str:
 
 
 def shape_of(reason: str) -> str:
-    """Mask the numbers of a sentence, so that reasons become equal if they differ in numbers only."""
+    """Mask the numbers in a reason, so that reasons that differ only in their numbers become equal."""
     return re.sub(r"\d[\d.e+-]*", "#", reason)
 
 
