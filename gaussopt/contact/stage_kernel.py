@@ -9,7 +9,7 @@ its forces by the equations of motion; the natural map of all laws; and, by one 
 exact solution for the same contact modes.
 
 Forces and accelerations of contacts are in the unit of the mass norm: with own = sqrt(row K row^T), z is own times the
-force and w the acceleration over own, so that all entries of the laws are near 1. The linear system of the modes is inverted,
+force and w the acceleration over own, so that all entries of the laws are near 1. The system of the modes is inverted,
 not factorised, because the certificate needs the effect of every single row on the acceleration.
 """
 

@@ -110,7 +110,7 @@ class Falsification:
         return latex_of(self.example, self.proof, self.a, self.b)
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write `falsify.json`; if an example was found, also its proofs, its pictures and an input for `gaussopt solve`.
+        """Write `falsify.json`; if an example was found, also its proofs, pictures and input for `gaussopt solve`.
 
         `check_proof.py` beside them checks the proof with fractions, without gaussopt. Returns the paths; raises
         BadInput if the folder cannot be written.

@@ -191,8 +191,8 @@ def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
 def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:
     """Return whether all principal minors are positive, for matrices, (..., n, n), of unit diagonal.
 
-    Each minor is divided by the minor that omits its highest index. The quotient is a pivot of the elimination; it is at
-    rounding level if the submatrix is singular.
+    Each minor is divided by the minor that omits its highest index. The quotient is a pivot of the elimination; it is
+    at rounding level if the submatrix is singular.
     """
     n = A.shape[-1]
     masks = subsets(n)
