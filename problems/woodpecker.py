@@ -15,7 +15,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
-from gaussopt.modelling.sketch import Bar, ContactPoint, Parameters, Point, Shape, Wall
+from gaussopt.modelling.sketch import Bar, ContactPoint, Parameters, Point, Shape, Wall, along
 
 PARAMETERS = (
     Parameter("m_M", 0.0003, "kg", "mass of the sleeve"),
@@ -70,16 +70,20 @@ def start(p: Parameters) -> tuple[Vector, Vector]:
 
 
 def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
-    """Draw the side of the rod, the sleeve as its inner line, the bird from the spring to its beak."""
+    """Draw the rod's side, sleeve and bird; rigid bars turn fully, contacts are where the small angles put them."""
     y, phi_M, phi_S = q
     r, rM, hM = p["r_0"], p["r_M"], p["h_M"]
-    low, high = (rM + hM * phi_M, y + rM * phi_M - hM), (rM - hM * phi_M, y + rM * phi_M + hM)
-    spring = (p["l_M"], y + p["l_M"] * phi_M)
-    bird = (spring[0] + p["l_G"], spring[1] + p["l_G"] * phi_S)
-    beak = (bird[0] - p["l_S"] - p["h_S"] * phi_S, bird[1] - p["l_S"] * phi_S + p["h_S"])
-    points = {"beak": beak, "lower": low, "upper": high}
+    axis, spring = along((0.0, y), rM, phi_M), along((0.0, y), p["l_M"], phi_M)
+    low, high = along(axis, hM, phi_M - np.pi / 2), along(axis, hM, phi_M + np.pi / 2)
+    bird = along(spring, p["l_G"], phi_S)
+    beak = along(along(bird, -p["l_S"], phi_S), p["h_S"], phi_S + np.pi / 2)
+    reach, edge = p["l_M"] + p["l_G"] - p["l_S"], y + rM * phi_M
+    points = {
+        "beak": (reach - p["h_S"] * phi_S, y + p["l_M"] * phi_M + (p["l_G"] - p["l_S"]) * phi_S + p["h_S"]),
+        "lower": (rM + hM * phi_M, edge - hM), "upper": (rM - hM * phi_M, edge + hM),
+    }  # fmt: skip
     return (
-        Wall((r, y + 0.05), (r, y - 0.05)), Bar(low, high), Bar((rM, y + rM * phi_M), spring), Bar(spring, bird),
+        Wall((r, y + 0.05), (r, y - 0.05)), Bar(low, high), Bar(axis, spring), Bar(spring, bird),
         Bar(bird, beak), Point(bird, "S", trace=True),
         *(ContactPoint(name, at, normal=(1.0, 0.0), tangent=(0.0, 1.0)) for name, at in points.items()),
     )  # fmt: skip

@@ -522,7 +522,6 @@ def test_options_are_never_code(arguments: list[str], tmp_path: Path, monkeypatc
 # What may take text for code or load objects, and why each of them is harmless.
 KNOWN = {
     "symbolic/reading.py: sympify": "expressions that a program gives",
-    "codegen/source.py: sympify": "expressions of a model",
     "codegen/step.py: sympify": "expressions of a model",
     "codegen/constrained_step.py: sympify": "expressions of a model",
     "symbolic/gap_angles.py: lambdify": "expressions of a model, whose symbols have names that we made",

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf
 
 from gaussopt.certificates.cone import surely_solved
 from gaussopt.cone.one_contact import surely_unique
@@ -35,6 +34,7 @@ from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import rows_of, velocity_size
+from gaussopt.linalg.dense import lapack
 
 MISSED = 1e-8
 """Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
@@ -301,7 +301,7 @@ class StatedSteps(MoreauJeanSteps):
         rows[::ROWS] &= of.opens  # excludes prescribed normal impulses
         W = of.problem.W[rows][:, rows]
         W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
-        return not dpotrf(W, lower=True)[1]  # the factorisation succeeds if all eigenvalues of W exceed the shift
+        return not lapack().dpotrf(W, lower=1)[1]  # the factorisation succeeds if all eigenvalues of W exceed the shift
 
     def record_start(self) -> None:
         """Record the start of a motion whose first step has no accepted answer."""
