@@ -108,7 +108,7 @@ def test_a_problem_in_a_file_is_loaded_once_the_person_names_it(
     (here / MARK).unlink()
     registry._registered["problem"].clear()
     registry._files.clear()
-    assert "name that file, too" in refused(capsys, "run", "--from", "own.nc", "--t-end", "0.003")
+    assert "the file that defines it, too" in refused(capsys, "run", "--from", "own.nc", "--t-end", "0.003")
     assert not (here / MARK).exists()
     assert run(["animate", "payload.py", "--from", "own.nc", "--out", "x.svg"]) == 0
     assert run(["run", "payload.py", "--from", "own.nc", "--t-end", "0.003"]) == 0
