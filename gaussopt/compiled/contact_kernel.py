@@ -17,12 +17,12 @@ import numpy as np
 
 from gaussopt.compiled.projection_kernel import SurfaceWorkspace, apart, largest, missed, project, surface
 from gaussopt.contact.stage_laws import DEFINITE, MONOTONE, NUMBERS, OPEN, StageWorkspace, certified, stage_workspace
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.integration.events.modes import OPEN as APART
 from gaussopt.integration.events.modes import STICKING, TOLERANCES, ContactModes
 from gaussopt.integration.events.scanning import CURVED
 from gaussopt.jit.kernel import kernel
-from gaussopt.lcp.pivoting import SOLVED, Active, Index
+from gaussopt.lcp.pivoting import SOLVED, Active
 from gaussopt.linalg.dense import EPS
 
 NOISE, UNSHARED, FED = TOLERANCES.noise, TOLERANCES.unshared, TOLERANCES.fed

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.contact.saddle_kernel import factorise, respond
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.endings import settled
 from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.lcp.pivoting import Index
 
 MOST_ITERATIONS, CORRECTION, MISSED = 20, TOLERANCES.correction, 1e-9
 """Largest number of Newton iterations; largest correction, and largest residual of velocities that rows left out may

@@ -215,9 +215,7 @@ def opened(h: float, law: Vector, space: SpaceSteps) -> bool:
     return True
 
 
-def settled_force(
-    step: Equations, stage: Stage, t: float, h: float, p: Vector, space: SpaceSteps
-) -> int:  # fmt: skip
+def settled_force(step: Equations, stage: Stage, t: float, h: float, p: Vector, space: SpaceSteps) -> int:
     """Solve the step until the force at the weighted state is the assumed one; return the proof, or `OPEN`."""
     data, out, n, w = space.data, space.out, len(space.dv), len(space.force)
     mean, dv, middle = space.mean, space.dv, space.middle
@@ -225,18 +223,9 @@ def settled_force(
         for i in range(w):
             data[w * w + i] = h * space.force[i]
         code, how = stage(
-            data,
-            w,
-            len(space.rows),
-            len(space.push),
-            2,
-            space.closed,
-            space.modes,
-            space.active,
-            space.memory,
-            out,
+            data, w, len(space.rows), len(space.push), 2, space.closed, space.modes, space.active, space.memory, out,
             space.numbers,
-        )
+        )  # fmt: skip
         if code != SOLVED:
             return OPEN
         for i in range(n):

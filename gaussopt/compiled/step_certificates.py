@@ -11,11 +11,11 @@ from gaussopt.compiled.contact_equations import ContactEquations
 from gaussopt.compiled.contact_kernel import Equations, Stage, copy, laws
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, NUMBERS, StageWorkspace, certified, stage_workspace
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.integration.events.modes import OPEN, SLIDING
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.jit.kernel import kernel
-from gaussopt.lcp.pivoting import SOLVED, Active, Index
+from gaussopt.lcp.pivoting import SOLVED, Active
 
 ABOUT = 4
 """Numbers of a certified row before the solution: 1 if it is certified, else 0; error bound, its relative size, and

@@ -20,9 +20,8 @@ but not necessary for a given A_0: if a determinant is not clearly positive, mod
 
 from __future__ import annotations
 
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
-from gaussopt.lcp.pivoting import Index
 
 MODES = 64
 """Largest number of combinations of contact modes that are tried."""

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 
-from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.lcp.pivoting import Index
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.linalg.dense import EPS
 
 REGULAR = 1e-8

@@ -15,7 +15,7 @@ import numpy as np
 from gaussopt.cone.newton_kernel import STEPS, settle
 from gaussopt.contact.saddle_kernel import factorise
 from gaussopt.contact.stage_laws import CLEAR, OPEN, STRONG, UNDECIDED, StageWorkspace
-from gaussopt.lcp.pivoting import Index
+from gaussopt.core.arrays import Index
 
 SHARP, ENOUGH = 1e-14, 1e-12
 """Natural map, relative to the largest entry of q, at which Newton's method ends, and up to which it may stagnate."""

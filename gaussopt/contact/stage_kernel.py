@@ -33,9 +33,9 @@ from gaussopt.contact.stage_laws import (
     solve_pairs,
     uniqueness,
 )
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
-from gaussopt.lcp.pivoting import SOLVED, UNSOLVED, Active, Index
+from gaussopt.lcp.pivoting import SOLVED, UNSOLVED, Active
 from gaussopt.linalg.dense import EPS
 
 

@@ -11,8 +11,8 @@ from gaussopt.contact.activity import RESTING
 from gaussopt.contact.orientation import oriented
 from gaussopt.contact.saddle_kernel import factorise
 from gaussopt.core.acceptance import accepts
-from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.lcp.pivoting import DEPENDENT, SIGN, STABLE, Active, Index, Indices
+from gaussopt.core.arrays import Index, Matrix, Vector
+from gaussopt.lcp.pivoting import DEPENDENT, SIGN, STABLE, Active, Indices
 
 MASSLESS, DEPENDENT_JOINTS, HELD, UNLAWFUL = 5, 6, 7, 8
 """Codes in addition to those of `gaussopt.lcp.pivoting`: M is not positive definite where the joints allow motions;
@@ -20,8 +20,8 @@ the joints are dependent or nearly so; a row is not moved by its own force; laws
 
 DEFINITE, P_MATRIX, ORIENTED, STRONG, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4, 5, 6
 """Proofs of uniqueness; those before `MONOTONE` hold for forces too, among them `STRONG`, strong monotonicity of
-friction cones. `UNDECIDED`: contacts may stick, and the general
-solver has no proof either. `OPEN`: all contacts slide, and the general solver would try more proofs."""
+friction cones. `UNDECIDED`: contacts may stick, and the general solver has no proof either. `OPEN`: all contacts slide,
+and the general solver would try more proofs."""
 
 NUMBERS = 12
 """error_bound, error_norm, constraint_residual, force_residual, rounding_floor, norm_a, norm_a_2, natural_scale,

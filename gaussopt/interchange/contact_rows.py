@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
 from gaussopt.core.errors import BadInput
-from gaussopt.lcp.pivoting import Index
 
 PLANAR = 2
 """Number of rows of a planar contact: N, T."""

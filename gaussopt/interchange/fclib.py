@@ -16,14 +16,13 @@ import numpy as np
 from scipy import sparse
 
 from gaussopt._version import __version__
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, GlobalContacts
 from gaussopt.core.delassus import as_dense, formed
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import write_bytes
 from gaussopt.interchange.contact_rows import PLANAR, check_dimension, global_in_space, local_in_space
 from gaussopt.kinds import page_of
-from gaussopt.lcp.pivoting import Index
 from gaussopt.storage.hdf5 import FileLayout, opened
 
 MAGIC = b"\x89HDF\r\n\x1a\n"

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Index, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity, GlobalContacts
 from gaussopt.core.display import reads_as_number
 from gaussopt.core.errors import BadInput
 from gaussopt.interchange.contact_rows import PLANAR, check_dimension, local_in_space
 from gaussopt.interchange.fclib import LARGEST, dense, given_global, triplets
-from gaussopt.lcp.pivoting import Index
 
 DENSE, BLOCKS, SPARSE = 0, 1, 2
 """Codes of the storage format of a matrix."""

@@ -21,8 +21,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.arrays import Index as Index
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import inlined, kernel
 
 Indices = NDArray[np.int64]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from gaussopt.contact.saddle_kernel import factorise, respond
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
-from gaussopt.lcp.pivoting import Index
 
 
 @kernel

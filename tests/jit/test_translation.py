@@ -172,8 +172,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.lcp.pivoting import Active, Index, Indices
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.lcp.pivoting import Active, Indices
+from gaussopt.core.arrays import Matrix, Vector, Index
 
 Other = Callable[[float, Vector], tuple[float, int]]
 

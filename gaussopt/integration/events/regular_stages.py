@@ -33,14 +33,14 @@ from gaussopt.contact.stage_laws import (
     certified,
     stage_workspace,
 )
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.jit.kernel import COMPILED
 from gaussopt.kinds.step import UNDECIDED
-from gaussopt.lcp.pivoting import SOLVED, Active, Index
+from gaussopt.lcp.pivoting import SOLVED, Active
 from gaussopt.solving.answer import Answer
 
 PLAIN = 12
