@@ -43,6 +43,11 @@ motions |= {{
 body, q, v = chain.chain(300, False)
 motions["chain of 300 links, RK4, dt = 0.1 ms"] = (
     body.system, dict(q0=q, v0=v, dt=1e-4, t_end=0.05, record_every=100, solver="sparse-kkt"))
+motions |= {{
+    f"{{problem.name.removeprefix('copied-')}}, as by default": (problem, dict(stepper=None, engine=None))
+    for name in ("impacting-stick", "two-bar", "sliding-to-rolling", "four-leg-table", sys.argv[1])
+    for problem in [go.problem(name)]
+}}
 def run(name):
     problem, more = motions[name]
     begin = time.process_time()
@@ -61,12 +66,14 @@ for line in sys.stdin:
 class Checkout:
     """A process that simulates with the gaussopt of one checkout."""
 
-    def __init__(self, tree: Path, cache: Path) -> None:
+    def __init__(self, tree: Path, cache: Path, toy: Path) -> None:
         cache.mkdir(mode=0o700, exist_ok=True)
+        copied = cache / "copied_woodpecker.py"  # an older checkout need not have the problem
+        copied.write_text(toy.read_text(encoding="utf-8").replace('"woodpecker"', '"copied-woodpecker"'))
         environment = {**os.environ, "PYTHONPATH": str(tree), "GAUSSOPT_CACHE": str(cache)}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", CHILD], cwd=tree, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-c", CHILD, str(copied)], cwd=tree, env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
         self.motions = self._line().split("|")
 
@@ -90,7 +97,8 @@ class Checkout:
 
 def table(trees: dict[str, Path], caches: dict[str, Path]) -> str:
     """Markdown: the least times of both in milliseconds, their ratio, and the ratios round by round."""
-    checkouts = {which: Checkout(trees[which], caches[which]) for which in ("old", "new")}
+    toy = trees["new"] / "problems" / "woodpecker.py"
+    checkouts = {which: Checkout(trees[which], caches[which], toy) for which in ("old", "new")}
     heads = ("compiled motion", "old, least ms", "new, least ms", "new divided by old, of the least times",
              "median of the rounds (quartiles)")  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
