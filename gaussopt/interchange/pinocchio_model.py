@@ -155,4 +155,6 @@ def _contact_rows(
         rows.append(without_rounding(row, terms))
         bias.append(pin.getFrameClassicalAcceleration(model, data, frame, aligned).linear[NORMAL_FIRST])
     mu = np.array([finite_number(f"The friction coefficient of {name!r}", x) for name, x in contacts.items()])
+    if (mu < 0.0).any():
+        raise BadInput(f"The friction coefficient of {[*contacts][int(np.argmin(mu))]!r} is {mu.min():g}; give 0 or more.")
     return touching(np.array(rows), np.array(bias), mu, v, at_rest)

@@ -94,6 +94,11 @@ def test_limits_and_refusals_are_of_one_file(tmp_path: Path, compare: Any) -> No
     found = costs(results.answers, results.times, formulation="coulomb-soccp")
     assert dict(zip(found.names, found.failures.tolist(), strict=True)) == {"hybrid": 0, "slow-or-choosy": 1}
     assert found.refused.sum(axis=0).tolist() == [int(name == "slow-or-choosy") for name in found.names]
+    alone = compare(programs_of(tmp_path / "b-hard.json", contacts=True), ["coulomb-soccp"], solvers, case_limit=2.0)
+    [group] = groups(alone)
+    assert [*who_solved.table(group, ["b-hard.json"]).rows] == [
+        ("b-hard.json", "1 of 2", "coulomb-soccp: hybrid", "time limit 1")
+    ]
 
 
 def test_a_file_that_holds_something_else_is_named(folder: Path, capsys: Any, tmp_path: Path) -> None:

@@ -26,12 +26,12 @@ def table(group: Group, files: Sequence[str] = ()) -> Table:
 
     `files` are the file names if they are the items of one source; otherwise each source is one file.
     """
-    asked = [
-        a for a in group.main()[0]
-        if not a.refused and (a.source.part or not files or len(a.status) == len(files))
+    asked = [  # a pair that failed answers no file of its source
+        (a, 1 if a.source.part else len(files) or max(1, len(a.status))) for a in group.main()[0]
+        if not a.refused and (a.source.part or not files or len(a.status) in (0, len(files)))
     ]  # fmt: skip
     by = gathered(
-        ((_named(a, files, i), (a.formulation, a.solver), a, i) for a in asked for i in range(max(1, len(a.status)))),
+        ((_named(a, files, i), (a.formulation, a.solver), a, i) for a, count in asked for i in range(count)),
         lambda row: row[0],
     )
     rows: list[tuple[Any, ...]] = []
