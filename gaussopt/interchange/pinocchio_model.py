@@ -156,5 +156,6 @@ def _contact_rows(
         bias.append(pin.getFrameClassicalAcceleration(model, data, frame, aligned).linear[NORMAL_FIRST])
     mu = np.array([finite_number(f"The friction coefficient of {name!r}", x) for name, x in contacts.items()])
     if (mu < 0.0).any():
-        raise BadInput(f"The friction coefficient of {[*contacts][int(np.argmin(mu))]!r} is {mu.min():g}; give 0 or more.")
+        worst = [*contacts][int(np.argmin(mu))]
+        raise BadInput(f"The friction coefficient of {worst!r} is {mu.min():g}; give 0 or more.")
     return touching(np.array(rows), np.array(bias), mu, v, at_rest)

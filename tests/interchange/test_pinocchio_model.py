@@ -158,7 +158,8 @@ def test_what_is_no_such_step_is_told(walker: Any) -> None:
         with pytest.raises(go.BadInput, match=words):
             go.from_pinocchio(*given)
     for more, words in (
-        ({"contacts": {"toe": 0.5}}, "'toe', which is no frame"), ({"contacts": {"left_foot": -1.0}}, "'left_foot' is -1; give 0 or"),
+        ({"contacts": {"toe": 0.5}}, "'toe', which is no frame"),
+        ({"contacts": {"left_foot": -1.0}}, "'left_foot' is -1; give 0 or more"),
         ({"contacts": ["left_foot"]}, "give friction coefficients by names of frames"),
         ({"loops": [anchor]}, r"loops\[0\] is PointAnchorConstraintModel"),
     ):  # fmt: skip
