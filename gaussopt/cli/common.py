@@ -55,7 +55,13 @@ Set = Annotated[
     option("--set", "Parameter, case, variant, or q0=... and v0=...; repeatable.", metavar="NAME=VALUE"),
 ]
 ProblemName = Annotated[
-    str, argument("PROBLEM", "A name from `gaussopt list problems`, or a file.py.", "problem", files=(".py",))
+    str,
+    argument(
+        "PROBLEM",
+        "A name from `gaussopt list problems`, a file.py, or a model for MuJoCo, .xml or .urdf.",
+        "problem",
+        files=(".py", ".xml", ".urdf"),
+    ),
 ]
 SolverOption = Annotated[
     list[str] | None, option("--solver-option", "Option of the solver; repeatable.", metavar="NAME=VALUE")

@@ -77,8 +77,8 @@ Against = Annotated[
 Parquet = Annotated[bool, option("--parquet", "Write the table of all answers as Parquet too.")]
 Exported = Annotated[
     str | None,
-    argument("PROBLEM|ATLAS", "A problem by name or file.py, or the file atlas.nc of `gaussopt atlas`.", "problem",
-             files=(".py", ".nc")),
+    argument("PROBLEM|ATLAS", "A problem by name or file.py, a model for MuJoCo, .xml or .urdf, or the file atlas.nc "
+             "of `gaussopt atlas`.", "problem", files=(".py", ".nc", ".xml", ".urdf")),
 ]  # fmt: skip
 Folder = Annotated[Path, argument("DIR", "What `gaussopt compare --out DIR` wrote.")]
 Folders = Annotated[list[Path], argument("DIR DIR...", "What `gaussopt compare --out` wrote.")]

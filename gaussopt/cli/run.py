@@ -27,8 +27,8 @@ Tolerance = Annotated[
 ]  # fmt: skip
 ProblemOfMotion = Annotated[
     str | None,
-    common.argument("PROBLEM", "From `gaussopt list problems`, or a file.py; not needed with --from.", "problem",
-                    files=(".py",)),
+    common.argument("PROBLEM", "From `gaussopt list problems`, a file.py, or a model for MuJoCo, .xml or .urdf; not "
+                    "needed with --from.", "problem", files=(".py", ".xml", ".urdf")),
 ]  # fmt: skip
 From = Annotated[
     Path | None,

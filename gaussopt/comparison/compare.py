@@ -65,7 +65,7 @@ def compare(
         A problem gives the states of all its references or, if it has none, of its own motion. Unreadable files of
         a folder are left out with a note. If only solvers are given, the test sets that they accept are the sources.
     formulations, solvers : names; a solver may have options in parentheses; by default all but stochastic solvers
-    stepper : one or more names for the trajectories, with dt, rtol and atol if wanted: "rk45(rtol=1e-6,atol=1e-6)"
+    stepper : names for the trajectories, such as "rk45(rtol=1e-6,atol=1e-6)"; MuJoCo models and piles have their own
     dt, t_end : step and end, s, by default those of the problem; for adaptive steppers dt is the recording interval
     tolerance, stride : tolerance of the certificate; every `stride`-th state of a reference is used
     precision : formulations whose programs every solver also solves at each of its precision settings; True: all

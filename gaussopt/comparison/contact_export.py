@@ -7,18 +7,15 @@ consists of the problem, the step number and the number of contacts; the file ho
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from gaussopt.comparison.items import impulses_of
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput, NotAccepted
 from gaussopt.core.files import check_new, prepare_folder
 from gaussopt.core.status import Status
-from gaussopt.formulations.moreau_jean import formulation
-from gaussopt.integration.events.modes import TOLERANCES
+from gaussopt.core.time_step import SteppedSystem
 from gaussopt.interchange.fclib import write_fclib
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.simulate import simulate
@@ -39,7 +36,7 @@ def export_contacts(
         raise BadInput(f"stride is {stride}; it must be at least 1.")
     check_new(out)
     start = problem.system.evaluate(0.0, problem.q0, problem.v0)
-    if start.J_T.shape[1] < 2:
+    if start.J_T.shape[1] < 2 and not isinstance(problem.system, SteppedSystem):
         raise NotAccepted(
             f"The contacts of {problem.label} are not in space: Moreau-Jean steps are exported as FCLIB files of "
             "contacts with two tangents."
@@ -49,7 +46,7 @@ def export_contacts(
     files, certified, last = [], 0, len(motion.t) - 1
     for i in range(0, last, stride):
         t, h = float(motion.t[i]), float(motion.t[i + 1] - motion.t[i])
-        posed = _posed(problem, t, motion.q[i], motion.v[i], h)
+        posed = impulses_of(problem, t, motion.q[i], motion.v[i], h)
         if posed is not None:
             title, text = f"{problem.label}, t = {t:.9g} s", f"a Moreau-Jean step of {h:g} s"
             file, solved = write_solved(out, problem.name, i, posed, title, text)
@@ -71,16 +68,3 @@ def write_solved(
     file = f"{name}-i{i:05d}-{posed.k}.hdf5"
     write_fclib(out / file, posed, r, title, text)
     return file, r is not None
-
-
-def _posed(problem: Problem, t: float, q: Any, v: Any, h: float) -> ConeComplementarity | None:
-    """Return the contact problem of one step; None if no contact can close within the step."""
-    step = replace(problem.system.evaluate(t, q, v), dt=h)
-    assert step.g_N is not None
-    assert step.gdot_N is not None
-    near = TOLERANCES.noise * (1.0 + float(np.abs(q).max()))  # a simulation takes contacts closer than this as closed
-    closed = np.flatnonzero(step.g_N + 0.5 * h * step.gdot_N <= near)
-    if not len(closed):
-        return None
-    program: ConeComplementarity = formulation.apply(formulation.prepare(step.select(closed)))[0]
-    return program

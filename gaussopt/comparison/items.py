@@ -18,6 +18,9 @@ from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
+from gaussopt.core.time_step import SteppedSystem
+from gaussopt.formulations.moreau_jean import formulation
+from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.reference import ReferenceData
 from gaussopt.modelling.registered import registered_problem
@@ -69,6 +72,12 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
     """
     own = [r for r in problem.references if r.name == reference]
     entry = problem.at(**own[0].settings) if own else problem
+    if isinstance(entry.system, SteppedSystem):
+        motion = _simulated(entry.name, _frozen(entry.settings), entry.build, t_end or entry.t_end)
+        for t, q, v in zip(motion.t[::stride], motion.q[::stride], motion.v[::stride], strict=True):
+            if (impulses := impulses_of(entry, float(t), q, v, entry.dt)) is not None:
+                yield Item(impulses, t=float(t))
+        return
     rows = (
         entry.reference(reference)
         if reference != SIMULATED
@@ -90,6 +99,22 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
             flights.append(item)
     if not closed:
         yield from flights
+
+
+def impulses_of(problem: Problem, t: float, q: Vector, v: Vector, h: float) -> ConeComplementarity | None:
+    """Return the contact problem of a Moreau-Jean step of length h; None if no contact can close within the step."""
+    if isinstance(problem.system, SteppedSystem):
+        stated = problem.system.time_step(t, q, v).problem(h)
+        return stated if stated.k else None
+    step = replace(problem.system.evaluate(t, q, v), dt=h)
+    assert step.g_N is not None
+    assert step.gdot_N is not None
+    near = TOLERANCES.noise * (1.0 + float(np.abs(q).max()))  # a simulation takes contacts closer than this as closed
+    closed = np.flatnonzero(step.g_N + 0.5 * h * step.gdot_N <= near)
+    if not len(closed):
+        return None
+    program: ConeComplementarity = formulation.apply(formulation.prepare(step.select(closed)))[0]
+    return program
 
 
 def typical_step(entry: Problem) -> StepData:
@@ -123,9 +148,17 @@ def end_within(entry: Problem, seconds: float) -> float:
             raise _Late
 
     with suppress(_Late):
-        simulate(entry, dt=entry.t_end / (ROWS - 1), progress=late, **OWN)
+        simulate(entry, progress=late, **_own(entry, entry.t_end / (ROWS - 1)))
         share = 1.0
     return max(share, LEAST_SHARE) * entry.t_end
+
+
+def _own(entry: Problem, apart: float) -> dict[str, Any]:
+    """Return the settings of the default motion with recorded states `apart`, s; see `OWN`."""
+    if isinstance(entry.system, SteppedSystem):
+        every = max(1, round(apart / entry.dt))
+        return {"dt": entry.dt, "record_every": every, "step_folder": None, "error_estimate": False}
+    return {"dt": apart} | OWN
 
 
 class _Late(BaseException):
@@ -137,7 +170,7 @@ def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object, 
     """Return the default motion of a problem as reference data; `build` lets the cache notice a changed file."""
     entry = registered_problem(name, **dict(settings))
     # A motion that ends early has fewer states (at least FEWEST), because solving at a state can cost more than a step.
-    motion = simulate(entry, t_end=t_end, dt=min(entry.t_end / (ROWS - 1), t_end / FEWEST), **OWN)
+    motion = simulate(entry, t_end=t_end, **_own(entry, min(entry.t_end / (ROWS - 1), t_end / FEWEST)))
     if len(motion.t) < 2:
         raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")
     unknown = np.full(len(motion.t), np.nan)

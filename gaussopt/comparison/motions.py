@@ -18,6 +18,7 @@ from gaussopt.comparison.solver_sequence_run import starts_of
 from gaussopt.comparison.solver_spec import registered_name, stepper_settings
 from gaussopt.comparison.sources import ProblemStates, plain_settings
 from gaussopt.comparison.step_table import label_of
+from gaussopt.core.time_step import SteppedSystem
 from gaussopt.processes.job import Job, JobOutcome
 
 CUT_SHORT = ("not_tried", "time_limit")
@@ -45,7 +46,8 @@ def motion_jobs(plan: Plan, answers: Sequence[Answers], times: Sequence[Times], 
         settings = plain_settings(entry)
         passed = _passed(plan, entry.name, settings, answers, times)
         chosen = list(passed) if plan.carriers is None else _fastest(passed, plan.carriers)
-        for (formulation, solver), stepper in product(chosen, plan.steppers):
+        own = (entry.system.stepper,) if isinstance(entry.system, SteppedSystem) else plan.steppers
+        for (formulation, solver), stepper in product(chosen, own):
             depends = (
                 ("problem", entry.name), ("formulation", formulation),
                 ("solver", registered_name(solver)), ("stepper", stepper_settings(stepper)[0]),

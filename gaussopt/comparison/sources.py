@@ -27,6 +27,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_bytes
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
+from gaussopt.core.time_step import SteppedSystem
 from gaussopt.lcp.collection import known_lcps
 from gaussopt.modelling.family import Family, sweep_values
 from gaussopt.modelling.problem import Problem
@@ -68,10 +69,11 @@ class ProblemStates(Spec):
     def typical(self) -> StepData:
         """Return the step at the start of the motion if it can be an item; otherwise return the first item."""
         entry = self.entry
-        whole = entry.system.evaluate(0.0, entry.q0, entry.v0)
-        start = decided(whole)
-        if start is not None and (start.k or not whole.k):
-            return start
+        if not isinstance(entry.system, SteppedSystem):
+            whole = entry.system.evaluate(0.0, entry.q0, entry.v0)
+            start = decided(whole)
+            if start is not None and (start.k or not whole.k):
+                return start
         try:
             first = next(states_of(entry, self.reference, self.stride, self.t_end), None)
         except BadInput:  # the motion cannot begin; every case will report this

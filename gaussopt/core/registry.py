@@ -58,6 +58,12 @@ class Registered(NamedTuple):
     """Names and sources of the modules that the file imports from its folder."""
 
 
+MODELS = (".xml", ".urdf")
+"""Endings of files of other engines, each of which is a problem."""
+
+MODEL = "import gaussopt\nproblem = gaussopt.problem_from_mujoco({path!r}, name={name!r})\n"
+"""The Python file that stands for such a file."""
+
 _registered: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
 _broken: dict[str, BadInput] = {}
 _seen: set[Path] = set()
@@ -127,24 +133,16 @@ def register(
     """
     file = Path(path).resolve()
     if source is None:
-        if not file.exists():
-            raise BadInput(missing_file(path))
-        if file.suffix == ".nc":
-            raise BadInput(
-                f"{path} is a saved motion and no {wanted or 'entry'}; plot it, or continue it with run --from."
-            )
-        if not file.is_file() or file.suffix != ".py":
-            raise BadInput(f"{path} is not a Python file; give one .py file.")
-        try:
-            source = file.read_bytes()
-        except OSError as error:
-            raise BadInput(f"Cannot read {path}: {error.strerror}.") from None
+        source = _read(path, file, wanted)
     beside = Neighbours(file.parent, neighbours)
     try:
         with beside.at_hand():
-            module = imported(f"gaussopt_plugin_{file.stem}", source, str(file))
+            code = MODEL.format(path=str(file), name=_name(file.stem)).encode() if file.suffix in MODELS else source
+            module = imported(f"gaussopt_plugin_{file.stem}", code, str(file))
     except BaseException as error:
         pass_on(f"{file.name} was not loaded", error)
+        if file.suffix in MODELS and isinstance(error, GaussoptError):
+            raise
         raise BadInput(_blame(file, error)) from error
     for kind in (wanted,) if wanted else KINDS:
         if hasattr(module, kind):
@@ -163,6 +161,20 @@ def register(
     if wanted:
         raise BadInput(f"{file.name} defines no {wanted!r}; {HOW.get(wanted, 'name the entry so')}.")
     raise BadInput(f"{file.name} defines none of {', '.join(KINDS)}; name the entry so.")
+
+
+def _read(path: str | os.PathLike[str], file: Path, wanted: str | None) -> bytes:
+    """Return the contents of a file that may hold an entry; raises BadInput."""
+    if not file.exists():
+        raise BadInput(missing_file(path))
+    if file.suffix == ".nc":
+        raise BadInput(f"{path} is a saved motion and no {wanted or 'entry'}; plot it, or continue it with run --from.")
+    if not file.is_file() or file.suffix not in (".py", *MODELS):
+        raise BadInput(f"{path} is not a Python file; give one .py file, or a model for MuJoCo, .xml or .urdf.")
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise BadInput(f"Cannot read {path}: {error.strerror}.") from None
 
 
 def _lack(entry: Any, kind: str) -> str:
@@ -189,7 +201,7 @@ def is_file(word: str | os.PathLike[str]) -> bool:
         return True
     if not isinstance(word, str):
         raise BadInput(f"{word!r} is neither a name nor a file.")
-    return word.endswith((".py", ".nc")) or "/" in word or os.sep in word
+    return word.endswith((".py", ".nc", *MODELS)) or "/" in word or os.sep in word
 
 
 def holds_solver(path: str) -> bool:

@@ -96,6 +96,8 @@ class TimeStep(ABC):
 class SteppedSystem(AbstractSystem):
     """A system that formulates its time steps itself; its `evaluate` leaves contacts out."""
 
+    stepper = "moreau-jean"
+
     @abstractmethod
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
         """Return the step that starts at a state; raises BadInput if a contact does not follow Coulomb's law."""

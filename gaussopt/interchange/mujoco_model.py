@@ -6,6 +6,7 @@ the contacts; limits of joints and tendons become contacts without friction, and
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -236,12 +237,33 @@ def exact_contacts(model: Any, ahead: float = 0.0) -> Iterator[None]:
             getattr(model, name)[:] = own
 
 
-def forward(model: Any, data: Any) -> Any:
-    """Run MuJoCo's forward dynamics at the current state and return the package mujoco."""
+def package() -> Any:
+    """Return the package mujoco; raises MissingBackend."""
     try:
         import mujoco
     except ImportError:
         raise MissingBackend("Models of MuJoCo need its package: pip install 'gaussopt[mujoco]'.") from None
+    return mujoco
+
+
+def loaded(path: Any) -> tuple[Any, Any]:
+    """Return the model in an MJCF or URDF file, and its data at the first keyframe, if any; raises BadInput."""
+    mujoco = package()
+    if not isinstance(path, (str, os.PathLike)):
+        raise BadInput(f"Without data, model is the path of an MJCF or URDF file, not {type(path).__name__}.")
+    try:
+        model = mujoco.MjModel.from_xml_path(os.fspath(path))
+    except ValueError as error:
+        raise BadInput(f"MuJoCo cannot read {path}: {' '.join(str(error).split()).rstrip('.')}.") from None
+    data = mujoco.MjData(model)
+    if model.nkey:
+        mujoco.mj_resetDataKeyframe(model, data, 0)
+    return model, data
+
+
+def forward(model: Any, data: Any) -> Any:
+    """Run MuJoCo's forward dynamics at the current state and return the package mujoco."""
+    mujoco = package()
     for what, given, kind in (("model", model, mujoco.MjModel), ("data", data, mujoco.MjData)):
         if not isinstance(given, kind):
             raise BadInput(f"{what} is {type(given).__name__}; expected mujoco.{kind.__name__}.")

@@ -29,7 +29,7 @@ from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahea
 from gaussopt.interchange.mujoco_damping import EndDamping, depends_on_velocity, implicit, refuse_unstable
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory
 from gaussopt.interchange.mujoco_free import FreeSteps
-from gaussopt.interchange.mujoco_model import check_carried, forward, mass_matrix
+from gaussopt.interchange.mujoco_model import check_carried, forward, loaded, mass_matrix
 from gaussopt.interchange.mujoco_neighbours import derivatives
 from gaussopt.interchange.mujoco_outputs import MujocoOutputs
 from gaussopt.interchange.mujoco_projection import BoundedProjection
@@ -44,14 +44,14 @@ ALONG = {"free": ("x", "y", "z", "e0", "e1", "e2", "e3"), "ball": ("e0", "e1", "
 
 def problem_from_mujoco(
     model: Any,
-    data: Any,
+    data: Any = None,
     *,
-    t_end: float,
+    t_end: float = 1.0,
     dt: float | None = None,
     name: str = "mujoco",
     control: Control | None = None,
 ) -> Problem:
-    """Return the motion of a MuJoCo model with exact contact, for `simulate` with the stepper moreau-jean.
+    """Return the motion of a MuJoCo model with exact contact, by time steps of Moreau and Jean.
 
     Applied loads, poses of mocap bodies, active equalities and, without `control`, the controls stay as in `data`. Each
     step gets masses, forces, contacts and limits from MuJoCo; the impulses satisfy Coulomb's law without restitution,
@@ -64,7 +64,8 @@ def problem_from_mujoco(
 
     Parameters
     ----------
-    model, data : mujoco.MjModel, and mujoco.MjData with the start; both are copied
+    model, data : mujoco.MjModel, and mujoco.MjData with the start, both of which are copied; or the path of an MJCF or
+        URDF file, whose motion starts at its first keyframe if it has one
     t_end, dt : end time and step length, s; dt is the model's timestep if not given
     control : function of time, qpos and qvel that returns ctrl, (nu,), for each step from the state at its beginning
 
@@ -85,6 +86,8 @@ def problem_from_mujoco(
     --------
     See docs/other-engines.md.
     """
+    if data is None:
+        model, data = loaded(model)
     system = MujocoSystem(model, data, name, control)
     q, v = system.state(data)
     dt = float(model.opt.timestep) if dt is None else dt
