@@ -457,3 +457,24 @@ def test_a_second_joint_may_count_the_same_angle_from_a_full_turn_away(coordinat
         assert not motion.warnings
         ends.append(motion.q[-1])
     np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=1e-9)
+
+
+def test_a_rocking_block_loses_speed_as_housner_found() -> None:
+    """A slender block on its corner falls upright and strikes with the other one (G. W. Housner, 1963)."""
+    b, h, tilt = 0.2, 0.8, 0.12
+    model = go.Model(dim=2, gravity=(0, -9.81))
+    corner = np.array([-b * np.cos(tilt) + h * np.sin(tilt), b * np.sin(tilt) + h * np.cos(tilt)])
+    block = model.body("block", 1.0, (b * b + h * h) / 3, at=corner, angle=-tilt, shape=(2 * b, 2 * h))
+    for name, side in (("right", b), ("left", -b)):
+        model.add(Touch(name, model.ground.at(0, 0), block.at(side, -h), mu=1.0))
+    motion = go.simulate(model.problem(t_end=1.2), dt=1e-3)
+    assert motion.status is go.Status.SOLVED
+    strikes = [e for e in motion.events if e["kind"] == "impact"]
+    alpha = np.arctan2(b, h)
+    # Energy to the strike: I omega^2 / 2 = m g R (cos(alpha - tilt) - cos(alpha)), with I = 4 m R^2 / 3.
+    omega = np.sqrt(1.5 * 9.81 / np.hypot(b, h) * (np.cos(alpha - tilt) - np.cos(alpha)))
+    assert len(strikes) == 2
+    for strike in strikes:
+        assert abs(strike["v_before"][2]) == pytest.approx(omega, rel=1e-9)
+        omega *= 1.0 - 1.5 * np.sin(alpha) ** 2
+        assert abs(strike["v_after"][2]) == pytest.approx(omega, rel=1e-9)
