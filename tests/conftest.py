@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +31,7 @@ from samples import EXAMPLES
 import gaussopt as go
 from gaussopt.comparison.results import Results
 from gaussopt.execution.workers import run_jobs
+from gaussopt.processes.child_process import Order
 from gaussopt.processes.job import JobOutcome
 from gaussopt.processes.workers import Workers
 
@@ -142,11 +144,52 @@ def claims_outcomes(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -
     return found
 
 
+class Kept(Workers):
+    """One process, and another for cases with plug-ins: neither is started anew because of the other.
+
+    They outlive a `with` block; `shutdown` ends them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self._with_plugins = Workers(1)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if isinstance(args[0], Order) and args[0].plugins:
+            return self._with_plugins.submit(fn, *args, **kwargs)
+        return super().submit(fn, *args, **kwargs)
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._with_plugins.shutdown(wait, cancel_futures=cancel_futures)
+        super().shutdown(wait, cancel_futures=cancel_futures)
+
+
 @pytest.fixture(scope="session")
 def workers(own_cache: None) -> Iterator[Workers]:
-    """One process for the cases of many tests, so that its imports are paid for once."""
-    with Workers(1) as found:
-        yield found
+    """Processes for the cases of many tests, so that their imports are paid for once."""
+    found = Kept()
+    yield found
+    found.shutdown()
+
+
+@pytest.fixture(scope="session")
+def take_running(workers: Workers) -> Callable[[pytest.MonkeyPatch], None]:
+    """Let whoever starts processes for one comparison take `workers`, whose imports are paid for."""
+
+    def patched(patch: pytest.MonkeyPatch) -> None:
+        for module in ("compare", "published", "recommend"):
+            patch.setattr(f"gaussopt.comparison.{module}.Workers", lambda jobs: workers)
+
+    return patched
+
+
+@pytest.fixture
+def running(take_running: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test whose comparisons start no processes; that they start and end some is proved by tests without this."""
+    take_running(monkeypatch)
 
 
 @pytest.fixture(scope="session")

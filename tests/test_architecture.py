@@ -121,6 +121,12 @@ def _public(file: str, tree: ast.Module) -> set[ast.AST]:
     return {*named, *inside}
 
 
+def _called(node: ast.AST) -> str:
+    """The last name of what a call calls; "" for what is none. To write whole trees as text takes seconds."""
+    called = node.func if isinstance(node, ast.Call) else None
+    return called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
+
+
 def late_imports() -> Iterator[str]:
     for file, tree in sources().items():
         if file.startswith(MAY_IMPORT_LATE):
@@ -137,7 +143,7 @@ def names_of_modules_in_strings() -> Iterator[str]:
         if file in ("gaussopt/__init__.py", "gaussopt/core/registry.py"):
             continue
         for node in nodes(tree):
-            if isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func) and node.args:
+            if isinstance(node, ast.Call) and "import_module" in _called(node) and node.args:
                 argument = node.args[0]
                 if isinstance(argument, ast.JoinedStr | ast.Constant) and "gaussopt" in ast.unparse(argument):
                     yield f"{file}:{node.lineno} {ast.unparse(node)}"
@@ -187,11 +193,11 @@ def kinds_asked_elsewhere() -> Iterator[str]:
             continue
         for node in nodes(tree):
             asked: list[ast.AST] = []
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            if isinstance(node, ast.Call) and _called(node) in ("isinstance", "issubclass"):
                 asked = list(node.args[1:])
             elif isinstance(node, ast.MatchClass):
                 asked = [node.cls]
-            elif isinstance(node, ast.Compare) and "type(" in ast.unparse(node):
+            elif isinstance(node, ast.Compare) and any(_called(part).endswith("type") for part in ast.walk(node)):
                 asked = [node]
             names = {name.id for part in asked for name in ast.walk(part) if isinstance(name, ast.Name)}
             names |= {name.attr for part in asked for name in ast.walk(part) if isinstance(name, ast.Attribute)}
@@ -241,7 +247,7 @@ def loops_beside_the_one() -> Iterator[str]:
     for file, tree in sources().items():
         for node in nodes(tree) if file != "gaussopt/integration/loop.py" else ():
             derived = isinstance(node, ast.ClassDef) and "MotionLoop" in [ast.unparse(base) for base in node.bases]
-            asked = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("advance.take")
+            asked = _called(node) == "take" and ast.unparse(node.func).endswith("advance.take")  # type: ignore[attr-defined]
             if derived or asked:
                 yield f"{file}:{node.lineno} {ast.unparse(node).splitlines()[0]}"
 

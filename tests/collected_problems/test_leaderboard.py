@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,16 @@ solver = Zero
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def page(
+    tmp_path_factory: pytest.TempPathFactory, take_running: Callable[[pytest.MonkeyPatch], None]
+) -> Iterator[tuple[Path, Path]]:
     """A small collection, and the page of two solvers on it."""
     where = tmp_path_factory.mktemp("page")
     build(where / "collection", ["sliding-2-0.6", "chain-3-open", "contradiction-lcp"])
-    leaderboard(where / "collection", where / "out", ["lemke", "kkt"])
-    return where / "collection", where / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        take_running(patch)
+        leaderboard(where / "collection", where / "out", ["lemke", "kkt"])
+        yield where / "collection", where / "out"
 
 
 def table(out: Path, name: str = "solvers") -> list[dict[str, Any]]:

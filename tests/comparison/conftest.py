@@ -1,22 +1,15 @@
-"""What the tests of comparisons share: commands that compute in a process which runs already."""
+"""What the tests of comparisons share."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import pytest
-
-from gaussopt.processes.workers import Workers
+from registrations import register_guests
 
 
 @pytest.fixture
-def running(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts processes for one comparison takes that of `workers`, whose imports are paid for.
-
-    That processes of its own are started and ended is proved by tests without this fixture.
-    """
-    for module in ("compare", "published"):
-        monkeypatch.setattr(f"gaussopt.comparison.{module}.Workers", lambda jobs: nullcontext(workers))
+def guests(clean_registry: None) -> None:
+    """Solvers that lie, cheat or dawdle are registered."""
+    register_guests()
 
 
 @pytest.fixture(autouse=True)

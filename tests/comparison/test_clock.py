@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from registrations import forget_after
+from registrations import forget_after, register_guests
 
 import gaussopt as go
 from gaussopt.comparison import clock
@@ -34,8 +34,7 @@ def race(compare: Callable[..., Results]) -> Iterator[Results]:
     """Three who game the clock, or seem to, and one who does not."""
     with pytest.MonkeyPatch.context() as patch:
         forget_after(patch)
-        for name in ("notebook", "one_buffer", "early_bird"):
-            go.register(PLUGINS / f"{name}.py")
+        register_guests()
         source = family_sweep("linkage", ["bodies=3"])[:1]
         solvers = ["notebook", "one-buffer", "early-bird", "kkt"]
         yield compare(source, ["gauss"], solvers, motions=False, time_budget=0.2)
@@ -81,8 +80,7 @@ def dawdler() -> Any:
     return found
 
 
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize(("budget", "most"), [(0.01, 2), (0.05, 3), (0.2, 8)])
+@pytest.mark.parametrize(("start", "budget", "most"), [*zip(STARTS, (0.01, 0.05, 0.2), (2, 3, 8), strict=True)])
 def test_a_single_program_is_not_asked_beyond_the_budget(start: str, budget: float, most: int, dawdler: Any) -> None:
     """To warm up, to be timed, and once more with the same numbers; there is time for no more."""
     rivals = [("", "dawdler", start), ("", "lemke", "setup")]

@@ -246,8 +246,7 @@ def test_families(compare: Callable[..., Results]) -> None:
     assert results.motions == ()
 
 
-def test_a_liar_is_named(clean_registry: None, compare: Callable[..., Results]) -> None:
-    go.register(PLUGINS / "liar.py")
+def test_a_liar_is_named(guests: None, compare: Callable[..., Results]) -> None:
     results = compare(["four-bar", "two-bar"], ["gauss", "stick-slip"], ["liar", "kkt", "lemke"], **UNTIMED)
     lies = [r for r in results.answers if r.solver == "liar"]
     assert lies
@@ -264,8 +263,9 @@ def test_a_liar_is_named(clean_registry: None, compare: Callable[..., Results]) 
 
 
 def test_a_solver_that_forgets_a_sign_is_found_out(
-    clean_registry: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    running: None, clean_registry: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     """On all mechanisms it would be right: their contact problems have forces that push from the beginning."""
     small = [spec for spec in lcp_programs() if 6 <= spec.typical().n <= 10]
     monkeypatch.setattr("gaussopt.comparison.sources.lcp_programs", lambda: small)
@@ -294,11 +294,12 @@ def test_a_solver_alone_is_asked_what_it_takes(clean_registry: None) -> None:
     assert not {"deap", "deap-cma"} & {*plan_of(solver, None, None, False, 10, True, **SETTINGS).solvers}
 
 
-def test_a_solver_that_rewrites_the_question_is_not_believed(
-    clean_registry: None, compare: Callable[..., Results]
+def test_who_rewrites_the_question_or_answers_otherwise_on_the_clock_is_not_believed(
+    guests: None, compare: Callable[..., Results]
 ) -> None:
-    go.register(PLUGINS / "meddler.py")
-    results = compare("four-bar", ["gauss"], ["meddler", "kkt"], stride=100, time_budget=0.01, motions=False)
+    solvers = ["meddler", "turncoat", "kkt"]
+    results = compare("four-bar", ["gauss", "lagrange"], solvers, stride=100, time_budget=0.02, motions=False)
+    assert {r.solver for r in results.answers} == {t.solver for t in results.times} == {*solvers}
     for r in results.answers:
         if r.solver == "meddler":
             assert all(r.claimed)
@@ -306,7 +307,7 @@ def test_a_solver_that_rewrites_the_question_is_not_believed(
             assert set(r.status) <= {"inaccurate", "solver_error"}
         else:
             assert all(r.confirmed)
-    for t in results.times:  # and its rivals are not disturbed
+    for t in results.times:  # and their rivals are not disturbed
         assert (sum(t.unconfirmed) == 0) == (t.solver == "kkt")
 
 
@@ -320,14 +321,6 @@ def test_a_backend_that_rewrites_the_question_is_not_believed(
     reply = Follower("gauss", "meddler", "setup").solve(Item(step, np.array([2.0])))
     assert (reply.status, reply.message) == (go.Status.SOLVER_ERROR, TAMPERED)
     assert step.M.tolist() == [[2.0]]  # and the numbers are put back
-
-
-def test_answers_on_the_clock_are_judged_too(clean_registry: None, compare: Callable[..., Results]) -> None:
-    go.register(PLUGINS / "turncoat.py")
-    results = compare("four-bar", ["lagrange"], ["turncoat", "kkt"], stride=100, time_budget=0.02, motions=False)
-    assert all(all(r.confirmed) for r in results.answers)
-    for t in results.times:
-        assert (sum(t.unconfirmed) == 0) == (t.solver == "kkt")
 
 
 def test_reasons_are_kept_and_one_name_is_a_list_of_one(compare: Callable[..., Results]) -> None:
@@ -467,7 +460,7 @@ def test_commands_refuse_what_they_cannot_use(
 
 GRID: dict[str, Any] = {
     "sources": ["two-bar"], "formulations": ["stick-slip", "lcp-qp"],
-    "solvers": ["lemke", "osqp", "newton", "deap(generations=3)"], "t_end": 0.01, "stride": 100, "time_budget": 0.0,
+    "solvers": ["lemke", "osqp", "deap(generations=2)"], "t_end": 0.005, "stride": 200, "time_budget": 0.0,
 }  # fmt: skip
 """Contacts, some solvers, one of them by chance, and short motions, off the clock."""
 
@@ -477,8 +470,8 @@ def test_a_grid_survives_being_killed_and_two_processes_give_what_one_gives(
 ) -> None:
     """Other executors run the same jobs: tests/execution/test_workers.py and test_dask.py."""
     asked = ["--formulations", ",".join(GRID["formulations"]), "--solvers", ",".join(GRID["solvers"])]
-    asked += ["--t-end", "0.01", "--stride", "100", "--time-budget", "0", "--out", str(tmp_path)]
-    command = [sys.executable, "-m", "gaussopt", "compare", *GRID["sources"], *asked, "--jobs", "2"]
+    asked += ["--t-end", "0.005", "--stride", "200", "--time-budget", "0", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "gaussopt", "compare", *GRID["sources"], *asked]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     while len(list((tmp_path / "cases").glob("*.json"))) < 2:
         assert process.poll() is None
@@ -491,5 +484,5 @@ def test_a_grid_survives_being_killed_and_two_processes_give_what_one_gives(
     assert all(f.stat().st_mtime_ns == at for f, at in finished.items())  # what was finished was not computed again
     assert len(list((tmp_path / "cases").glob("*.json"))) > len(finished)
     assert broken.failures == {}
-    assert len(broken.motions) > 2
+    assert len(broken.motions) == 2
     assert certain(read_results(tmp_path)) == certain(broken) == certain(compare(**GRID))  # as without interruptions

@@ -34,11 +34,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def compared(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Results]:
+def compared(take_running: Any, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Results]:
     out = tmp_path_factory.mktemp("compared")
     formulations = "coulomb-soccp,coulomb-ccp,coulomb-pyramid:16,aclm"
     words = ["--formulations", formulations, "--solvers", "hybrid,clarabel,lemke,kkt"]
-    code = run(["compare", "--contact", str(folder), *words, "--time-budget", "0.01", "--out", str(out)])
+    with pytest.MonkeyPatch.context() as patch:
+        take_running(patch)
+        code = run(["compare", "--contact", str(folder), *words, "--time-budget", "0.01", "--out", str(out)])
     return code, Results.load(out)
 
 
@@ -75,9 +77,8 @@ def test_the_report_tells_who_solved_which_file(compared: tuple[int, Results]) -
     assert b == ("b.hdf5", "2 of 4", "aclm: clarabel; coulomb-soccp: hybrid", "inaccurate 2")
 
 
-def test_limits_and_refusals_are_of_one_file(tmp_path: Path, compare: Any) -> None:
+def test_limits_and_refusals_are_of_one_file(tmp_path: Path, guests: None, compare: Any) -> None:
     """One that is hard for a solver, or that it refuses, costs that file and not the folder."""
-    go.register(Path(__file__).parents[1] / "plugins" / "slow_or_choosy.py")
     for name, mu in (("a-easy", 0.5), ("b-hard", 0.6), ("c-refused", 0.7), ("d-easy", 0.5)):
         problem = go.ConeComplementarity(W, STICKS.q, np.array([mu]))
         (tmp_path / f"{name}.json").write_text(json.dumps(problem.to_mapping()), encoding="utf-8")

@@ -13,6 +13,7 @@ from registrations import forget_after
 
 import gaussopt as go
 from gaussopt.cli.main import run
+from gaussopt.comparison import plan as planning
 from gaussopt.comparison import recommend as recommending
 from gaussopt.comparison.compare import carry_out
 from gaussopt.comparison.items import end_within
@@ -57,7 +58,10 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Recomme
         forget_after(patch)
         patch.setattr(recommending, "carry_out", watched)
         patch.setattr(recommending, "Workers", lambda jobs: Workers(1))
-        patch.setattr(recommending, "EACH", 0.02)
+        # Of those who are installed some that are exact, one that is not, and one for many contacts.
+        some = ["kkt", "daqp", "osqp", "lemke", "enumerate", "newton", "hybrid", "liar"]
+        patch.setattr(planning, "installed_solvers", lambda stochastic: some)
+        patch.setattr(recommending, "EACH", 0.01)
         patch.setattr(recommending, "MOTION", 1e9)  # the whole motion, also where the machine is busy
         for file in (PLUGINS / "liar.py", folder / "absent.py"):
             go.register(file)
@@ -124,9 +128,8 @@ def test_who_has_no_part_is_named_with_the_reason(measured: tuple[Recommendation
         found.states = 0  # type: ignore[misc]
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(running: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recommending, "EACH", 0.01)
-    monkeypatch.setattr(recommending, "Workers", lambda jobs: Workers(1))
     # Time for few answers: what was not tried is said, and what was is enough for an answer.
     monkeypatch.setattr(recommending, "ANSWERS", 1.0)
     assert run(["recommend", "crank-slider", "--set", "tau=0", "--json"]) == 0

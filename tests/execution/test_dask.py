@@ -90,19 +90,23 @@ def test_a_cluster_gives_the_same_to_the_last_bit(cluster: str, guarded: ModuleT
     with dask_executor(cluster) as executor:
         found = run_jobs(cases(guarded), executor=executor)
     assert [o.kind for o in found.values()] == ["", "", "crashed", "time_limit"]
-    assert answers(found) == answers(run_jobs(cases(guarded)))
+    assert found["crash"].failure == "crashed: the process died (SIGSEGV)"
+    assert found["late"].failure == "time limit: no answer within 0.2 s"
+    assert answers({key: found[key] for key in ("kkt", "osqp")}) == answers(run_jobs(cases(guarded)[:2]))
 
 
 def test_a_comparison_on_a_cluster_equals_a_local_one(
     cluster: str, tmp_path: Path, compare: Callable[..., go.Results], undrawn: None
 ) -> None:
-    names, solvers = ["gauss", "stick-slip", "lcp-qp"], ["kkt", "osqp", "lemke", "deap-cma(generations=2)"]
+    names, solvers = ["gauss", "lcp-qp"], ["kkt", "osqp", "deap-cma(generations=2)"]
     command = ["compare", "four-bar", "two-bar", "--formulations", ",".join(names), "--solvers", ",".join(solvers)]
     command += ["--stride", "100", "--t-end", "0.005", "--time-budget", "0"]
     assert run([*command, "--out", str(tmp_path), "--dask", cluster, "--json"]) == 0
     here = compare(["four-bar", "two-bar"], names, solvers, stride=100, t_end=0.005, time_budget=0.0)
     there = read_results(tmp_path)
-    assert len(here.answers) > 20
+    assert {(a.formulation, a.solver) for a in here.answers if not a.refused} == {
+        *((name, solver) for name in names for solver in solvers if (name, solver) != ("lcp-qp", "kkt"))
+    }
     assert len(here.motions) > 2
     assert [json.dumps(a.to_mapping()) for a in here.answers] == [json.dumps(a.to_mapping()) for a in there.answers]
     assert [json.dumps(m.to_mapping()) for m in here.motions] == [
@@ -110,18 +114,18 @@ def test_a_comparison_on_a_cluster_equals_a_local_one(
     ]
 
 
-TORQUES = np.linspace(-0.8, -0.4, 300)
+TORQUES = np.linspace(-0.8, -0.4, 140)
 
 
 def test_a_batch_on_a_cluster_equals_a_local_one_and_goes_on(cluster: str, tmp_path: Path) -> None:
-    command = ["batch", "crank-slider", "--axis", "tau=-0.8:-0.4:300", "--t-end", "0.02", "--record-every", "10"]
+    command = ["batch", "crank-slider", "--axis", "tau=-0.8:-0.4:140", "--t-end", "0.02", "--record-every", "10"]
     command += ["--out", str(tmp_path), "--dask", cluster, "--json"]
     assert run(command) == 0
     there = xr.load_dataset(tmp_path / "batch.nc")
     here = go.simulate_batch("crank-slider", parameters={"tau": TORQUES}, t_end=0.02, record_every=10)
     assert here.drop_attrs().equals(there.drop_attrs()[list(here.variables)])
     parts = sorted(tmp_path.glob("part-*.nc"))
-    assert len(parts) == 5
+    assert len(parts) == 3
     parts[1].unlink()
     known = [part.stat().st_mtime_ns for part in (parts[0], *parts[2:])]
     assert run(command) == 0

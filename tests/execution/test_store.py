@@ -326,7 +326,7 @@ def test_a_killed_run_repeats_no_case_that_it_kept(tmp_path: Path, guarded: Modu
     marks.mkdir()
     command = [sys.executable, guarded.__file__, str(tmp_path / "runs"), str(marks)]
     times: dict[str, int] = {}  # how often each case had run when it was first seen in the store
-    for _ in range(3):
+    for _ in range(2):
         before = len(list(cases.glob("*.json")))
         run = subprocess.Popen(command)
         while len(list(cases.glob("*.json"))) < before + 4:
@@ -337,7 +337,7 @@ def test_a_killed_run_repeats_no_case_that_it_kept(tmp_path: Path, guarded: Modu
         for file in cases.glob("*.json"):
             number = json.loads(file.read_text())["case"]
             times.setdefault(number, len((marks / number).read_text()))
-    assert 12 <= len(times) <= 20
+    assert 8 <= len(times) <= 20
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == f"{list(range(20))}\n"
     assert done.stderr == ""

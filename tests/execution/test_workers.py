@@ -22,10 +22,10 @@ from gaussopt.processes.workers import Workers
 
 
 def steps(guarded: ModuleType) -> list[Job]:
-    """A step of the crank-slider by three solvers, and two failures among them."""
+    """A step of the crank-slider by two solvers, and two failures among them."""
     found = [
         Job(s, guarded.step, {"tau": 0.7, "solver": s}, depends=(("solver", s), ("problem", "crank-slider")))
-        for s in ("kkt", "osqp", "newton")
+        for s in ("kkt", "osqp")
     ]
     return [*found, Job("crash", guarded.crash, weight=5.0), Job("error", guarded.complain, {"kind": "own"})]
 
@@ -61,9 +61,11 @@ def test_every_executor_gives_the_same_to_the_last_bit(
 def test_two_jobs_give_the_same_as_one(guarded: ModuleType, expected: str, tmp_path: Path) -> None:
     assert "crashed: the process died (SIGSEGV)" in expected
     assert "The mass is negative." in expected
-    assert answers(run_jobs(steps(guarded), 2)) == expected
     first, second = (run_jobs(steps(guarded), 2, store=Store(tmp_path)) for _ in range(2))
     assert repr(first) == repr(second)  # seconds as well
+    first["kkt"].value["raw.bin"] = first["kkt"].value["raw.bin"].read_bytes()
+    first["osqp"].value["raw.bin"] = first["osqp"].value["raw.bin"].read_bytes()
+    assert answers(first) == expected
 
 
 def test_outcomes_keep_the_order_and_progress_ends_at_one(guarded: ModuleType) -> None:

@@ -132,7 +132,7 @@ def test_a_file_without_a_difference_and_functions_of_the_user_are_refused() -> 
 
 def test_other_formulations_of_the_same_programs() -> None:
     for pair in (("least-squares-as-printed", "udwadia-kalaba"), ("pinv-mass-as-printed", "gauss"),
-                 ("joint-force-qp", "lcp-qp"), ("newton", "poisson")):  # fmt: skip
+                 ("joint-force-qp", "lcp-qp")):  # fmt: skip
         found = go.falsify(*pair, seed=5)
         assert found.found
         check_proof.check(json.loads(json.dumps(found.to_mapping())))

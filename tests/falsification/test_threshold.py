@@ -97,12 +97,12 @@ def test_the_state_of_a_threshold_is_solved_differently_and_its_neighbour_equall
 def test_an_arm_with_three_contacts_parts_at_a_friction_that_no_mass_moves() -> None:
     problem, axis = arm_on_a_box(), go.Axis("mu", 0.05, 0.95, 10)
     fixed, falling = [], []
-    for ratio in (0.1, 0.5, 2.0):
+    for ratio in (0.1, 2.0):
         for slips, kept in (("+,-,+", fixed), ("-,-,+", falling)):
             found = go.threshold(problem, *PAIR, axis, slips=slips, ratio=ratio)
             kept.append(found.thresholds[0].different)
-    assert fixed == pytest.approx([COTANGENT] * 3, rel=3e-9)
-    assert COTANGENT > falling[0] > falling[1] + 0.03 > falling[2] + 0.06
+    assert fixed == pytest.approx([COTANGENT] * 2, rel=3e-9)
+    assert COTANGENT > falling[0] > falling[1] + 0.06
 
 
 def test_a_threshold_lies_between_the_cells_of_an_atlas() -> None:

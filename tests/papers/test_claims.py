@@ -11,6 +11,7 @@ from judged_claims import CONDITIONAL, EXPECTED, PART, Judged
 from latex2mathml.converter import convert
 
 import gaussopt as go
+from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.papers import ledger
 from gaussopt.papers.claim import ClaimVerdict, Judgement
 from gaussopt.papers.texts import ClaimTexts
@@ -56,7 +57,10 @@ def test_verdicts_and_texts_that_can_be_shown(judged: Judged, number: str) -> No
 def test_a_check_repeats_itself_and_derivations_that_fail_block_its_verdict(
     judged: Judged, monkeypatch: pytest.MonkeyPatch, number: str
 ) -> None:
-    """In another process it finds the same but for times; what it has found is judged once more, as not derived."""
+    """In another process it finds the same but for times; what it has found is judged once more, as not derived.
+
+    The times of C16 are others here: a loaded machine changes no numbers of evaluations.
+    """
     real, found = ClaimTexts.judgement, []
 
     def fails(self: ClaimTexts, readings: Any, derivations: Any, searches: Any, /, **more: Any) -> Judgement:
@@ -64,12 +68,19 @@ def test_a_check_repeats_itself_and_derivations_that_fail_block_its_verdict(
         found.append(real(self, readings, derived, searches, **more))
         return real(self, readings, [replace(d, holds=False) for d in derived], searches, **more)
 
+    seconds = {"quasi-velocity": 1.0, "routh": 1e3}
+    if number == "C16":
+        monkeypatch.setattr(TimedAnswers, "median", lambda case, *_: seconds[case.answers.formulation])
     monkeypatch.setattr(ClaimTexts, "judgement", fails)
     blocked, first = ledger.check(number, True), judged(number)
     assert blocked.verdict is ClaimVerdict.UNDECIDED
     assert all(d.statement in blocked.conditions for d in first.derivations)
     (again,) = found
     assert number in TIMED or repr(again) == repr(first)
+    if number == "C16":
+        assert "1000.00 (median" in again.searches[-1].found
+        assert again.readings[-1].parts[1].holds
+        assert (again.verdict, again.rows, again.readings[:3]) == (first.verdict, first.rows, first.readings[:3])
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from contextlib import nullcontext
 from difflib import unified_diff
 from html.parser import HTMLParser
 from pathlib import Path
@@ -35,7 +34,7 @@ def report(papers_report: Path) -> Path:
 @pytest.fixture
 def running(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     """The report is drawn in the process of `workers`, whose imports are paid for."""
-    monkeypatch.setattr("gaussopt.papers.reproduce.Workers", lambda jobs: nullcontext(workers))
+    monkeypatch.setattr("gaussopt.papers.reproduce.Workers", lambda jobs: workers)
 
 
 def table(report: Path, name: str) -> list[dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -52,16 +53,6 @@ def test_no_serious_barrier_in_the_papers(opened: Opener, papers_report: Path) -
     assert barriers(page) == []
 
 
-def test_a_phone_scrolls_in_one_direction(opened: Opener, report: Path) -> None:
-    page = opened(report, NARROW)
-    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    # Nothing sticks out of the page that does not scroll by itself.
-    out = page.evaluate("""[...document.querySelectorAll('main *')].filter(e => !e.closest('.table, .formula, figure')
-        && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 200))""")
-    assert out == []
-
-
 def test_readable_without_scripts(opened: Opener, every: Path) -> None:
     page = opened(every, java_script_enabled=False)
     assert page.locator("button").count() == 0
@@ -98,7 +89,7 @@ def test_pictures_have_words_headings_skip_no_level_links_lead_somewhere_and_for
     assert page.locator("code.tex").all_inner_texts() == malformed
 
 
-def test_paper_shows_everything(opened: Opener, report: Path) -> None:
+def test_paper_shows_everything_and_a_phone_scrolls_in_one_direction(opened: Opener, report: Path) -> None:
     page = opened(report, NARROW)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
@@ -116,16 +107,39 @@ def test_paper_shows_everything(opened: Opener, report: Path) -> None:
     assert page.evaluate("[...document.querySelectorAll('.still')].every(e => e.checkVisibility())")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert not page.evaluate("[...document.querySelectorAll('.findings details')].some(d => d.open)")
+    page.emulate_media(media="screen")
+    page.set_viewport_size(NARROW)
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    # Nothing sticks out of the page that does not scroll by itself.
+    out = page.evaluate("""[...document.querySelectorAll('main *')].filter(e => !e.closest('.table, .formula, figure')
+        && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 200))""")
+    assert out == []
 
 
-def test_findings_are_on_the_first_screen(opened: Opener, every: Path) -> None:
+def test_tab_skips_names_are_shown_as_they_are_findings_are_seen_first_and_contents_lead_three_levels_down(
+    opened: Opener, every: Path
+) -> None:
     page = opened(every)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#main"
+    assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
+    assert page.title() == f"A report on {NASTY}"
+    assert page.locator("#blocks p").nth(1).inner_text() == NASTY or NASTY in page.locator("#blocks").inner_text()
+    assert page.locator("#table-names tbody th").inner_text() == NASTY
+    assert page.locator("#table-names math").count() == 0
+    assert page.locator("script").count() == 1
+    assert "for 5$." in page.locator("#blocks").inner_text()
     shown = page.locator(".findings li:visible")
     assert shown.count() == 7
     assert shown.last.bounding_box()["y"] < WIDE["height"]
     page.locator(".findings summary").click()
     assert page.locator(".findings li:visible").count() == 11
     assert page.locator(".findings li:visible").nth(7).evaluate("e => e.closest('ol').start") == 8
+    page.locator("nav summary:visible").first.click()
+    page.locator("nav").get_by_role("link", name="Level 3").click()
+    assert page.url.endswith("#deep-1")
+    page.locator("nav [aria-current]").wait_for()
 
 
 def test_pages_lead_to_each_other(opened: Opener, every: Path) -> None:
@@ -141,21 +155,6 @@ def test_pages_lead_to_each_other(opened: Opener, every: Path) -> None:
     assert page.locator("#figure-right figcaption").inner_text().startswith("Figure 3. ")
 
 
-def test_contents_lead_three_levels_down(opened: Opener, every: Path) -> None:
-    page = opened(every)
-    page.locator("nav summary:visible").first.click()
-    page.locator("nav").get_by_role("link", name="Level 3").click()
-    assert page.url.endswith("#deep-1")
-    page.locator("nav [aria-current]").wait_for()
-
-
-def test_the_first_tab_skips_to_the_content(opened: Opener, every: Path) -> None:
-    page = opened(every)
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.getAttribute('href')") == "#main"
-    assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
-
-
 def column(page: Any, name: str, j: int) -> list[str]:
     found: list[str] = page.locator(f"#table-{name} tbody tr").evaluate_all(
         "(rows, j) => rows.map(r => r.cells[j].innerText)", j
@@ -167,38 +166,28 @@ def sorter(page: Any, name: str, j: int) -> Any:
     return page.locator(f"#table-{name} thead th").nth(j).locator("button")
 
 
-@pytest.mark.parametrize("key", ["click", "Enter", " "])
-def test_numbers_sort_by_all_their_digits(opened: Opener, every: Path, key: str) -> None:
+def test_numbers_sort_by_all_their_digits_words_as_people_do_and_rows_that_belong_together_stay_so(
+    opened: Opener, every: Path
+) -> None:
     page = opened(every)
     button, head = sorter(page, "sorted", 1), page.locator("#table-sorted thead th").nth(1)
-
-    def press() -> None:
-        button.click() if key == "click" else button.press(key)
-
     before = column(page, "sorted", 0)
-    press()
-    assert column(page, "sorted", 0) == ["s10", "Beta", "s9", "alpha"]  # NaN last
-    assert head.get_attribute("aria-sort") == "ascending"
-    press()
-    assert column(page, "sorted", 0) == ["s9", "Beta", "s10", "alpha"]  # and still last
-    assert head.get_attribute("aria-sort") == "descending"
-    press()
-    assert column(page, "sorted", 0) == before == [row[0] for row in SORTED.rows]
-    assert head.get_attribute("aria-sort") is None
-
-
-def test_words_sort_as_people_do(opened: Opener, every: Path) -> None:
-    page = opened(every)
+    for press in (button.click, partial(button.press, "Enter"), partial(button.press, " ")):
+        press()
+        assert column(page, "sorted", 0) == ["s10", "Beta", "s9", "alpha"]  # NaN last
+        assert head.get_attribute("aria-sort") == "ascending"
+        press()
+        assert column(page, "sorted", 0) == ["s9", "Beta", "s10", "alpha"]  # and still last
+        assert head.get_attribute("aria-sort") == "descending"
+        press()
+        assert column(page, "sorted", 0) == before == [row[0] for row in SORTED.rows]
+        assert head.get_attribute("aria-sort") is None
     sorter(page, "sorted", 0).click()
     assert column(page, "sorted", 0) == ["alpha", "Beta", "s9", "s10"]
     sorter(page, "sorted", 3).click()
     assert column(page, "sorted", 0)[:2] == ["s9", "alpha"]  # numbers before words
     assert page.locator("#table-sorted thead th[aria-sort]").count() == 1
     assert "cost" in page.locator("#status").inner_text()
-
-
-def test_rows_that_belong_together_stay_so(opened: Opener, every: Path) -> None:
-    page = opened(every)
     sorter(page, "grouped", 0).click()
     assert column(page, "grouped", 3) == ["5", "−1", "3", "9"]
     sorter(page, "grouped", 3).click()
@@ -294,16 +283,6 @@ def test_motion_plays_when_asked_to(opened: Opener, every: Path, motion: str) ->
     page.emulate_media(media="print")
     assert still.is_visible()
     assert moving.is_hidden()
-
-
-def test_names_of_users_are_shown_as_they_are(opened: Opener, every: Path) -> None:
-    page = opened(every)
-    assert page.title() == f"A report on {NASTY}"
-    assert page.locator("#blocks p").nth(1).inner_text() == NASTY or NASTY in page.locator("#blocks").inner_text()
-    assert page.locator("#table-names tbody th").inner_text() == NASTY
-    assert page.locator("#table-names math").count() == 0
-    assert page.locator("script").count() == 1
-    assert "for 5$." in page.locator("#blocks").inner_text()
 
 
 def test_times_are_marked(tmp_path: Path) -> None:

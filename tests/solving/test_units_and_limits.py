@@ -169,9 +169,8 @@ def test_a_link_stays_a_link_and_keeps_its_mode(tmp_path: Path) -> None:
     assert len(go.Trajectory.load(real).t) == 3
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupted_report_is_not_written(jobs: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gaussopt", "papers", "--quick", "--jobs", jobs, "--out", str(tmp_path / "out")]
+def test_an_interrupted_report_is_not_written(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gaussopt", "papers", "--quick", "--jobs", "2", "--out", str(tmp_path / "out")]
     process = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         # A test run in the background ignores SIGINT, and its children would inherit that.
