@@ -5,6 +5,7 @@ from __future__ import annotations
 import contact_cases as known
 import numpy as np
 import pytest
+from samples import sample
 
 import gaussopt as go
 from gaussopt.certificates.cone import surely_solved
@@ -55,7 +56,7 @@ def test_impulses_are_surely_solved_just_where_a_certificate_passes_that_finds_n
         problem, r = known.problem(name), known.truths(name)[0]
         if not problem.k:
             continue
-        for size in (0.0, *10.0 ** random.uniform(-12, 0, size=12)):
+        for size in (0.0, *10.0 ** random.uniform(-12, 0, size=6)):
             x = r + size * (np.abs(r).max() or 1.0) * random.normal(size=problem.n)
             found, missed = go.certify_cone(problem, x, tolerance=1e-8), surely_solved(problem, x, 1e-8)
             if missed < np.inf:
@@ -135,16 +136,17 @@ def test_one_contact_is_enumerated() -> None:
     assert found.velocity_unique is False
 
 
-def test_one_contact_is_not_enumerated_only_where_its_law_is_strongly_monotone() -> None:
+@pytest.mark.parametrize("draws", sample([150], [400]))
+def test_one_contact_is_not_enumerated_only_where_its_law_is_strongly_monotone(draws: int) -> None:
     random, seen = np.random.default_rng(7), {True: 0, False: 0}
-    for _ in range(400):
+    for _ in range(draws):
         H = random.normal(size=(3, 3)) * (1.0, 1.0, random.uniform(0.0, 1.0))
         mu = np.array([random.choice((0.0, 10.0 ** random.uniform(-2, 1)))])
         problem = go.ConeComplementarity(H.T @ H, random.normal(size=3), mu)
         seen[sure := surely_unique(problem)] += 1
         assert not sure or monotonicity(problem) > 0.0 or not mu.any()
         assert not sure or len(solve_contact(problem).solutions) <= 1
-    assert min(seen.values()) > 50
+    assert min(seen.values()) > draws / 8
 
 
 def test_jitter_is_not_a_second_solution() -> None:

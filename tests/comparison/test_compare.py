@@ -267,7 +267,7 @@ def test_a_solver_that_forgets_a_sign_is_found_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     """On all mechanisms it would be right: their contact problems have forces that push from the beginning."""
-    small = [spec for spec in lcp_programs() if 6 <= spec.typical().n <= 10]
+    small = [spec for spec in lcp_programs() if 6 <= spec.typical().n <= 8]
     monkeypatch.setattr("gaussopt.comparison.sources.lcp_programs", lambda: small)
     forgetful, honest = str(PLUGINS / "sign_forgetter.py"), str(PLUGINS / "least_index.py")
     command = ["compare", forgetful, honest, "--solvers", "principal-pivoting", "--time-budget", "0", "--json"]

@@ -76,7 +76,6 @@ def all_minors_positive(M: np.ndarray) -> bool:
     return all(np.linalg.det(M[np.ix_(s, s)]) > 0 for s in sets)
 
 
-@options(max_examples=100)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 5), shift=st.sampled_from([0.0, 1.0, 3.0]))
 def test_p_matrices_by_their_minors_whatever_the_scaling(seed: int, n: int, shift: float) -> None:
     rng = np.random.default_rng(seed)
@@ -130,7 +129,6 @@ def test_one_pair_by_hand(m: float, q: float) -> None:
     assert found.unique == (len(expected) == 1)
 
 
-@options(max_examples=100)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 5), scaled=st.booleans())
 def test_regular_problems_against_one_basis_after_the_other(seed: int, n: int, scaled: bool) -> None:
     rng = np.random.default_rng(seed)

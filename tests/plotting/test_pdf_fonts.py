@@ -50,7 +50,7 @@ def test_each_public_class_that_draws_is_among_the_ways() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_type_3_fonts(way: str, tmp_path: Path) -> None:
+def test_no_type_3_fonts(way: str, running: None, tmp_path: Path) -> None:
     out = tmp_path / "figure.pdf"
     WAYS[way](out)
     assert fonts(out) == {"Type0", "CIDFontType2"}

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import assume, given
-from hypothesis import settings as options
 from hypothesis import strategies as st
 from quadratic_programs import equality_program, program
 
@@ -61,7 +60,6 @@ def test_equality_programs(solver: str, seed: int, assert_optimal: Callable[...,
     np.testing.assert_allclose(solution.x, x, rtol=0, atol=ACCURACY[solver] * (1 + np.abs(x).max()))
 
 
-@options(max_examples=60)
 @pytest.mark.parametrize("solver", WITH_INEQUALITIES)
 @given(made=strictly_convex())
 def test_inequality_programs(
