@@ -18,5 +18,7 @@ def forget_after(patch: pytest.MonkeyPatch) -> None:
 
 def register_guests() -> None:
     """Register all solvers that cheat on a comparison, whoever is needed: with other plug-ins a process starts anew."""
-    for name in ("liar", "meddler", "turncoat", "notebook", "one_buffer", "early_bird", "slow_or_choosy"):
+    for name in (
+        "liar", "meddler", "turncoat", "crasher", "sleeper", "notebook", "one_buffer", "early_bird", "slow_or_choosy",
+    ):  # fmt: skip
         registry.register(Path(__file__).parent / "plugins" / f"{name}.py")

@@ -262,30 +262,6 @@ def test_a_liar_is_named(guests: None, compare: Callable[..., Results]) -> None:
     assert "liar" not in {m.solver for m in results.motions}
 
 
-def test_a_solver_that_forgets_a_sign_is_found_out(
-    running: None, clean_registry: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    """On all mechanisms it would be right: their contact problems have forces that push from the beginning."""
-    small = [spec for spec in lcp_programs() if 6 <= spec.typical().n <= 8]
-    monkeypatch.setattr("gaussopt.comparison.sources.lcp_programs", lambda: small)
-    forgetful, honest = str(PLUGINS / "sign_forgetter.py"), str(PLUGINS / "least_index.py")
-    command = ["compare", forgetful, honest, "--solvers", "principal-pivoting", "--time-budget", "0", "--json"]
-    assert run([*command, "--lcp", "--out", str(tmp_path)]) == 0
-    finding = next(f for f in json.loads(capsys.readouterr().out)["findings"] if "certificate does not confirm" in f)
-    assert "sign-forgetter at " in finding
-    answers = Results.load(tmp_path).answers
-    named = {w.solver: w for w in liars(answers)}
-    assert named["sign-forgetter"].false_claims > len(small) / 2
-    assert named["sign-forgetter"].correct < 0.5
-    assert "principal-pivoting" not in named
-    # The problems with one solution hold it, so that the true error stands beside the proved one.
-    for a in answers:
-        assert a.source.kind == "lcp"
-        if a.solver == "principal-pivoting" and all(a.confirmed):
-            assert math.isnan(a.error[0]) or a.error[0] < 1e-6
-
-
 def test_a_solver_alone_is_asked_what_it_takes(clean_registry: None) -> None:
     solver = PLUGINS / "least_index.py"
     plan = plan_of(str(solver), None, ["lemke"], False, 10, True, **SETTINGS)
@@ -332,13 +308,9 @@ def test_reasons_are_kept_and_one_name_is_a_list_of_one(compare: Callable[..., R
         assert all(len(reason) > 20 for reason in r.reasons)
 
 
-def test_a_crash_and_a_solver_without_end_cost_one_case_each(clean_registry: None) -> None:
-    go.register(PLUGINS / "crasher.py")
-    go.register(PLUGINS / "sleeper.py")
+def test_a_crash_and_a_solver_without_end_cost_one_case_each(guests: None, compare: Callable[..., Results]) -> None:
     point = family_sweep("linkage", ["bodies=3"])[0]
-    results = go.compare(
-        point, ["lagrange"], ["crasher", "sleeper", "kkt"], case_limit=2.0, jobs=2, time_budget=0.0
-    )  # fmt: skip
+    results = compare(point, ["lagrange"], ["crasher", "sleeper", "kkt"], case_limit=2.0, time_budget=0.0)
     failed = {r.solver: r.failure for r in results.answers if r.failure}
     assert set(failed) == {"crasher", "sleeper"}
     assert "SIGSEGV" in failed["crasher"]
@@ -348,6 +320,30 @@ def test_a_crash_and_a_solver_without_end_cost_one_case_each(clean_registry: Non
     page = document(results)
     assert "crasher" in str(page)
     assert "no answer within 2 s" in str(page)
+
+
+def test_a_solver_that_forgets_a_sign_is_found_out(
+    running: None, clean_registry: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """On all mechanisms it would be right: their contact problems have forces that push from the beginning."""
+    small = [spec for spec in lcp_programs() if 6 <= spec.typical().n <= 8]
+    monkeypatch.setattr("gaussopt.comparison.sources.lcp_programs", lambda: small)
+    forgetful, honest = str(PLUGINS / "sign_forgetter.py"), str(PLUGINS / "least_index.py")
+    command = ["compare", forgetful, honest, "--solvers", "principal-pivoting", "--time-budget", "0", "--json"]
+    assert run([*command, "--lcp", "--out", str(tmp_path)]) == 0
+    finding = next(f for f in json.loads(capsys.readouterr().out)["findings"] if "certificate does not confirm" in f)
+    assert "sign-forgetter at " in finding
+    answers = Results.load(tmp_path).answers
+    named = {w.solver: w for w in liars(answers)}
+    assert named["sign-forgetter"].false_claims > len(small) / 2
+    assert named["sign-forgetter"].correct < 0.5
+    assert "principal-pivoting" not in named
+    # The problems with one solution hold it, so that the true error stands beside the proved one.
+    for a in answers:
+        assert a.source.kind == "lcp"
+        if a.solver == "principal-pivoting" and all(a.confirmed):
+            assert math.isnan(a.error[0]) or a.error[0] < 1e-6
 
 
 def test_the_results_of_another_comparison_are_not_replaced(tmp_path: Path, compare: Callable[..., Results]) -> None:
