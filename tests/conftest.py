@@ -155,9 +155,8 @@ class Kept(Workers):
         self._with_plugins = Workers(1)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        if isinstance(args[0], Order) and args[0].plugins:
-            return self._with_plugins.submit(fn, *args, **kwargs)
-        return super().submit(fn, *args, **kwargs)
+        with_plugins = any(isinstance(order, Order) and order.plugins for order in args)
+        return (self._with_plugins if with_plugins else super()).submit(fn, *args, **kwargs)
 
     def __exit__(self, *error: object) -> None:
         pass
