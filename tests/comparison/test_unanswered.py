@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,25 +41,22 @@ def test_a_contact_that_is_open_at_the_start_is_judged_where_it_slides(tmp_path:
     assert spec.worded(reason, step) == "contact 'foot' has friction (mu = 0.3)"
 
 
-def test_a_motion_that_only_flies_is_asked_as_smooth_steps(tmp_path: Path, compare: Callable[..., Results]) -> None:
-    (spec,) = problem_specs(go.problem(str(write(tmp_path, "flying", 10.0, 2.0))), 10)
-    assert spec.typical().k == 0
-    assert [item.data.k for item in spec.items()] == [0] * 11  # type: ignore[union-attr]
-    results = compare(str(tmp_path / "flying.py"), ["gauss", "lcp"], ["kkt", "lemke"], time_budget=0, motions=False)
-    (record,) = (r for r in results.answers if not r.refused)
-    assert (record.formulation, record.solver, all(record.confirmed)) == ("gauss", "kkt", True)
-
-
-def test_a_source_without_answers_is_named_with_the_reason(
+def test_a_motion_that_only_flies_is_asked_as_smooth_steps_and_a_source_without_answers_is_named_with_the_reason(
     running: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    resting, sliding = write(tmp_path, "resting", 0.0, 0.0), write(tmp_path, "sliding", 0.0, 9.0)
-    asked = ["--formulations", "stick-slip,lcp", "--solvers", "lemke,pgs", "--time-budget", "0", "--no-motions"]
-    asked += ["--json", "--out"]
-    code = run(["compare", str(resting), str(sliding), *asked, str(tmp_path / "both")])
+    flying, resting = write(tmp_path, "flying", 10.0, 2.0), write(tmp_path, "resting", 0.0, 0.0)
+    sliding = write(tmp_path, "sliding", 0.0, 9.0)
+    (spec,) = problem_specs(go.problem(str(flying)), 10)
+    assert spec.typical().k == 0
+    assert [item.data.k for item in spec.items()] == [0] * 11  # type: ignore[union-attr]
+    asked = ["--formulations", "gauss,stick-slip,lcp", "--solvers", "kkt,lemke,pgs", "--time-budget", "0"]
+    asked += ["--no-motions", "--json", "--out"]
+    code = run(["compare", str(flying), str(resting), str(sliding), *asked, str(tmp_path / "both")])
     said = capsys.readouterr()
     data = json.loads(said.out)
     assert (code, data["status"]) == (0, "solved")
+    records = [r for r in Results.load(tmp_path / "both").answers if r.source.name == "flying" and not r.refused]
+    assert {(r.formulation, r.solver, all(r.confirmed)) for r in records} == {("gauss", "kkt", True)}
     assert set(data["unanswered"]) == {"resting, own motion"}
     assert "No pair answers the steps of resting, own motion: no state of the source" in said.err
     assert run(["compare", str(resting), *asked, str(tmp_path / "one")]) == 1
