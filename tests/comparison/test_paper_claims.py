@@ -118,10 +118,7 @@ def test_genetic_algorithm_alone_decides_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("evaluations", "seconds", "said"),
-    [
-        ((782, 1244), (10e-6, 11e-6), ("1.6", "1.1")),
-        ((1000, 500), (10e-6, 10e-6), ("0.5", "1")),
-    ],
+    [((782, 1244), (10e-6, 11e-6), ("1.6", "1.1")), ((1000, 500), (10e-6, 10e-6), ("0.5", "1"))],
 )
 def test_quasi_velocities(
     evaluations: tuple[int, int], seconds: tuple[float, float], said: tuple[str, str]

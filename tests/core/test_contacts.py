@@ -324,10 +324,7 @@ X, Y, VX, VY, MU = sp.symbols("x y vx vy mu")
         ([go.Contact("A", gap=Y, slip=(VX,), mu=X)], ("mu of contact 'A'", "parameters only")),
         ([go.Contact("A", gap=Y, slip=(VX,), mu=MU)], ("mu of contact 'A'", "unknown symbol 'mu'")),
         ([go.Contact("A", gap=Y), go.Contact("A", gap=X)], ("'A'", "name of its own")),
-        (
-            [go.Contact("A", position=(X, Y)), go.Contact("B", position=(X, Y, X))],
-            ("planar and spatial",),
-        ),
+        ([go.Contact("A", position=(X, Y)), go.Contact("B", position=(X, Y, X))], ("planar and spatial",)),
         ([{"gap": Y}], ("contacts[0]", "dict")),
     ],
 )

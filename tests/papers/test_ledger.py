@@ -10,16 +10,7 @@ import pytest
 from report_pages import tables_of
 
 from gaussopt.papers import ledger
-from gaussopt.papers.claim import (
-    Attempt,
-    Circumstance,
-    Claim,
-    ClaimVerdict,
-    Derivation,
-    Judgement,
-    OwnResult,
-    Reading,
-)
+from gaussopt.papers.claim import Attempt, Circumstance, Claim, ClaimVerdict, Derivation, Judgement, OwnResult, Reading
 from gaussopt.papers.texts import ClaimTexts
 from gaussopt.processes.job import JobOutcome, run_job
 from gaussopt.reporting.document import Items, Section
