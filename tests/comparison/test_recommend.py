@@ -59,7 +59,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Recomme
         patch.setattr(recommending, "carry_out", watched)
         patch.setattr(recommending, "Workers", lambda jobs: Workers(1))
         # Of those who are installed some that are exact, one that is not, and one for many contacts.
-        some = ["kkt", "daqp", "osqp", "lemke", "enumerate", "newton", "hybrid", "liar"]
+        some = ["kkt", "daqp", "lemke", "enumerate", "hybrid", "liar"]
         patch.setattr(planning, "installed_solvers", lambda stochastic: some)
         patch.setattr(recommending, "EACH", 0.01)
         patch.setattr(recommending, "MOTION", 1e9)  # the whole motion, also where the machine is busy
