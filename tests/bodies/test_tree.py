@@ -224,7 +224,7 @@ def flat_in_space(kind, height=0.0, across=(0, 1, 0), along=(1, 0, 0)):
 def test_rows_that_the_tree_says_already_are_left_out_and_open_ones_are_refused():
     motions = {}
     for kind in ("maximal", "joint"):
-        problem = flat_in_space(kind).problem(t_end=0.2)
+        problem = flat_in_space(kind).problem(t_end=0.1)
         motions[kind] = go.simulate(
             problem, stepper="dop853", stabilisation="projection", rtol=1e-10, atol=1e-10, error_estimate=False
         )
@@ -232,7 +232,7 @@ def test_rows_that_the_tree_says_already_are_left_out_and_open_ones_are_refused(
     assert set(problem.system.row_names) == {"guide.across2", "guide.tilt1"}
     assert motions["joint"].reaction("guide").shape == (len(motions["joint"].t), 2)
     assert abs(motions["joint"].kinetic[-1] - motions["maximal"].kinetic[-1]) < 1e-8
-    assert motions["joint"].kinetic[-1] > 0.1
+    assert motions["joint"].kinetic[-1] > 0.02
     with pytest.raises(go.BadInput, match=r"guide\.across stays open by -?0\.3 m"):
         flat_in_space("joint", 0.3).problem(t_end=0.2)
     model = flat_in_space("joint")
@@ -309,8 +309,7 @@ def spherical_four_bar():
 
 @pytest.mark.parametrize("settings", [
     {"dt": 0.01, "stabilisation": "projection"},
-    {"dt": 2e-3, "stabilisation": "projection", "error_estimate": False},
-    {"stepper": "dop853", "stabilisation": "projection"}, {"stepper": "radau-projected"},
+    {"stepper": "dop853", "stabilisation": "projection", "error_estimate": False}, {"stepper": "radau-projected"},
 ])  # fmt: skip
 @pytest.mark.parametrize("build", [driven_shafts, spherical_four_bar])
 def test_redundant_rows_neither_stop_nor_brake_a_mechanism(build, settings):
