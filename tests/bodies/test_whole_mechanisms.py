@@ -231,9 +231,8 @@ def wishbone() -> go.Problem:
     model.add(Spherical("ball_low", lower.at(0, 0.22, 0), upright.at(0, 0, -0.13)))
     model.add(Spherical("ball_up", upper.at(0, 0.18, 0), upright.at(0, -0.04, 0.12)))
     model.add(Distance("tie", model.ground.at(-0.12, 0.32, 0.3), upright.at(-0.12, -0.02, -0.08), 0.38))
-    model.add(
-        SpringDamper("coil", model.ground.at(0, 0.4, 0.7), lower.at(0, 0.1, 0), stiffness=4e4, length=0.5, damping=2500.0)
-    )
+    coil = model.ground.at(0, 0.4, 0.7), lower.at(0, 0.1, 0)
+    model.add(SpringDamper("coil", *coil, stiffness=4e4, length=0.5, damping=2500.0))
     model.add(SpringDamper("tyre", model.ground.at(0, 0.8, 0), upright.at(0, 0.08, 0), stiffness=2e5, length=0.4))
     return model.problem(t_end=0.05)
 

@@ -108,7 +108,8 @@ def thrown(feet: int, mu: float, joint: bool = False) -> go.Problem:
         foot = 0.2 * np.cos(angle), 0.2 * np.sin(angle), -0.1
         model.add(Touch(f"foot {i + 1}", floor, body.at(*foot), mu=mu, e_N=0.3, e_T=0.1 * i))
     if joint:
-        ball = model.body("ball", 0.5, (0.002,) * 3, at=(0.4, 0, 0.26), velocity=(0.6, -0.2, -1.6), quaternion_mass=0.002)
+        fall = {"at": (0.4, 0, 0.26), "velocity": (0.6, -0.2, -1.6)}
+        ball = model.body("ball", 0.5, (0.002,) * 3, quaternion_mass=0.002, **fall)
         model.add(Distance("rod", body, ball, 0.17**0.5))
         model.add(Touch("under the ball", floor, ball, mu=mu, radius=0.05))
     return model.problem(t_end=0.2, dt=2e-3)

@@ -47,14 +47,14 @@ CASES = [
     (0.7, 1.0, {}), (-0.7, 1.0, {}), (-0.7, 0.003, {"L": 1e-5, "g": 0.1}), (-0.7, 1.0, {"m": 1e-3, "L": 1e-5, "g": 0.1})
 ]  # fmt: skip
 WAYS: list[dict[str, Any]] = [
-    {"engine": "interpreted"}, {"engine": "compiled"}, {"impact": "poisson"}, {"stepper": "dop853"},
-    {"stepper": "moreau-jean"}, {"stepper": "moreau-jean", "stabilisation": "projection"},
+    {"engine": "interpreted"}, {"engine": "compiled"}, {"stepper": "moreau-jean"}, {"impact": "poisson"},
+    {"stepper": "dop853"}, {"stepper": "moreau-jean", "stabilisation": "projection"},
 ]  # fmt: skip
+EACH = [(way, *case) for i, way in enumerate(WAYS) for case in (CASES if i < 3 else CASES[:2])]
 
 
-@pytest.mark.parametrize(("angle", "speed", "numbers"), CASES)
-@pytest.mark.parametrize("way", WAYS)
-def test_a_guide_holds_through_an_impact(angle: float, speed: float, numbers: dict[str, float], way: Any) -> None:
+@pytest.mark.parametrize(("way", "angle", "speed", "numbers"), EACH)
+def test_a_guide_holds_through_an_impact(way: Any, angle: float, speed: float, numbers: dict[str, float]) -> None:
     guided, exact = (moved(guide, angle, speed, numbers, **way) for guide in (True, False))
     assert guided.status is exact.status is SOLVED, guided.message
     assert np.abs(guided.v[-1, [0, 2]] - exact.v[-1]).max() < 1e-11 * np.abs(exact.v).max()

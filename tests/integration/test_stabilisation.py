@@ -36,7 +36,7 @@ def test_projection_keeps_the_drift_at_rounding_level(pendulum: go.System) -> No
 def test_baumgarte_bounds_the_drift_and_without_anything_it_grows(pendulum: go.System) -> None:
     halves = {}
     for name in ("none", "baumgarte"):
-        drift = swing(pendulum, stabilisation=name, dt=0.02).position_drift
+        drift = swing(pendulum, stabilisation=name, dt=0.02, t_end=6.0).position_drift
         middle = len(drift) // 2
         halves[name] = drift[:middle].max(), drift[middle:].max()
     # The error is fed anew in every swing and forgotten within 1/20 s: later swings are like the first.
@@ -46,8 +46,7 @@ def test_baumgarte_bounds_the_drift_and_without_anything_it_grows(pendulum: go.S
 
 
 @pytest.mark.parametrize("stepper", ["rk45", "dop853", "radau"])
-@pytest.mark.parametrize("stabilisation", ["none", "projection"])
-@pytest.mark.parametrize("dt", [None, 0.05])
+@pytest.mark.parametrize(("stabilisation", "dt"), [("none", None), ("projection", 0.05)])
 def test_projected_adaptive_steps_stay_accurate(
     pendulum: go.System, stepper: str, stabilisation: str, dt: float | None
 ) -> None:
@@ -231,7 +230,7 @@ def test_no_row_that_is_rounding_moves_a_state_beside_redundant_constraints(seed
     model = hinged_three_times(rng)
     system = model.system()
     q, v = model.start(system)
-    for exponent in rng.uniform(-13.0, -5.0, 100):
+    for exponent in rng.uniform(-13.0, -5.0, 50):
         off = rng.normal(size=len(q)) * 10.0**exponent
         q_near, v_near = Projection().correct(system, 0.0, q + off, v + off)
         assert np.abs(q_near - q - off).max() <= 3.0 * np.abs(off).max()
