@@ -19,9 +19,9 @@ pytestmark = pytest.mark.skipif(not COMPILED, reason="compilation is switched of
 
 RUNS: list[tuple[str, dict[str, Any]]] = [
     ("sliding-rod", {"t_end": 0.04}), ("two-bar", {"t_end": 0.11}), ("bouncing-ball", {"t_end": 0.6, "dt": 0.01}),
-    ("box", {"t_end": 0.65, "dt": 0.01}), ("block-on-incline", {"t_end": 0.05}),
+    ("box", {"t_end": 0.65, "dt": 0.02}), ("block-on-incline", {"t_end": 0.05}),
     ("friction-oscillator", {"t_end": 4.0, "dt": 0.1}), ("guided-slider-crank", {"t_end": 0.03}),
-    ("impacting-stick", {"t_end": 0.2, "dt": 5e-3}), ("woodpecker", {"t_end": 0.1, "dt": 1e-3}),
+    ("impacting-stick", {"t_end": 0.2, "dt": 5e-3}), ("woodpecker", {"t_end": 0.06, "dt": 1e-3}),
 ]  # fmt: skip
 FIELDS = (
     "q", "v", "a", "lam", "lam_N", "lam_T", "gap", "slip", "mode", "kinetic", "potential", "power",
@@ -58,11 +58,16 @@ def same(ours: go.Trajectory, other: go.Trajectory) -> None:
         )
 
 
-PROJECTED = [(name, settings | {"stabilisation": "projection"}) for name, settings in RUNS]
+PROJECTED = [
+    (f"{name}, projected", name, settings | {"stabilisation": "projection"})
+    for name, settings in RUNS
+    if name in ("sliding-rod", "two-bar", "box", "guided-slider-crank", "woodpecker")
+]
 
 
 @pytest.mark.parametrize(
-    ("name", "settings"), RUNS + PROJECTED, ids=[*(x for x, _ in RUNS), *(f"{x}, projected" for x, _ in RUNS)]
+    ("name", "settings"),
+    [pytest.param(*run[-2:], id=run[0]) for run in (*RUNS, *PROJECTED)],
 )
 def test_the_motion_is_the_interpreted_one(name: str, settings: dict[str, Any], leaps: list[PhaseSegment]) -> None:
     general = go.simulate(name, stepper="rk4", step_folder=None, engine="interpreted", error_estimate=False, **settings)

@@ -35,7 +35,7 @@ def test_a_ball_that_spins_on_the_floor_keeps_its_spin(dt: float, stabilisation:
     """Contact in a point has no torque about the normal; the floor carries the weight all the time."""
     pile = Pile(mu=0.4)
     pile.ball(1.0, 0.05, at=(0, 0, 0.05), spin=(0, 0, SPIN))
-    motion = steps(pile.problem(t_end=1.0, dt=dt), dt, stabilisation=stabilisation)
+    motion = steps(pile.problem(t_end=100 * dt, dt=dt), dt, stabilisation=stabilisation)
     np.testing.assert_allclose(spins(motion)[0], np.tile([0, 0, SPIN], (len(motion.t), 1)), atol=1e-12 * SPIN)
     np.testing.assert_allclose(motion.lam_N[:, 0], 9.81, rtol=1e-12)
     assert np.abs(motion.lam_T).max() < 1e-12
@@ -60,7 +60,7 @@ def thrown(spin: tuple[float, ...]) -> go.Problem:
 @pytest.mark.parametrize("dt", [1e-2, 1e-3])
 def test_a_free_body_keeps_its_spin_about_a_tilted_principal_axis(axis: int, dt: float) -> None:
     spin = SPIN * np.eye(3)[axis]
-    motion = steps(thrown(tuple(spin)), dt)
+    motion = steps(thrown(tuple(spin)), dt, t_end=100 * dt)
     ground, own = spins(motion)
     np.testing.assert_allclose(own, np.tile(spin, (len(own), 1)), atol=1e-12 * SPIN)
     np.testing.assert_allclose(ground, np.tile(ground[0], (len(own), 1)), atol=1e-12 * SPIN)
@@ -71,7 +71,7 @@ def test_a_free_body_keeps_its_spin_about_a_tilted_principal_axis(axis: int, dt:
 
 def test_errors_of_a_tumbling_body_fall_with_the_square_of_the_step() -> None:
     problem = thrown((1.0, 4.0, 2.0))
-    exact = go.simulate(problem, stepper="dop853", rtol=1e-11, atol=1e-12).q[-1]
+    exact = go.simulate(problem, stepper="dop853", rtol=1e-11, atol=1e-12, error_estimate=False).q[-1]
     errors = []
     for dt in (2e-2, 1e-2, 5e-3):
         motion = steps(problem, dt)
@@ -94,7 +94,7 @@ def test_a_body_that_swings_from_a_ball_joint_converges(coordinates: str, order:
     body = model.body("body", 2.0, INERTIA, at=(0.3, 0, -0.2), spin=(1.0, -2.0, 3.0))
     model.add(Spherical("hook", model.ground, body.at(-0.3, 0, 0.2)))
     model.add(Touch("floor far below", model.ground.at(0, 0, -9, axis=(0, 0, 1)), body))
-    problem = model.problem(t_end=0.24, dt=1e-2)
+    problem = model.problem(t_end=0.16, dt=1e-2)
     exact = go.simulate(problem, stepper="dop853", rtol=1e-11, atol=1e-12, error_estimate=False)
     errors = []
     for dt in (8e-3, 4e-3, 2e-3):
