@@ -60,7 +60,7 @@ def one_step_apart(problem: Any, compiled: go.Trajectory, **settings: Any) -> fl
 STEPS = [
     ("crank-slider", "none", "rk4"), ("crank-slider", "projection", "rk4"), ("four-bar", "projection", "rk4"),
     ("knife-edge-body", "none", "rk4"),
-    *((name, "none", "rattle") for name in ("crank-slider", "four-bar", "knife-edge-body")),
+    ("crank-slider", "none", "rattle"), ("knife-edge-body", "none", "rattle"),
 ]  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def test_a_compiled_step_is_the_interpreted_one(name: str, stabilisation: str, s
 
 def test_the_long_motion_of_the_crank_is_the_interpreted_one_to_rounding() -> None:
     """Rounding grows along a run."""
-    compiled, interpreted = both("crank-slider", t_end=10.0, stabilisation="projection", record_every=125, dt=8e-3)
+    compiled, interpreted = both("crank-slider", t_end=4.0, stabilisation="projection", record_every=125, dt=8e-3)
     for name in ("q", "v"):
         assert relative(getattr(compiled, name)[-1], getattr(interpreted, name)[-1]) < 1e-8
     assert compiled.position_drift.max() < 1e-13
@@ -90,14 +90,18 @@ def test_the_long_motion_of_the_crank_is_the_interpreted_one_to_rounding() -> No
     ("stepper", "stabilisation"), [("rk4", "none"), ("rk4", "projection"), ("velocity-gauss", "none")]
 )
 @pytest.mark.parametrize("name", ["crank-slider", "four-bar", "knife-edge-body"])
-@pytest.mark.parametrize("every", [1, 7])
-def test_the_papers_motions_are_the_interpreted_ones(name: str, stepper: str, stabilisation: str, every: int) -> None:
-    settings: dict[str, Any] = {"stepper": stepper, "stabilisation": stabilisation, "record_every": every}
-    compiled, interpreted = both(name, t_end=0.05, dt=1e-3, **settings)
+def test_the_papers_motions_are_the_interpreted_ones(name: str, stepper: str, stabilisation: str) -> None:
+    settings: dict[str, Any] = {
+        "stepper": stepper, "stabilisation": stabilisation, "t_end": 0.03, "dt": 1e-3, "error_estimate": False,
+    }  # fmt: skip
+    compiled, interpreted = both(name, **settings)
+    thinned = go.simulate(name, engine="compiled", record_every=7, **settings)
     assert compiled.meta["engine"] == "compiled"
-    assert len(compiled.t) == math.ceil(50 / every) + 1
+    assert len(compiled.t) == 31
     for column in COLUMNS:
-        assert relative(getattr(compiled, column), getattr(interpreted, column)) < 1e-11, column
+        known = getattr(interpreted, column)
+        assert relative(getattr(compiled, column), known) < 1e-11, column
+        assert relative(getattr(thinned, column), known[[0, 7, 14, 21, 28, 30]]) < 1e-11, column
 
 
 @pytest.mark.parametrize("stepper", ["dop853", "rk45"])
@@ -105,11 +109,11 @@ def test_the_papers_motions_are_the_interpreted_ones(name: str, stepper: str, st
 @pytest.mark.parametrize("stabilisation", ["none", "projection"])
 def test_error_control_takes_the_same_steps(stepper: str, settings: dict[str, Any], stabilisation: str) -> None:
     """The number of steps is the same; their ends differ where the error estimate is near rounding."""
-    compiled, interpreted = both("crank-slider", stepper=stepper, t_end=0.4, stabilisation=stabilisation, **settings)
+    compiled, interpreted = both("crank-slider", stepper=stepper, t_end=0.2, stabilisation=stabilisation, **settings)
     assert compiled.status is Status.SOLVED
     assert len(compiled.t) == len(interpreted.t)
     assert compiled.meta["steps"] == interpreted.meta["steps"] >= len(compiled.t) - 1
-    assert compiled.t[-1] == interpreted.t[-1] == 0.4
+    assert compiled.t[-1] == interpreted.t[-1] == 0.2
     assert relative(compiled.q[-1], interpreted.q[-1]) < 1e-8
     if settings.get("dt"):
         assert relative(compiled.v, interpreted.v) < 1e-6
@@ -173,10 +177,11 @@ ENDS = {
 """Potentials whose motion cannot go on, where it starts, and what is said."""
 
 
-@pytest.mark.parametrize("every", [1, 7, 1000])
-@pytest.mark.parametrize("stepper", ["rk4", "velocity-gauss", "dop853"])
+@pytest.mark.parametrize(
+    ("stepper", "every"), [("rk4", 1), ("rk4", 7), ("velocity-gauss", 1000), ("dop853", 1), ("dop853", 1000)]
+)
 @pytest.mark.parametrize("end", ["a root", "a power"])
-def test_where_and_why_a_motion_ends_is_said_as_in_an_interpreted_one(every: int, stepper: str, end: str) -> None:
+def test_where_and_why_a_motion_ends_is_said_as_in_an_interpreted_one(stepper: str, every: int, end: str) -> None:
     x, v = sp.symbols("x v")
     potential, q0, why = ENDS[end]
     system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, potential=potential(x), name=end)
@@ -255,7 +260,8 @@ def test_wrong_engines_and_strides() -> None:
 
 def test_without_compilation_a_motion_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(modules, "has_llvm", lambda: False)
-    assert go.simulate("knife-edge-body", t_end=0.5, dt=1e-3, record_every=100).meta["engine"] == "interpreted"
+    monkeypatch.setattr(engine, "MANY", 100)
+    assert go.simulate("knife-edge-body", t_end=0.1, dt=1e-3, error_estimate=False).meta["engine"] == "interpreted"
     with pytest.raises(NotAccepted, match="compilation is switched off"):
         go.simulate("knife-edge-body", t_end=0.1, engine="compiled")
 
