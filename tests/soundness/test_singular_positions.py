@@ -63,7 +63,7 @@ def swung(**settings: Any) -> Trajectory:
     ids=lambda settings: "-".join(str(x) for x in settings.values()),
 )
 def test_the_singular_position_of_a_four_bar_is_told(settings: dict[str, Any], engine: str) -> None:
-    motion = swung(t_end=1.0, engine=engine, **settings)
+    motion = swung(t_end=0.8, engine=engine, error_estimate=False, **settings)
     assert len(motion.warnings) >= 1, (motion.message, len(motion.t))
     assert "passes a singular position" in motion.warnings[0]
     instant = float(motion.warnings[0].split("Near t = ")[1].split(" ")[0])
@@ -164,7 +164,8 @@ def test_a_redundant_row_is_no_singular_position_and_a_vanishing_one_is() -> Non
 def test_rows_behind_a_redundant_one_are_no_singular_position(stepper: str) -> None:
     """Of a Hooke joint between two shafts three rows follow from others, and what is left of them is rounding."""
     half_turn = math.pi / SPEED  # after which everything is as it was, mirrored
-    motion = go.simulate(hooke("maximal"), t_end=half_turn, dt=0.01, stepper=stepper, stabilisation="projection")
+    motion = go.simulate(hooke("maximal"), t_end=half_turn, dt=0.01, stepper=stepper, stabilisation="projection",
+                         error_estimate=False)  # fmt: skip
     assert motion.status == "solved"
     assert motion.warnings == ()
 
