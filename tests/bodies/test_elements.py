@@ -117,10 +117,10 @@ def test_a_block_slides_on_a_wedge_that_slides():
 def test_a_box_falls_on_its_corner_and_slides_to_rest():
     """Corners on a line: it lands, and comes to rest on both corners with its whole weight on them."""
     model = Model(gravity=(0, -G), name="box-on-floor")
-    box = model.body("box", 1.0, 0.02, at=(0, 0.2), angle=0.1, velocity=(0.5, 0), shape=(0.4, 0.3))
+    box = model.body("box", 1.0, 0.02, at=(0, 0.18), angle=0.1, velocity=(0.5, 0), shape=(0.4, 0.3))
     for name, x in (("left", -0.2), ("right", 0.2)):
         model.add(Touch(name, model.ground, box.at(x, -0.15), mu=0.4))
-    motion = go.simulate(model.problem(t_end=1.0), dt=4e-3, accumulation="close", error_estimate=False)
+    motion = go.simulate(model.problem(t_end=0.4), dt=0.01, accumulation="close", error_estimate=False)
     assert motion.status == "solved", motion.message
     assert {"landing", "stick"} <= {event["kind"] for event in motion.events}
     np.testing.assert_allclose(motion.q[-1, 1:], [0.15, 0.0], atol=1e-9)
@@ -200,10 +200,10 @@ def test_a_motor_in_space_turns_an_arm_as_prescribed():
     arm = model.body("arm", 1.0, (1, 1, 1), at=(0.5, 0, 0))
     axis = (0, 1, 0)
     hinge = model.add(Revolute("O", model.ground.at(axis=axis), arm.at(-0.5, 0, 0, axis=axis)))
-    model.add(Drive("motor", hinge, 2 * model.t + model.t**2 / 2))
-    motion = go.simulate(model.problem(t_end=4.0), dt=0.02, stabilisation="projection", error_estimate=False)
+    model.add(Drive("motor", hinge, 5 * model.t + model.t**2 / 2))
+    motion = go.simulate(model.problem(t_end=2.5), dt=0.025, stabilisation="projection", error_estimate=False)
     assert motion.status == "solved", motion.message
-    turned = 2 * motion.t + motion.t**2 / 2
+    turned = 5 * motion.t + motion.t**2 / 2
     exact = np.stack((np.cos(turned), -np.sin(turned)), axis=1) / 2
     np.testing.assert_allclose(motion.q[:, [0, 2]], exact, atol=1e-12)
     np.testing.assert_allclose(motion.reaction("motor")[:, 0], 1.25 - G / 2 * np.cos(turned), atol=1e-10)
@@ -298,16 +298,16 @@ def test_a_drive_does_not_jump(motion, words, coordinates):
 
 def test_what_would_be_divided_by_zero_at_the_start_is_named():
     """Ends that coincide, and an angle in space half a turn away from its motion."""
-    for dim in (2, 3):
-        for element in (
-            lambda a, b: SpringDamper("s", a, b, stiffness=10.0, length=0.1),
-            lambda a, b: SpringDamper("s", a, b, damping=1.0),
-            lambda a, b: BallTouch("s", a, b, (0.1, 0.1)),
-        ):
-            model = Model(dim)
-            model.add(element(model.ground, model.body("b", 1.0, 1.0 if dim == 2 else (1, 1, 1))))
-            with pytest.raises(go.BadInput, match="The two ends of 's' coincide at the start"):
-                model.problem(t_end=1.0)
+    for dim, element in (
+        (2, lambda a, b: SpringDamper("s", a, b, damping=1.0)),
+        (2, lambda a, b: BallTouch("s", a, b, (0.1, 0.1))),
+        (3, lambda a, b: SpringDamper("s", a, b, stiffness=10.0, length=0.1)),
+        (3, lambda a, b: BallTouch("s", a, b, (0.1, 0.1))),
+    ):
+        model = Model(dim)
+        model.add(element(model.ground, model.body("b", 1.0, 1.0 if dim == 2 else (1, 1, 1))))
+        with pytest.raises(go.BadInput, match="The two ends of 's' coincide at the start"):
+            model.problem(t_end=1.0)
     model = Model(3)
     body = model.body("b", 1.0, (1, 1, 1), at=(0, 0, -1))
     hinge = Revolute("hinge", model.ground.at(axis=(0, 1, 0)), body.at((0, 0, 1), axis=(0, 1, 0)))

@@ -27,9 +27,9 @@ PAPERS = [
 
 def _off(motion: go.Trajectory, exact: Any) -> np.ndarray:
     """Largest error of each coordinate at instants that both have."""
-    pairs = [(i, k) for k, t in enumerate(exact.t) for i in np.flatnonzero(np.abs(motion.t - t) < 1e-9)[-1:]]
-    mine, its = (list(x) for x in zip(*pairs, strict=True))
-    return np.abs(motion.q[mine] - exact.q[its]).max(axis=0)
+    last = np.searchsorted(motion.t, exact.t + 1e-9) - 1
+    both = np.abs(motion.t[last] - exact.t) < 1e-9
+    return np.abs(motion.q[last] - exact.q)[both].max(axis=0)
 
 
 def _amplitudes(problem: go.Problem, motion: go.Trajectory) -> np.ndarray:
@@ -63,7 +63,7 @@ IN_SPACE = {"box-wall", "four-leg-table", "pinched-capsule", "sliding-cube", "sp
 
 ENDS = {
     "andrews-squeezer": 0.02, "bouncing-ball": 3.0, "bricard": 0.1, "heavy-top": 0.1, "knife-edge-body": 10.0,
-    "spatial-slider-crank": 0.5, "spinning-sphere": 0.4,
+    "spatial-slider-crank": 0.5, "spinning-sphere": 0.4, "woodpecker": 0.3,
 }  # fmt: skip
 """Of motions that cost much and are off, or not, as early as this, s; with 5 s, rk4 would end in no motion at all."""
 
@@ -150,7 +150,7 @@ def test_a_motion_is_not_compared_with_its_own_steps(dt: float | None) -> None:
     assert error < motion.error_estimate[0] < 10 * error
 
 
-@pytest.mark.parametrize("dt", [None, 1e-3])
+@pytest.mark.parametrize("dt", [None, 1e-2])
 @pytest.mark.parametrize("stepper", ["dop853", "rk45"])
 def test_what_is_leapt_over_is_told(stepper: str, dt: float | None) -> None:
     """A pulse of a torque, and a row whose rate jumps, which projection alone would hide."""
@@ -181,7 +181,7 @@ def test_rest_is_no_reason_to_warn() -> None:
     for name, x in (("R", -0.5), ("S", 0.5)):
         held.add(Revolute(name, held.ground.at(x, 0), rod.at(x, 0)))
     for problem in (hanging.problem(t_end=0.1), held.problem(t_end=0.1)):
-        for (stepper, dt), t_end in itertools.product([("rk4", 0.02), ("dop853", None)], (0.1, 1.0)):
+        for (stepper, dt), t_end in itertools.product([("rk4", 0.02), ("dop853", None)], (0.1, 0.4)):
             motion = go.simulate(problem, stepper=stepper, dt=dt, t_end=t_end)
             assert motion.status == "solved"
             assert motion.warnings == ()
@@ -210,7 +210,7 @@ def test_what_lies_between_recorded_instants_is_estimated_too(engine: str) -> No
 def test_a_motion_too_long_for_the_memory_has_the_same_estimate(
     monkeypatch: pytest.MonkeyPatch, engine: str, stepper: str
 ) -> None:
-    run = partial(go.simulate, "two-bar", t_end=2.0, engine=engine, stepper=stepper, dt=5e-3, record_every=50)
+    run = partial(go.simulate, "two-bar", t_end=0.6, engine=engine, stepper=stepper, dt=5e-3, record_every=50)
     whole = run()
     monkeypatch.setattr("gaussopt.simulation.simulate.MOST", 100)
     monkeypatch.setattr("gaussopt.integration.looks.BLOCK", 64)
