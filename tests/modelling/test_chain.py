@@ -93,9 +93,9 @@ def test_the_solver_follows_a_motion_by_updates() -> None:
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("stabilisation", ["none", "baumgarte", "projection"])
 def test_energy_is_kept(stabilisation: str, closed: bool) -> None:
-    chain, q, v = moving(10, closed)
+    chain, q, v = moving(6, closed)
     settings = {"stabilisation": stabilisation, "error_estimate": False}
-    motion = go.simulate(chain.system, q0=q, v0=v, dt=1e-3, t_end=0.05, **settings)
+    motion = go.simulate(chain.system, q0=q, v0=v, dt=1e-3, t_end=0.03, **settings)
     assert motion.status is SOLVED, motion.message
     size = np.ptp(motion.kinetic)
     assert size > 1e-3
