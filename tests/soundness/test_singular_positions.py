@@ -164,8 +164,10 @@ def test_a_redundant_row_is_no_singular_position_and_a_vanishing_one_is() -> Non
 def test_rows_behind_a_redundant_one_are_no_singular_position(stepper: str) -> None:
     """Of a Hooke joint between two shafts three rows follow from others, and what is left of them is rounding."""
     half_turn = math.pi / SPEED  # after which everything is as it was, mirrored
-    motion = go.simulate(hooke("maximal"), t_end=half_turn, dt=0.01, stepper=stepper, stabilisation="projection",
-                         error_estimate=False)  # fmt: skip
+    dt = 0.01 if stepper == "rk4" else 0.03
+    motion = go.simulate(
+        hooke("maximal"), t_end=half_turn, dt=dt, stepper=stepper, stabilisation="projection", error_estimate=False
+    )
     assert motion.status == "solved"
     assert motion.warnings == ()
 
