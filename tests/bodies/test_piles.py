@@ -108,9 +108,9 @@ def test_a_pile_goes_on_as_if_it_had_never_ended_and_starts_nowhere_else() -> No
 
 
 def test_free_bodies_of_a_model_move_as_those_whose_equations_are_derived(monkeypatch: pytest.MonkeyPatch) -> None:
-    derived = balls(2).problem(t_end=0.1, dt=2e-3)
+    derived = balls(2).problem(t_end=0.1, dt=4e-3)
     monkeypatch.setattr(free_bodies, "FEW", 0)
-    built = balls(2).problem(t_end=0.1, dt=2e-3)
+    built = balls(2).problem(t_end=0.1, dt=4e-3)
     assert isinstance(built.system, PileSystem)
     assert not isinstance(derived.system, PileSystem)
     for name in ("contact_names", "row_names", "parameters"):
