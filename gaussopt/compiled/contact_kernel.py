@@ -198,7 +198,8 @@ def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
 def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
     """Return whether a step of length h contains no event, provided that no angle changes by more than `TURN` in it.
 
-    No open gap may come near zero, no other watched value may be below -noise, and no slip may have a minimum within.
+    No open gap may come near zero, no other watched value may be below -noise, and no slip may have a minimum within
+    that could lie below -noise: a cubic lies above the least of its Bernstein coefficients.
     """
     for i in range(len(after)):
         if kinds[i] == APART:
@@ -209,7 +210,9 @@ def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
         if not after[i, 4] >= -max(before[i, 7], after[i, 7]):
             return False
         if before[i, 5] < 0.0 < after[i, 5]:
-            return False
+            lowest = min(before[i, 4] + h / 3.0 * before[i, 5], after[i, 4] - h / 3.0 * after[i, 5])
+            if not lowest >= -max(before[i, 7], after[i, 7]):
+                return False
     return True
 
 
@@ -279,24 +282,25 @@ def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y:
 
 @kernel
 def march(
-    step: Equations, about: Equations, lines: Stage, stage: Stage, origin: float, dt: float, first: int, count: int,
-    y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix, trial: int,
+    step: Equations, about: Equations, lines: Stage, stage: Stage, t: float, origin: float, dt: float, first: int,
+    count: int, y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix, trial: int,
 ) -> int:  # fmt: skip
     """Take up to `count` steps of a phase, from step number `first` on; return the number of steps taken.
 
-    Step i goes from origin + i dt to origin + (i + 1) dt by an explicit Runge-Kutta method; y (2 n,) holds q and v and
-    is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called, by its address, where
+    Step i goes from origin + i dt, the first one from t, to origin + (i + 1) dt by an explicit Runge-Kutta method; y
+    (2 n,) holds q and v and is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called, by its address, where
     `lines` (see `compiled.stage_lines`) return a negative code. The active set in `space` becomes that of the last
     state; worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step,
     the recorded values in the order of `Recorder`, without t; then `friction_power`; and the proof of uniqueness.
 
-    A trial step (`trial` is 1) may contain events, and is not projected; the active set remains that at its start.
+    A trial step (`trial` is 1) may contain events, and is not projected; the active set remains that at its start. If
+    `trial` is 2, no step is taken: the row is that of the state itself, and 1 is returned if it is sound.
     """
     active, kept, before, after = space.active, space.kept, space.before, space.after
     closed, modes, memory = space.closed, space.modes, space.memory
     kinds, p, mu, n, m, b = space.kinds, motion.p, motion.mu, motion.n, motion.m, motion.b
     k, stages, doubtful = len(mu), len(b), may_lose_definiteness(kinds, mu)
-    done, s, t = 0, 0, origin + first * dt
+    done, s, begin, end = 0, 0, t, origin + (first + 1) * dt
     for evaluation in range(stages * count + 1):
         step(t, y[:n], y[n:], p, space.flat)
         pack(space.flat, mu, n, m, space.data)
@@ -308,12 +312,14 @@ def march(
             # This state begins or ends a step, which needs a quick proof that the contact operator is definite.
             watch(space, y, m, after)
             if evaluation and trial == 0:
-                sound = (how == DEFINITE or not doubtful) and quiet(before, after, kinds, dt)
-            if evaluation and sound:
+                sound = (how == DEFINITE or not doubtful) and quiet(before, after, kinds, end - begin)
+            if sound and (evaluation or trial == 2):
                 write_row(about, t, y, p, m, space, how, rows[done])
                 done += 1
-                if trial != 0:
+                begin, end = end, origin + (first + done + 1) * dt
+                if trial == 1:
                     keep(kept, active)
+                if trial != 0:
                     return done
         if not sound:
             if evaluation:
@@ -327,7 +333,6 @@ def march(
         for i in range(n):
             space.slopes[s, i], space.slopes[s, n + i] = y[n + i], space.out[i]
         s += 1
-        begin, end = origin + (first + done) * dt, origin + (first + done + 1) * dt
         t = begin + motion.c[s] * (end - begin) if s < stages else end
         next_stage(s, end - begin, motion.A, b, space, y)
         if s == stages:
@@ -363,7 +368,7 @@ def locate(
     share = 0.5
     for taken in range(1, MOST_TRIALS):
         x = x1 + share * (x2 - x1)
-        done = march(step, about, lines, stage, origin, x, 0, 1, y, motion, space, worst, rows, 1)
+        done = march(step, about, lines, stage, origin, origin, x, 0, 1, y, motion, space, worst, rows, 1)
         if done == 0:
             return 0
         copy(space.start, y, 0)

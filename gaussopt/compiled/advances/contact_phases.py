@@ -112,6 +112,7 @@ class PhaseMarcher:
 
     def _enter(self, phase: ContactModes) -> None:
         self._phase, self._rest, self._pause = phase, 0, 0
+        self._latest = math.nan, np.zeros(1)
         size = len(phase.closed), len(phase.sticking)
         known = self._spaces.get(size)
         if known is None:
@@ -127,7 +128,7 @@ class PhaseMarcher:
     def step(self, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector] | None:
         """Return the state after a step of any length, in which events may lie; None if a stage is irregular."""
         n, row = self._n, self._rows(1)
-        if not self._march(t, dt, 0, 1, q, v, row, 1):
+        if not self._march(t, t, dt, 0, 1, q, v, row, 1):
             return None
         q, v = row[0, :n], row[0, n : 2 * n]
         self._know(t + dt, row[0], self._space.after)
@@ -152,17 +153,26 @@ class PhaseMarcher:
             self._space, worst, row,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - clock
-        self._count(taken, worst)
+        self._count(taken * self._stages, worst)
         return float(found[0]) if taken else None
 
     def known(self, t: float, q: Vector, v: Vector) -> PhaseSegment | None:
-        """Return the state as a segment if it ended the latest step and its forces are surely unique."""
+        """Return the state as a segment if it ended the latest step, or begins a phase, with surely unique forces."""
+        if self._motion.phase is not self._phase:
+            row = self._rows(1)
+            self._set(self._motion.whole(t, q, v).mu)
+            if self._march(t, t, 0.0, 0, 0, q, v, row, 2):
+                self._know(t, row[0], self._space.after)
         at, row = self._latest
-        if self._motion.phase is not self._phase or row[-1] >= MONOTONE or not same_instant(at, t):
+        if row[-1] >= MONOTONE or not same_instant(at, t):
             return None
         if row[: 2 * self._n].tobytes() != q.tobytes() + v.tobytes():
             return None
         return self._segment(np.array([t]), row[None])
+
+    def _set(self, mu: Vector) -> None:
+        """Set parameters and coefficients of friction."""
+        self._marched.p[:], self._marched.mu[:] = list(self._motion.system.parameters.values()), mu
 
     def _rows(self, count: int) -> Matrix:
         """Return rows for `march` in the present phase."""
@@ -179,30 +189,32 @@ class PhaseMarcher:
         ))  # fmt: skip
 
     def _march(
-        self, origin: float, dt: float, first: int, count: int, q: Vector, v: Vector, rows: Matrix, trial: int
-    ) -> int:
+        self, t: float, origin: float, dt: float, first: int, count: int, q: Vector, v: Vector, rows: Matrix,
+        trial: int,
+    ) -> int:  # fmt: skip
         """Call `march`; count its steps and its time."""
         worst, space = np.zeros(5), self._space
         if self._lines.due(space):
             with self._motion.timed("compile"):
-                self._equations.step(origin + first * dt, q, v, self._marched.p, space.flat)
+                self._equations.step(t, q, v, self._marched.p, space.flat)
                 kernel.pack(space.flat, self._marched.mu, self._n, self._m, space.data)
                 self._lines.write(space)
         begin = perf_counter()
         done = self._kernels[0](
-            self._equations.step, self._equations.about, self._lines.code(space), stage, origin, dt, first, count,
+            self._equations.step, self._equations.about, self._lines.code(space), stage, t, origin, dt, first, count,
             np.concatenate((q, v)), self._marched, space, worst, rows, trial,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - begin
-        self._count(done, worst)
-        self._lines.stages[self._lines.key(space)] += done * self._stages
+        stages = done if trial == 2 else done * self._stages
+        self._count(stages, worst)
+        self._lines.stages[self._lines.key(space)] += stages
         return done
 
-    def _count(self, steps: int, worst: Vector) -> None:
-        """Add the evaluations of some steps, and the maxima of their certificates, to those of the motion."""
+    def _count(self, stages: int, worst: Vector) -> None:
+        """Add evaluations, and the maxima of their certificates, to those of the motion."""
         motion = self._motion
-        motion.evaluations += steps * self._stages
-        motion.iterations += steps * self._stages
+        motion.evaluations += stages
+        motion.iterations += stages
         for name, value in zip(motion.worst, worst.tolist(), strict=True):
             motion.worst[name] = max(motion.worst[name], value)
 
@@ -213,39 +225,37 @@ class PhaseMarcher:
 
         `control.origin` is the instant from which steps are counted in multiples of dt.
         """
-        dt, end, origin, n = control.dt, control.t_end, control.origin, self._n
-        assert dt is not None
-        assert origin is not None
-        self._marched.p[:], self._marched.mu[:] = list(self._motion.system.parameters.values()), mu
-        first, last = control.grid_index(t) - 1, int((end - origin) / dt - SLIVER)
-        last -= int(control.instant(last) >= end)
-        part, begun = t != origin + first * dt, (q, v)
-        count = min(self._most, last - first - part)
-        if count + part < 1 or count < 0:
-            return None
-        rows, instants = self._rows(count + part), [t]
+        if self._motion.phase is not self._phase:
+            self._enter(self._motion.phase)
         if self._rest:
             self._rest -= 1
             return None
-        if any(abs(rate) * dt > TURN for rate in self._turning.at(t, q, v)[1]):
+        self._set(mu)
+        dt, end, origin = control.dt, control.t_end, control.origin
+        assert dt is not None
+        assert origin is not None
+        first, last = control.grid_index(t) - 1, int((end - origin) / dt - SLIVER)
+        last -= int(control.instant(last) >= end)
+        part = t != origin + first * dt  # the first step goes from an event to the next multiple of dt
+        count = min(self._most + part, last - first)
+        if count < 1:
             return None
-        if part:  # the step from an event to the next multiple of dt
-            first += 1
-            instants.append(origin + first * dt)
-            if not self._march(t, instants[1] - t, 0, 1, q, v, rows, 0):
-                return None
-            q, v = rows[0, :n], rows[0, n : 2 * n]
-        begin = perf_counter()
-        taken = self._march(origin, dt, first, count, q, v, rows[part:], 0)
+        rates = self._turning.at(t, q, v)[1]
+        if any(abs(rate) * dt > TURN for rate in rates):
+            return None
+        rows, begin = self._rows(count), perf_counter()
+        taken = done = self._march(t, origin, dt, first, count, q, v, rows, 0)
         spent = perf_counter() - begin
-        times = np.concatenate((instants, origin + (first + np.arange(1, taken + 1)) * dt))
-        taken = len(times) - 1
-        done = self._seen(times, *begun, rows[:taken])
+        times = origin + (first + np.arange(taken + 1)) * dt
+        times[0] = t
+        if rates:
+            done = self._seen(times, q, v, rows[:taken])
         if not done:
-            self._wait()
+            if not part:
+                self._wait()
             return None
         self._pause = 0
-        self._rest = int(taken < count + part)  # an event may occur in the next step, which `EventPhases` takes itself
+        self._rest = int(taken < count)  # an event may occur in the next step, which `EventPhases` takes itself
         if done == taken:
             self._know(float(times[done]), rows[done - 1], self._space.before)
         self._most = max(LEAST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))

@@ -116,6 +116,7 @@ class EventPhases(Advance):
     def _begin_phase(self) -> None:
         """Begin a phase at the present state: watch the functions that belong to its modes."""
         self._watches = self._functions.of_phase(self.t, self.q, self.v)
+        self._mu = self.motion.whole(self.t, self.q, self.v).mu
         self._before = self._sample(self.t, self.q, self.v)
         self._live = self._functions.live(self._watches, self._before)
         self._integration = self.method.start(self.motion, self.t, self.q, self.v, self._stepping)
@@ -174,8 +175,7 @@ class EventPhases(Advance):
         """Take and record many steps at once; return False if the next step must be taken singly."""
         if self.fast_forward is None:
             return False
-        mu = self.motion.whole(self.t, self.q, self.v).mu
-        segment = self.fast_forward.take(self.t, self.q, self.v, mu, self._stepping)
+        segment = self.fast_forward.take(self.t, self.q, self.v, self._mu, self._stepping)
         if segment is None:
             return False
         if self.rules.events:

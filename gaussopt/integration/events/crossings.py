@@ -198,8 +198,8 @@ def bracket(
     if start <= noise and r0 > 0:
         # A function that starts at zero and rises cannot fall through zero before its peak.
         low = before.culmination(j, h)
-    if y1 >= -noise and not (r0 < 0 < r1):
-        return None
+    if y1 >= -noise and not (r0 < 0 < r1 and min(y0 + h * r0 / 3.0, y1 - h * r1 / 3.0) < -noise):
+        return None  # a cubic lies above the least of its Bernstein coefficients
     if y1 < -noise and low == 0.0 and max(h * r0, 3.0 * (y1 - start) - h * (r0 + r1), h * r1) < 0.0:
         return 0.0, h  # the cubic falls monotonically
     high = h
