@@ -54,7 +54,9 @@ class Recorder:
         self._pack()
         sizes = {"coordinate": n, "row": 0, "contact": self._k, "tangent": 1}
         table = {"t": (), **COLUMNS, **CONTACT_COLUMNS}
-        columns = (np.delete(np.concatenate(x), self.replaced, axis=0) for x in zip(*self._blocks, strict=True))
+        columns = (np.concatenate(x) for x in zip(*self._blocks, strict=True))
+        if self.replaced:
+            columns = (np.delete(x, self.replaced, axis=0) for x in columns)
         out = dict(zip(table, columns, strict=False))
         for name, dimensions in table.items():
             if name not in out:

@@ -216,7 +216,8 @@ class PhaseMarcher:
         motion.evaluations += stages
         motion.iterations += stages
         for name, value in zip(motion.worst, worst.tolist(), strict=True):
-            motion.worst[name] = max(motion.worst[name], value)
+            if value > motion.worst[name]:
+                motion.worst[name] = value
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, control: Control) -> PhaseSegment | None:
         """Take steps in the present phase; return None if the first step is irregular or may contain an event.
@@ -291,8 +292,7 @@ class PhaseMarcher:
 
     def record(self, segment: PhaseSegment) -> None:
         """Record every step of a segment."""
-        if len(segment):
-            self._recorder.extend(*segment.columns.values())
+        self._recorder.extend(*segment.columns.values())
 
     def _segment(self, t: Vector, rows: Matrix) -> PhaseSegment:
         """Return the rows of `march` as a segment."""

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.contact.activity import RESTING
 from gaussopt.core.arrays import Vector
@@ -194,13 +195,20 @@ class EventPhases(Advance):
         begin = 0
         for i in np.flatnonzero(segment.looked_at).tolist():
             # States whose forces must be confirmed, or whose friction power must be reported, are handled singly.
-            self.fast_forward.record(segment[begin + np.flatnonzero(due[begin:i])])
+            self._record_due(segment, begin, due[begin:i])
             self.t, self.q, self.v = segment.state(i)
             self._record(bool(due[i]))
             begin = i + 1
-        self.fast_forward.record(segment[begin + np.flatnonzero(due[begin:])])
+        self._record_due(segment, begin, due[begin:])
         self.t, self.q, self.v = segment.state(-1)
         return True
+
+    def _record_due(self, segment: PhaseSegment, begin: int, due: NDArray[np.bool_]) -> None:
+        """Record those states of a segment, from number `begin` on, that are due."""
+        assert self.fast_forward is not None
+        chosen = begin + np.flatnonzero(due)
+        if len(chosen):
+            self.fast_forward.record(segment if len(chosen) == len(segment) else segment[chosen])
 
     def _uneventful(self, segment: PhaseSegment) -> int:
         """Return the number of leading steps of a segment in which no user's event function comes near zero."""
@@ -233,8 +241,9 @@ class EventPhases(Advance):
         """Check the present state, and record it if it is due."""
         if self.fast_forward is not None:
             segment = self.fast_forward.known(self.t, self.q, self.v)
-            if segment is not None and not segment.looked_at.any():
-                self.fast_forward.record(segment[: int(due)])
+            if segment is not None and not segment.looked_at[0]:
+                if due:
+                    self.fast_forward.record(segment)
                 return
         answer = self.motion.answer(self.t, self.q, self.v)
         if undecided(answer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -92,7 +93,11 @@ class StepInterior:
                 f"{turned:.3g} rad; limit the steps by dt."
             )
         self.number = max(1, math.ceil(turned / TURN))
-        self.size = SHALLOW * (1.0 + float(max(np.abs(before.q).max(), np.abs(after.q).max())))
+
+    @cached_property
+    def size(self) -> float:
+        """Depth up to which a dip of a gap may be missed."""
+        return SHALLOW * (1.0 + float(max(np.abs(self.before.q).max(), np.abs(self.after.q).max())))
 
     def state(self, s: float) -> tuple[Vector, Vector]:
         """Return q and v at a time s after the beginning of the step."""
