@@ -112,7 +112,7 @@ class PhaseMarcher:
 
     def _enter(self, phase: ContactModes) -> None:
         self._phase, self._rest, self._pause = phase, 0, 0
-        self._latest = math.nan, np.zeros(1)
+        self._latest, self._fresh = (math.nan, np.zeros(1)), True
         size = len(phase.closed), len(phase.sticking)
         known = self._spaces.get(size)
         if known is None:
@@ -158,17 +158,20 @@ class PhaseMarcher:
 
     def known(self, t: float, q: Vector, v: Vector) -> PhaseSegment | None:
         """Return the state as a segment if it ended the latest step, or begins a phase, with surely unique forces."""
-        if self._motion.phase is not self._phase:
-            row = self._rows(1)
+        if self._motion.phase is not self._phase or (self._fresh and not self._ended_at(t, q, v)):
+            rows = self._rows(1)
             self._set(self._motion.whole(t, q, v).mu)
-            if self._march(t, t, 0.0, 0, 0, q, v, row, 2):
-                self._know(t, row[0], self._space.after)
-        at, row = self._latest
-        if row[-1] >= MONOTONE or not same_instant(at, t):
-            return None
-        if row[: 2 * self._n].tobytes() != q.tobytes() + v.tobytes():
+            if self._march(t, t, 0.0, 0, 0, q, v, rows, 2):
+                self._know(t, rows[0], self._space.after)
+        row = self._latest[1]
+        if row[-1] >= MONOTONE or not self._ended_at(t, q, v):
             return None
         return self._segment(np.array([t]), row[None])
+
+    def _ended_at(self, t: float, q: Vector, v: Vector) -> bool:
+        """Return whether the latest step ended at this state."""
+        at, row = self._latest
+        return same_instant(at, t) and row[: 2 * self._n].tobytes() == q.tobytes() + v.tobytes()
 
     def _set(self, mu: Vector) -> None:
         """Set parameters and coefficients of friction."""
@@ -183,10 +186,10 @@ class PhaseMarcher:
     def _know(self, t: float, row: Vector, watched: Matrix) -> None:
         """Remember the state at the end of the latest step, for `known` and for samples of the event loop."""
         n, k, self._latest = self._n, self._k, (t, row)
-        lam_T = row[self._width - 2 - 2 * k : self._width - 2 - k, None]
-        self._motion.know_watched(t, row[:n], row[n : 2 * n], WatchedValues(
-            row[2 * n : 3 * n], lam_T[self._space.closed], watched.copy()
-        ))  # fmt: skip
+        closed, begin = self._space.closed, self._width - 2 - 5 * k
+        lam_N, lam_T = row[begin + closed] * self._space.modes[k + closed], row[begin + 3 * k + closed, None]
+        known = WatchedValues(row[2 * n : 3 * n], lam_N, lam_T, watched.copy())
+        self._motion.know_watched(t, row[:n], row[n : 2 * n], known)
 
     def _march(
         self, t: float, origin: float, dt: float, first: int, count: int, q: Vector, v: Vector, rows: Matrix,
@@ -228,6 +231,7 @@ class PhaseMarcher:
         """
         if self._motion.phase is not self._phase:
             self._enter(self._motion.phase)
+        self._fresh = False
         if self._rest:
             self._rest -= 1
             return None

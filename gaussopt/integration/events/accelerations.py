@@ -111,11 +111,12 @@ class WatchedValues(NamedTuple):
 
     Attributes
     ----------
-    a, lam_T : acceleration, (n,), and friction forces of the closed contacts, (c, 1)
+    a, lam_N, lam_T : acceleration, (n,), and forces of the closed contacts, (c,) and (c, 1)
     values : (k, 9), watched values of every contact, see `gaussopt.compiled.contact_kernel.SEEN`
     """
 
     a: Vector
+    lam_N: Vector
     lam_T: Matrix
     values: Matrix
 

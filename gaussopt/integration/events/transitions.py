@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
@@ -77,10 +77,13 @@ class Transitions:
     ----------
     loop : Advance, whose state is projected onto the constraints and jumps in impacts; it receives the events
     motion : ContactAccelerations of the loop, which receives the new phase
+    known : tells whether machine code has solved the state that begins a phase, with unique forces
     """
 
-    def __init__(self, loop: Advance, motion: ContactAccelerations) -> None:
-        self.loop, self.motion, self.system = loop, motion, motion.system
+    def __init__(
+        self, loop: Advance, motion: ContactAccelerations, known: Callable[..., object] = lambda *state: None
+    ) -> None:
+        self.loop, self.motion, self.system, self._known = loop, motion, motion.system, known
         self._impacts: dict[int, list[float]] = {}
         self._loose: Mapping[int, Vector] = {}
         self._projected: tuple[tuple[int, ...], tuple[int, ...], float, bytes] | None = None
@@ -210,25 +213,27 @@ class Transitions:
         self.project(closed, frozenset())
         if not closed:
             return True
-        return self._read_modes(motion.decided(self.loop.t, self.loop.q, self.loop.v), old, resting)
+        state = self.loop.t, self.loop.q, self.loop.v
+        found = motion.watched(*state) if self._known(*state) else None
+        solved = motion.decided(*state) if found is None else found
+        assert solved.a is not None
+        return self._read_modes(solved.a, solved.lam_N, old, resting)
 
-    def _read_modes(self, answer: Answer, old: ContactModes, resting: set[int]) -> bool:
+    def _read_modes(self, a: Vector, lam_N: Vector, old: ContactModes, resting: set[int]) -> bool:
         """Set the phase from the solution of the contact laws; return False if walls change and it must be repeated."""
         motion, phase = self.motion, self.motion.phase
         step = self._whole
-        a = answer.a
-        assert a is not None
         sigma, wall = phase.sigma.copy(), phase.wall.copy()
         closed, sticking = [], set()
         d = coordinate_scale(step.M, step.J)
-        inverse, moved, most = d**2, _size(a / d), max(answer.lam_N.tolist())
+        inverse, moved, most = d**2, _size(a / d), max(lam_N.tolist())
         again = False
         for place, i in enumerate(phase.closed):
             w = wall[i] * float(step.J_N[i] @ a + step.zeta_N[i])
             # Terms as large as the whole acceleration may cancel in w, so that they determine its rounding error.
             size = _size(step.J_N[i] * d) * moved + abs(float(step.zeta_N[i]))
             mass = 1.0 / float(step.J_N[i] ** 2 @ inverse)
-            if answer.lam_N[place] - mass * w < -TOLERANCES.vanishing * (mass * size + most):
+            if lam_N[place] - mass * w < -TOLERANCES.vanishing * (mass * size + most):
                 if self.system.two_sided[i]:
                     wall[i], again = -wall[i], True
                     closed.append(i)
@@ -256,7 +261,9 @@ class Transitions:
                     self.loop.note(EventKind.REVERSAL, i)
                 else:
                     self.loop.note(EventKind.SLIP, i)
-        motion.phase = ContactModes(tuple(closed), frozenset(sticking), sigma, wall)
+        following = ContactModes(tuple(closed), frozenset(sticking), sigma, wall)
+        if not following.same(phase):
+            motion.phase = following
         if sticking and not again:
             self.project(tuple(closed), frozenset(sticking))
         return not again
