@@ -19,7 +19,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.redundant_rows import DOUBTFUL, agreeing
-from gaussopt.linalg.dense import cholesky, nearest, solve_lower
+from gaussopt.linalg.dense import cholesky, nearest, solve_lower, solve_lower_transposed
 from gaussopt.linalg.sparse_saddle_point import nearest_sparse
 
 LOST = 1e6
@@ -181,7 +181,7 @@ def _least_motion(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
     B = solve_lower(L, J.T)
     # x = L^-T B (B^T B)^+ r
     y, _, rank, s = np.linalg.lstsq(B.T, r, rcond=rounding(len(M), len(J)))  # the rank tolerance of `agreeing`
-    return np.asarray(np.linalg.solve(L.T, y)), float(s[rank - 1] / s[0]) if rank else 1.0
+    return solve_lower_transposed(L, y), float(s[rank - 1] / s[0]) if rank else 1.0
 
 
 STABILISATIONS: dict[str, Stabilisation] = {x.name: x for x in (Unstabilised(), Baumgarte(), Projection())}

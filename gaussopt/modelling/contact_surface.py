@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,7 @@ class ContactSurface(AbstractSystem):
         step = self._whole(t, q, v)
         J = np.vstack((step.J, step.J_N[self.closed], step.J_T[self.sticking].reshape(-1, step.n)))
         gamma = np.concatenate((step.gamma, -step.zeta_N[self.closed], -step.zeta_T[self.sticking].ravel()))
-        return replace(step.select([]), J=J, gamma=gamma, arithmetic=None, J_terms=None, gamma_terms=None)
+        return StepData.smooth(step.M, step.h, step.Q, J, gamma, t, q, v)
 
     def position_residual(self, t: float, q: Vector) -> Vector:
         """Return residuals of holonomic constraints and closed gaps."""

@@ -257,7 +257,7 @@ class LagrangianSystem(AbstractSystem):
         return self._run("gap_rates", self._layout.k, t, q, v) if self._layout.names else _NOTHING
 
     def position_residual(self, t: float, q: Vector) -> Vector | None:
-        return self._run("position", self.m_h, t, q)
+        return self._run("position", self.m_h, t, q) if self.m_h else _NOTHING
 
     def position_jacobian(self, t: float, q: Vector) -> Matrix:
         rows = self._run("position_jacobian", self.m_h * self.n, t, q).reshape(self.m_h, self.n)
@@ -269,7 +269,7 @@ class LagrangianSystem(AbstractSystem):
         return self._run("row_terms", self.m * self.n, t, q, v).reshape(self.m, self.n) if self._cancels else None
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
-        return self._run("velocity", self.m, t, q, v)
+        return self._run("velocity", self.m, t, q, v) if self.m else _NOTHING
 
     @property
     def has_quasi_velocities(self) -> bool:

@@ -17,7 +17,7 @@ from gaussopt.integration.loop import MotionLoop
 from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.stabilisation import Projection
 from gaussopt.modelling.assembly import mobility
-from gaussopt.simulation.error_estimate import BOUND, HARDLY, Columns, MotionError, amplitudes
+from gaussopt.simulation.error_estimate import BOUND, HARDLY, Columns, MotionError, amplitudes, peaks
 from gaussopt.simulation.settings import RunSettings
 
 BALANCED, HELD = 1e-12, 1e-8
@@ -97,7 +97,7 @@ def drift_sentence(settings: RunSettings, columns: Columns) -> str | None:
     """
     first, system = settings.first, settings.system
     moved = amplitudes(columns["q"], first.M.diagonal())
-    fastest = np.abs(columns["v"]).max(axis=0, initial=0.0)
+    fastest = peaks(columns["v"])
     small = min(SOME_DRIFT, SMALL_DRIFT * float(moved.min(initial=1.0)))
     for at, what, unit, most in ((0, "position", moved, small), (1, "velocity", fastest, SOME_DRIFT)):
         drift = columns[f"{what}_drift"]
@@ -177,7 +177,7 @@ def growth_sentence(settings: RunSettings, columns: Columns) -> str | None:
     )
     for what, name, parts in (("", "q", sizes), ("the velocity of ", "v", sizes[1:])):
         start = max((x * span**i for i, x in enumerate(parts)), default=math.inf)
-        most = np.abs(columns[name]).max(axis=0, initial=0.0)
+        most = peaks(columns[name])
         i = int(most.argmax()) if len(most) else 0
         if len(most) and most[i] > RUNAWAY * (start if start > NOTHING else 1.0):
             return (

@@ -137,9 +137,9 @@ class ContactModes:
 
     def key(self, v: Vector) -> str:
         """Return a text by which equal modes at equal velocities (up to rounding errors) can be recognised."""
-        moving = (v / (1.0 + np.abs(v).max())).round(6)
-        numbers = np.concatenate([self.sigma.round(6).ravel(), self.wall, moving]) + 0.0  # turns -0.0 into 0.0
-        return repr((self.closed, sorted(self.sticking), numbers.tolist()))
+        numbers = np.concatenate([self.sigma.ravel(), self.wall, v / (1.0 + np.abs(v).max())]).tolist()
+        # Adding zero turns -0.0 into 0.0.
+        return repr((self.closed, sorted(self.sticking), [round(x, 6) + 0.0 for x in numbers]))
 
     def modes(self) -> Vector:
         """Return OPEN, SLIDING or STICKING for every contact, (k,)."""
