@@ -18,7 +18,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
-from concurrent.futures import CancelledError, Executor, as_completed
+from concurrent.futures import CancelledError, Executor, Future, as_completed
 from multiprocessing.connection import Connection, Pipe
 from time import monotonic, perf_counter
 from typing import TypeVar
@@ -69,14 +69,18 @@ def outcomes(executor: Executor, orders: Mapping[T, Order]) -> Iterator[tuple[T,
     under_way = {executor.submit(run_order, order): key for key, order in orders.items()}
     try:
         for future in as_completed(list(under_way)):
-            try:
-                outcome = outcome_of(future.result())
-            except (Exception, CancelledError) as error:  # an error of the executor, such as a lost worker
-                outcome = failure_of(error, 0.0, "The executor lost the job")
-            yield under_way[future], outcome
+            yield under_way[future], awaited(future)
     finally:
         for future in under_way:
             future.cancel()
+
+
+def awaited(future: Future[Reply]) -> JobOutcome:
+    """Wait for the outcome of an order, which is a failure if the executor loses the order."""
+    try:
+        return outcome_of(future.result())
+    except (Exception, CancelledError) as error:  # an error of the executor, such as a lost worker
+        return failure_of(error, 0.0, "The executor lost the job")
 
 
 class Guard:

@@ -18,7 +18,7 @@ from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Trajectory
 from gaussopt.jit.threads import cores
 from gaussopt.modelling.problem import Problem
 from gaussopt.processes.child_process import Order, is_guarded
-from gaussopt.processes.guarded_process import outcomes
+from gaussopt.processes.guarded_process import awaited, run_order
 from gaussopt.processes.job import Job
 from gaussopt.processes.workers import Workers
 from gaussopt.simulation.batch_members import BatchMembers
@@ -122,11 +122,15 @@ class LoneMembers:
             return []
 
     def _spread(self, orders: list[tuple[Sequence[int], Order]], processes: int) -> Iterator[tuple[int, LoneMember]]:
-        with Workers(min(processes, len(orders))) as workers:
-            for number, outcome in outcomes(workers, {i: order for i, (_, order) in enumerate(orders)}):
-                part = orders[number][0]
-                if outcome.kind == "crashed":
-                    found = [LoneMember(Status.CRASHED, outcome.failure)] * len(part)
-                else:
-                    found = self.part(part) if outcome.failure else outcome.value
-                yield from zip(part, found, strict=True)
+        """Compute parts in this process, from the last on, and the others in processes that take a second to start."""
+        with Workers(min(processes, len(orders)) - 1) as workers:
+            left = {workers.submit(run_order, order): part for part, order in orders}
+            while left:
+                future = next((x for x in left if x.done()), next(reversed(left)))
+                part, found = left.pop(future), None
+                if not future.cancel():
+                    outcome = awaited(future)
+                    found = None if outcome.failure else outcome.value
+                    if outcome.kind == "crashed":
+                        found = [LoneMember(Status.CRASHED, outcome.failure)] * len(part)
+                yield from zip(part, map(self._one, part) if found is None else found, strict=True)

@@ -235,13 +235,13 @@ SPRING = go.System(mass=np.eye(1), force=lambda t, q, v: -q, name="spring")
 
 
 @pytest.mark.parametrize(("problem", "settings", "here"), [
-    ("bouncing-ball", {"parameters": {"e": [0.5, np.nan, 0.6, 0.7]}, "dt": 0.01, "t_end": 0.3}, 1),
+    ("bouncing-ball", {"parameters": {"e": [0.5, np.nan, 0.6, 0.7]}, "dt": 0.01, "t_end": 0.3}, 2),
     (SPRING, {"initial": {"q0": [[1.0], [2.0]], "v0": [0.0]}, "dt": 0.1, "t_end": 1.0}, 2),
 ])  # fmt: skip
 def test_members_that_go_alone_share_processes(
     problem: Any, settings: dict[str, Any], here: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first one is computed here; plain functions cannot be sent to a process and stay."""
+    """The first and the last one are computed here; plain functions cannot be sent to a process and stay."""
     one = go.simulate_batch(problem, **settings, threads=1)
     done: list[int] = []
     single = LoneMembers._one
