@@ -113,10 +113,13 @@ class MotionLoop:
             raise
 
     def _go_on(self) -> End:
-        advance, interval = self.advance, 0
+        advance, interval, known = self.advance, 0, None
         begin, end = advance.t, self._whole.t_end
         while advance.t < end:
-            if (number := replace(advance.control, origin=advance.origin).grid_index(advance.t)) != interval:
+            if known != (advance.control, advance.origin):
+                known = advance.control, advance.origin
+                grid = replace(advance.control, origin=advance.origin)
+            if (number := grid.grid_index(advance.t)) != interval:
                 self.kept, interval = self._mark(), number
             ended = self.forward()
             if ended is not None:

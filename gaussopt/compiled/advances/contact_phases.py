@@ -122,6 +122,8 @@ class PhaseMarcher:
         else:
             kernel.enter(known, phase)
         self._spaces[size] = self._space = known
+        begin = self._width - 2 - 5 * self._k + known.closed
+        self._forces = begin, begin + 3 * self._k, phase.wall[known.closed]  # places of lam_N and lam_T in a row
         # With more rows than coordinates, forces are never unique, and most systems solved for the modes are singular.
         self._redundant = self._m + len(phase.closed) + len(phase.sticking) > self._n
 
@@ -185,10 +187,9 @@ class PhaseMarcher:
 
     def _know(self, t: float, row: Vector, watched: Matrix) -> None:
         """Remember the state at the end of the latest step, for `known` and for samples of the event loop."""
-        n, k, self._latest = self._n, self._k, (t, row)
-        closed, begin = self._space.closed, self._width - 2 - 5 * k
-        lam_N, lam_T = row[begin + closed] * self._space.modes[k + closed], row[begin + 3 * k + closed, None]
-        known = WatchedValues(row[2 * n : 3 * n], lam_N, lam_T, watched.copy())
+        n, self._latest = self._n, (t, row)
+        normal, tangential, walls = self._forces
+        known = WatchedValues(row[2 * n : 3 * n], row[normal] * walls, row[tangential, None], watched.copy())
         self._motion.know_watched(t, row[:n], row[n : 2 * n], known)
 
     def _march(
