@@ -57,6 +57,10 @@ PATIENCE = 31
 """Largest number of steps left to the event loop after an empty segment, which costs as much as one of these steps."""
 
 
+PROJECTED = np.array([Projection().tolerance])
+"""Tolerance of the projection at an event."""
+
+
 class PhaseMarcher:
     """Computes the segments of one motion.
 
@@ -73,7 +77,7 @@ class PhaseMarcher:
         assert tableau is not None
         self._motion, self._stages, self._recorder = motion, method.stages, recorder
         self._equations = contact_equations(system.model, system.source)
-        prepare(stage, kernel.march, kernel.locate)
+        prepare(stage, kernel.march, kernel.locate, kernel.project)
         A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
@@ -178,6 +182,16 @@ class PhaseMarcher:
     def _set(self, mu: Vector) -> None:
         """Set parameters and coefficients of friction."""
         self._marched.p[:], self._marched.mu[:] = list(self._motion.system.parameters.values()), mu
+
+    def projected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+        """Return the state projected onto joints and contacts of the present phase; None if rows do not allow it."""
+        if self._motion.phase is not self._phase:
+            self._enter(self._motion.phase)
+        y, space = np.concatenate((q, v)), self._space
+        on = space.surface._replace(sharp=PROJECTED)
+        equations, p = self._equations, self._marched.p
+        done = kernel.project(equations.step, equations.about, t, y, p, self._k, space.closed, space.flat, on)
+        return (y[: self._n], y[self._n :]) if done else None
 
     def _rows(self, count: int) -> Matrix:
         """Return rows for `march` in the present phase."""

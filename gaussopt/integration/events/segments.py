@@ -70,6 +70,9 @@ class FastForward(Protocol):
     def known(self, t: float, q: Vector, v: Vector) -> PhaseSegment | None:
         """Return the state as a segment if the latest step ended at it; None otherwise."""
 
+    def projected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+        """Return the state projected onto the constraints of the present phase; None if it is not computed."""
+
     def memory(self) -> dict[str, Any]:
         """Return the data on which later segments depend."""
 

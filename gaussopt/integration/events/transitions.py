@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
@@ -20,6 +20,7 @@ from gaussopt.integration.advance import Advance, EventKind
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.guides import refuse_open_compression, solve_guided, without_restitution
 from gaussopt.integration.events.modes import TOLERANCES, ContactModes
+from gaussopt.integration.events.segments import FastForward
 from gaussopt.integration.stabilisation import Projection
 from gaussopt.linalg.dense import coordinate_scale
 from gaussopt.modelling.contact_surface import ContactSurface
@@ -77,13 +78,11 @@ class Transitions:
     ----------
     loop : Advance, whose state is projected onto the constraints and jumps in impacts; it receives the events
     motion : ContactAccelerations of the loop, which receives the new phase
-    known : tells whether machine code has solved the state that begins a phase, with unique forces
+    fast : FastForward or None, solves and projects the state that begins a phase
     """
 
-    def __init__(
-        self, loop: Advance, motion: ContactAccelerations, known: Callable[..., object] = lambda *state: None
-    ) -> None:
-        self.loop, self.motion, self.system, self._known = loop, motion, motion.system, known
+    def __init__(self, loop: Advance, motion: ContactAccelerations, fast: FastForward | None = None) -> None:
+        self.loop, self.motion, self.system, self._fast = loop, motion, motion.system, fast
         self._impacts: dict[int, list[float]] = {}
         self._loose: Mapping[int, Vector] = {}
         self._projected: tuple[tuple[int, ...], tuple[int, ...], float, bytes] | None = None
@@ -214,7 +213,7 @@ class Transitions:
         if not closed:
             return True
         state = self.loop.t, self.loop.q, self.loop.v
-        found = motion.watched(*state) if self._known(*state) else None
+        found = motion.watched(*state) if self._fast is not None and self._fast.known(*state) else None
         solved = motion.decided(*state) if found is None else found
         assert solved.a is not None
         return self._read_modes(solved.a, solved.lam_N, old, resting)
@@ -278,11 +277,12 @@ class Transitions:
         loop, held = self.loop, tuple(i for i in sorted(sticking) if self._mobile(i))
         if self._projected == (closed, held, loop.t, loop.q.tobytes() + loop.v.tobytes()):
             return
-        surface = ContactSurface(self.system, self.motion.whole, closed, held)
+        surface, phase, found = ContactSurface(self.system, self.motion.whole, closed, held), self.motion.phase, None
         if positions_only:
-            q, v = Projection().positions(surface, loop.t, loop.q, loop.v), loop.v
-        else:
-            q, v = Projection().correct(surface, loop.t, loop.q, loop.v)
+            found = Projection().positions(surface, loop.t, loop.q, loop.v), loop.v
+        elif self._fast is not None and held and (closed, held) == (phase.closed, tuple(sorted(phase.sticking))):
+            found = self._fast.projected(loop.t, loop.q, loop.v)
+        q, v = found or Projection().correct(surface, loop.t, loop.q, loop.v)
         if q is loop.q and v is loop.v:  # nothing to correct
             if not positions_only:
                 self._projected = closed, held, loop.t, q.tobytes() + v.tobytes()
