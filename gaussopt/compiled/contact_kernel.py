@@ -361,7 +361,7 @@ def locate(
 
     `bracket`, (4,), holds two lengths and the values less `level` at the ends of such steps, of different signs; the
     first entry becomes the length found, within `accuracy`, by the method of T. R. Chandrupatla, Adv. Eng. Softw. 28,
-    1997. The watched value is column `column` of `space.after`. Returns the number of steps taken; 0 if one is
+    1997, and `rows` holds the end of that step. The watched value is column `column` of `space.after`. Returns the number of steps taken; 0 if one is
     irregular.
     """
     x1, f1, x2, f2 = bracket[2], bracket[3], bracket[0], bracket[1]
@@ -380,7 +380,11 @@ def locate(
         bracket[0] = x1 if abs(f1) < abs(f2) else x2
         least = (accuracy + 2.0 * EPS * bracket[0]) / abs(x2 - x1)
         if least > 0.5 or f1 == 0.0:
-            return taken
+            x = bracket[0]
+            if x == x1:
+                return taken
+            done = march(step, about, lines, stage, origin, origin, x, 0, 1, y, motion, space, worst, rows, 1)
+            return (taken + 1) * done
         xi, phi, share = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2), 0.5
         if phi * phi < xi and (1.0 - phi) * (1.0 - phi) < 1.0 - xi:
             share = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)

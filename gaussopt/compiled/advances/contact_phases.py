@@ -143,10 +143,10 @@ class PhaseMarcher:
     def locate(
         self, begin: Sample, watch: EventFunction, bracket: tuple[float, float, float, float], level: float,
         accuracy: float,
-    ) -> float | None:  # fmt: skip
-        """Return the length of a step, within `accuracy`, at whose end a watched function falls through `level`.
+    ) -> tuple[float, Vector, Vector] | None:  # fmt: skip
+        """Return the length of a step at whose end a watched function falls through `level`, and q and v there.
 
-        `bracket` holds two lengths, each followed by the function minus `level` at the end of such a step; the signs
+        The length is found within `accuracy`. `bracket` holds two lengths, each followed by the function minus `level` at the end of such a step; the signs
         differ. Return None if the function does not belong to a contact, or if a stage is irregular.
         """
         if watch.kind in (Watched.USER, Watched.DEFINITE):
@@ -160,7 +160,11 @@ class PhaseMarcher:
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - clock
         self._count(taken * self._stages, worst)
-        return float(found[0]) if taken else None
+        if not taken:
+            return None
+        length, n = float(found[0]), self._n
+        self._know(begin.t + length, row[0], self._space.after)
+        return length, row[0, :n], row[0, n : 2 * n]
 
     def known(self, t: float, q: Vector, v: Vector) -> PhaseSegment | None:
         """Return the state as a segment if it ended the latest step, or begins a phase, with surely unique forces."""

@@ -20,7 +20,8 @@ At = Callable[[float], Sample]
 """A function that returns the end of a step of the method that is shortened to the given length."""
 
 
-Locate = Callable[[Sample, EventFunction, tuple[float, float, float, float], float, float], float | None]
+Bracket = tuple[float, float, float, float]
+Locate = Callable[[Sample, EventFunction, Bracket, float, float], tuple[float, Vector, Vector] | None]
 """See `gaussopt.integration.events.segments.FastForward.locate`."""
 
 
@@ -79,7 +80,7 @@ class Crossings:
         for j in range(len(watches)):
             interval = self._interval(j, watches[j], bool(live[j]), step, inner, at)
             if interval is not None:
-                roots[j] = self._root(j, watches, interval, before, after, at)
+                roots[j] = self._root(j, watches, interval, before, after, at, known)
         if not roots:
             return [], after, self._pierced(watches, step, steps, at)
         first = min(roots.values())
@@ -137,7 +138,7 @@ class Crossings:
 
     def _root(
         self, j: int, watches: Sequence[EventFunction], interval: tuple[float, float], before: Sample, after: Sample,
-        at: At,
+        at: At, known: dict[float, Sample],
     ) -> float:  # fmt: skip
         """Return the instant at which watched function j falls through zero, as a time after `before`."""
         low, high = interval
@@ -158,8 +159,12 @@ class Crossings:
                 return high
             high, beyond = after.t - before.t, float(after.values[j])
         accuracy = TOLERANCES.instant * (1.0 + abs(before.t))
-        root = self._locate(before, watches[j], (low, value - level, high, beyond - level), level, accuracy)
-        if root is None:
+        found = self._locate(before, watches[j], (low, value - level, high, beyond - level), level, accuracy)
+        if found is not None:
+            root, q, v = found
+            if root not in known:
+                known[root] = self._functions.sample(watches, before.t + root, q, v)
+        else:
             from scipy.optimize import brentq  # imported only for events: it takes a third of a second
 
             root = float(brentq(lambda s: float(at(s).values[j]) - level, low, high, xtol=accuracy, rtol=8.9e-16))

@@ -64,8 +64,8 @@ class FastForward(Protocol):
     def locate(
         self, begin: Sample, watch: EventFunction, bracket: tuple[float, float, float, float], level: float,
         accuracy: float,
-    ) -> float | None:  # fmt: skip
-        """Return the length of the step at whose end a function falls through `level`; None if it is not computed."""
+    ) -> tuple[float, Vector, Vector] | None:  # fmt: skip
+        """Return the length of the step at whose end a function falls through `level`, with q and v there, or None."""
 
     def known(self, t: float, q: Vector, v: Vector) -> PhaseSegment | None:
         """Return the state as a segment if the latest step ended at it; None otherwise."""
