@@ -288,10 +288,11 @@ def march(
     """Take up to `count` steps of a phase, from step number `first` on; return the number of steps taken.
 
     Step i goes from origin + i dt, the first one from t, to origin + (i + 1) dt by an explicit Runge-Kutta method; y
-    (2 n,) holds q and v and is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called, by its address, where
-    `lines` (see `compiled.stage_lines`) return a negative code. The active set in `space` becomes that of the last
-    state; worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the end of one step,
-    the recorded values in the order of `Recorder`, without t; then `friction_power`; and the proof of uniqueness.
+    (2 n,) holds q and v and is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called,
+    by its address, where `lines` (see `compiled.stage_lines`) return a negative code. The active set in `space` becomes
+    that of the last state; worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the
+    end of one step, the recorded values in the order of `Recorder`, without t; then `friction_power`; and the proof of
+    uniqueness.
 
     A trial step (`trial` is 1) may contain events, and is not projected; the active set remains that at its start. If
     `trial` is 2, no step is taken: the row is that of the state itself, and 1 is returned if it is sound.
@@ -361,8 +362,8 @@ def locate(
 
     `bracket`, (4,), holds two lengths and the values less `level` at the ends of such steps, of different signs; the
     first entry becomes the length found, within `accuracy`, by the method of T. R. Chandrupatla, Adv. Eng. Softw. 28,
-    1997, and `rows` holds the end of that step. The watched value is column `column` of `space.after`. Returns the number of steps taken; 0 if one is
-    irregular.
+    1997, and `rows` holds the end of that step. The watched value is column `column` of `space.after`. Returns the
+    number of steps taken; 0 if one is irregular.
     """
     x1, f1, x2, f2 = bracket[2], bracket[3], bracket[0], bracket[1]
     share = 0.5

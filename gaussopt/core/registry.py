@@ -269,7 +269,7 @@ def _entry(module: ModuleType, kind: str, name: str) -> Any:
     entry = getattr(module, kind, None)
     if entry is None:
         raise BadInput(f"{module.__name__} defines no {kind!r}.")
-    where = os.path.basename(str(module.__file__))  # noqa: PTH119 - several times faster, and a motion loads entries
+    where = os.path.basename(str(module.__file__))
     if kind == "problem" and not hasattr(entry, "named"):
         raise BadInput(f"The problem in {where} is of type {type(entry).__name__}; {HOW[kind]}.")
     called = getattr(entry, "name", None)

@@ -146,8 +146,9 @@ class PhaseMarcher:
     ) -> tuple[float, Vector, Vector] | None:  # fmt: skip
         """Return the length of a step at whose end a watched function falls through `level`, and q and v there.
 
-        The length is found within `accuracy`. `bracket` holds two lengths, each followed by the function minus `level` at the end of such a step; the signs
-        differ. Return None if the function does not belong to a contact, or if a stage is irregular.
+        The length is found within `accuracy`. `bracket` holds two lengths, each followed by the function minus `level`
+        at the end of such a step; the signs differ. Return None if the function does not belong to a contact, or if a
+        stage is irregular.
         """
         if watch.kind in (Watched.USER, Watched.DEFINITE):
             return None

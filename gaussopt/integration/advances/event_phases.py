@@ -85,7 +85,8 @@ class EventPhases(Advance):
         """Create the watched functions, the search for their zeros, and the transitions between phases."""
         self._functions = PhaseFunctions(self.motion, self.rules.events)
         fast = self.fast_forward
-        self._crossings = Crossings(self._functions, self.method, self.control, *(() if fast is None else (fast.locate,)))
+        located = () if fast is None else (fast.locate,)
+        self._crossings = Crossings(self._functions, self.method, self.control, *located)
         self._transitions = Transitions(self, self.motion, fast)
         self._changes: tuple[float, list[str]] = (0.0, [])
         self._stepping = replace(self.control, origin=self.origin, every_step=True)
