@@ -310,8 +310,10 @@ def _events(advance: Advance, error: MotionError | None) -> tuple[dict[str, Any]
 def _integrals(settings: RunSettings, advance: Advance) -> dict[str, Vector]:
     """Return integrals by name, each (N,); zero if only the start is recorded, without an accepted answer."""
     names = [x.name for x in settings.rules.integrals]
+    if not names:
+        return {}
     rows = np.array(advance.sums if advance.sums else [[0.0] * len(names)] * len(advance.recorder))
-    return dict(zip(names, rows.T, strict=True)) if names else {}
+    return dict(zip(names, rows.T, strict=True))
 
 
 def _about(settings: RunSettings, advance: Advance, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:
