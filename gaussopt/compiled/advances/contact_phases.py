@@ -202,7 +202,7 @@ class PhaseMarcher:
         """Return rows for `march` in the present phase."""
         if self._motion.phase is not self._phase:
             self._enter(self._motion.phase)
-        return np.zeros((count, self._width))
+        return np.empty((count, self._width))
 
     def _know(self, t: float, row: Vector, watched: Matrix) -> None:
         """Remember the state at the end of the latest step, for `known` and for samples of the event loop."""
