@@ -13,6 +13,7 @@ from gaussopt.compiled.advances.contact_phases import PhaseMarcher, PhaseSegment
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.event import Event
 from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.jit.kernel import COMPILED
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="compilation is switched off")
@@ -249,3 +250,33 @@ def test_redundant_contacts_of_a_massless_coordinate_stay_compiled() -> None:
     assert [e["kind"] for e in motion.events] == ["stick", "stick"]
     assert motion.events[0]["t"] == pytest.approx(stop, abs=1e-9)
     assert motion.q[-1] == pytest.approx([stop / 2, 0, stop / 2], abs=1e-11)
+
+
+@pytest.fixture
+def driven() -> go.System:
+    """A mass on a rough floor, pushed by P + F sin(omega t)."""
+    x, y, vx, vy, t, P, F, omega = sp.symbols("x y vx vy t P F omega")
+    return go.System.from_lagrangian(
+        [x, y], [vx, vy], t=t, kinetic=(vx**2 + vy**2) / 2, potential=10 * y, forces=[P + F * sp.sin(omega * t), 0],
+        contacts=[go.Contact("foot", position=(x, y), mu=0.4, e_N=0)], parameters={P: 0.0, F: 6.0, omega: 10.0},
+        name="driven",
+    )  # fmt: skip
+
+
+def test_a_slip_with_a_minimum_above_zero_ends_no_leap(driven: go.System, leaps: list[PhaseSegment]) -> None:
+    """Within one step the slip falls and rises, and its cubic stays positive: one leap takes the whole motion."""
+    settings: dict[str, Any] = {"q0": [0.0, 0.0], "v0": [5.0, 0.0], "t_end": 2.0, "dt": 0.01, "error_estimate": False}
+    ours = go.simulate(driven.with_parameters(P=4.0), engine="compiled", **settings)
+    assert ((np.diff(ours.v[:-1, 0]) < 0) & (np.diff(ours.v[1:, 0]) > 0)).sum() == 3
+    assert [len(leap) for leap in leaps] == [199]
+    same(ours, go.simulate(driven.with_parameters(P=4.0), engine="interpreted", **settings))
+
+
+def test_machine_code_decides_the_modes_at_events(driven: go.System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mass that sticks and slips: no stage is evaluated in Python, at the events neither."""
+    settings: dict[str, Any] = {"q0": [0, 0], "v0": [0, 0], "t_end": 2.0, "dt": 0.01, "error_estimate": False}
+    general = go.simulate(driven, engine="interpreted", **settings)
+    monkeypatch.setattr(StageKernel, "solve", lambda *step: pytest.fail("A stage was solved in Python."))
+    ours = go.simulate(driven, engine="compiled", **settings)
+    assert {"stick", "slip"} <= {e["kind"] for e in ours.events}
+    same(ours, general)
