@@ -181,7 +181,7 @@ def _least_motion(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
     B = solve_lower(L, J.T)
     # x = L^-T B (B^T B)^+ r
     y, _, rank, s = np.linalg.lstsq(B.T, r, rcond=rounding(len(M), len(J)))  # the rank tolerance of `agreeing`
-    return solve_lower_transposed(L, y), float(s[rank - 1] / s[0]) if rank else 1.0
+    return solve_lower_transposed(L, np.asarray(y, dtype=np.float64)), float(s[rank - 1] / s[0]) if rank else 1.0
 
 
 STABILISATIONS: dict[str, Stabilisation] = {x.name: x for x in (Unstabilised(), Baumgarte(), Projection())}
