@@ -114,7 +114,11 @@ class PhaseMarcher:
             and control.dt is not None
         )
 
-    def _enter(self, phase: ContactModes) -> None:
+    def _enter(self) -> None:
+        """Prepare for the present phase, if it is a new one."""
+        phase = self._motion.phase
+        if phase is self._phase:
+            return
         self._phase, self._rest, self._pause = phase, 0, 0
         self._latest, self._fresh = (math.nan, np.zeros(1)), True
         size = len(phase.closed), len(phase.sticking)
@@ -190,8 +194,7 @@ class PhaseMarcher:
 
     def projected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """Return the state projected onto joints and contacts of the present phase; None if rows do not allow it."""
-        if self._motion.phase is not self._phase:
-            self._enter(self._motion.phase)
+        self._enter()
         y, space = np.concatenate((q, v)), self._space
         on = space.surface._replace(sharp=PROJECTED)
         equations, p = self._equations, self._marched.p
@@ -200,8 +203,7 @@ class PhaseMarcher:
 
     def _rows(self, count: int) -> Matrix:
         """Return rows for `march` in the present phase."""
-        if self._motion.phase is not self._phase:
-            self._enter(self._motion.phase)
+        self._enter()
         return np.empty((count, self._width))
 
     def _know(self, t: float, row: Vector, watched: Matrix) -> None:
@@ -249,8 +251,7 @@ class PhaseMarcher:
 
         `control.origin` is the instant from which steps are counted in multiples of dt.
         """
-        if self._motion.phase is not self._phase:
-            self._enter(self._motion.phase)
+        self._enter()
         self._fresh = False
         if self._rest:
             self._rest -= 1
@@ -293,7 +294,7 @@ class PhaseMarcher:
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Restore what `memory` returned, for the present phase."""
         if memory:
-            self._enter(self._motion.phase)
+            self._enter()
             self._rest, self._pause = memory["rest"], memory["pause"]
 
     def shortened(self, steps: int) -> None:

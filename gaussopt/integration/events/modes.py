@@ -108,14 +108,6 @@ class ContactModes:
         sigma, wall = (np.array(data[x], dtype=np.float64) for x in ("sigma", "wall"))
         return cls(tuple(data["closed"]), frozenset(data["sticking"]), sigma.reshape(len(wall), -1), wall)
 
-    def same(self, other: ContactModes) -> bool:
-        """Return whether all modes, directions and walls are equal."""
-        return (
-            (self.closed, self.sticking) == (other.closed, other.sticking)
-            and self.sigma.tobytes() == other.sigma.tobytes()
-            and self.wall.tobytes() == other.wall.tobytes()
-        )
-
     def shape(self, step: StepData) -> StepData:
         """Return the step with the closed contacts only; their v_T have the directions of slip of this phase.
 

@@ -260,9 +260,9 @@ class Transitions:
                     self.loop.note(EventKind.REVERSAL, i)
                 else:
                     self.loop.note(EventKind.SLIP, i)
-        following = ContactModes(tuple(closed), frozenset(sticking), sigma, wall)
-        if not following.same(phase):
-            motion.phase = following
+        tried = (tuple(closed), sticking) == (phase.closed, phase.sticking) and (sigma == phase.sigma).all()
+        if again or not tried:  # otherwise what is known of the phase stays valid
+            motion.phase = ContactModes(tuple(closed), frozenset(sticking), sigma, wall)
         if sticking and not again:
             self.project(tuple(closed), frozenset(sticking))
         return not again
