@@ -291,8 +291,7 @@ def march(
     (2 n,) holds q and v and is changed in place. `step` and `about` are those of `ContactEquations`; `stage` is called,
     by its address, where `lines` (see `compiled.stage_lines`) return a negative code. The active set in `space` becomes
     that of the last state; worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the
-    end of one step, the recorded values in the order of `Recorder`, without t; then `friction_power`; and the proof of
-    uniqueness.
+    end of one step, the values of `Recorder` without t, then `friction_power`, and the proof of uniqueness.
 
     A trial step (`trial` is 1) may contain events, and is not projected; the active set remains that at its start. If
     `trial` is 2, no step is taken: the row is that of the state itself, and 1 is returned if it is sound.
@@ -316,8 +315,7 @@ def march(
                 sound = (how == DEFINITE or not doubtful) and quiet(before, after, kinds, end - begin)
             if sound and (evaluation or trial == 2):
                 write_row(about, t, y, p, m, space, how, rows[done])
-                done += 1
-                begin, end = end, origin + (first + done + 1) * dt
+                done, begin, end = done + 1, end, origin + (first + done + 2) * dt
                 if trial == 1:
                     keep(kept, active)
                 if trial != 0:

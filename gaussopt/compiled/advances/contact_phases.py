@@ -18,6 +18,7 @@ import numpy as np
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
+from gaussopt.compiled.projection_kernel import project
 from gaussopt.compiled.stage_lines import stage_lines
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, UNDECIDED
@@ -77,7 +78,7 @@ class PhaseMarcher:
         assert tableau is not None
         self._motion, self._stages, self._recorder = motion, method.stages, recorder
         self._equations = contact_equations(system.model, system.source)
-        prepare(stage, kernel.march, kernel.locate, kernel.project)
+        prepare(stage, kernel.march, kernel.locate, project)
         A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
@@ -138,7 +139,7 @@ class PhaseMarcher:
     def step(self, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector] | None:
         """Return the state after a step of any length, in which events may lie; None if a stage is irregular."""
         n, row = self._n, self._rows(1)
-        if not self._march(t, t, dt, 0, 1, q, v, row, 1):
+        if not self._march(t, (t, dt, 0), 1, q, v, row, 1):
             return None
         q, v = row[0, :n], row[0, n : 2 * n]
         self._know(t + dt, row[0], self._space.after)
@@ -176,7 +177,7 @@ class PhaseMarcher:
         if self._motion.phase is not self._phase or (self._fresh and not self._ended_at(t, q, v)):
             rows = self._rows(1)
             self._set(self._motion.whole(t, q, v).mu)
-            if self._march(t, t, 0.0, 0, 0, q, v, rows, 2):
+            if self._march(t, (t, 0.0, 0), 0, q, v, rows, 2):
                 self._know(t, rows[0], self._space.after)
         row = self._latest[1]
         if row[-1] >= MONOTONE or not self._ended_at(t, q, v):
@@ -198,7 +199,7 @@ class PhaseMarcher:
         y, space = np.concatenate((q, v)), self._space
         on = space.surface._replace(sharp=PROJECTED)
         equations, p = self._equations, self._marched.p
-        done = kernel.project(equations.step, equations.about, t, y, p, self._k, space.closed, space.flat, on)
+        done = project(equations.step, equations.about, t, y, p, self._k, space.closed, space.flat, on)
         return (y[: self._n], y[self._n :]) if done else None
 
     def _rows(self, count: int) -> Matrix:
@@ -214,10 +215,9 @@ class PhaseMarcher:
         self._motion.know_watched(t, row[:n], row[n : 2 * n], known)
 
     def _march(
-        self, t: float, origin: float, dt: float, first: int, count: int, q: Vector, v: Vector, rows: Matrix,
-        trial: int,
-    ) -> int:  # fmt: skip
-        """Call `march`; count its steps and its time."""
+        self, t: float, grid: tuple[float, float, int], count: int, q: Vector, v: Vector, rows: Matrix, trial: int
+    ) -> int:
+        """Call `march` with (origin, dt, first) = `grid`; count its steps and its time."""
         worst, space = np.zeros(5), self._space
         if self._lines.due(space):
             with self._motion.timed("compile"):
@@ -226,7 +226,7 @@ class PhaseMarcher:
                 self._lines.write(space)
         begin = perf_counter()
         done = self._kernels[0](
-            self._equations.step, self._equations.about, self._lines.code(space), stage, t, origin, dt, first, count,
+            self._equations.step, self._equations.about, self._lines.code(space), stage, t, *grid, count,
             np.concatenate((q, v)), self._marched, space, worst, rows, trial,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - begin
@@ -270,9 +270,9 @@ class PhaseMarcher:
         if any(abs(rate) * dt > TURN for rate in rates):
             return None
         rows, begin = self._rows(count), perf_counter()
-        taken = done = self._march(t, origin, dt, first, count, q, v, rows, 0)
+        taken = done = self._march(t, (origin, dt, first), count, q, v, rows, 0)
         spent = perf_counter() - begin
-        times = origin + (first + np.arange(taken + 1)) * dt
+        times = np.asarray(origin + (first + np.arange(taken + 1)) * dt, dtype=np.float64)
         times[0] = t
         if rates:
             done = self._seen(times, q, v, rows[:taken])
