@@ -260,7 +260,7 @@ class Transitions:
                     self.loop.note(EventKind.REVERSAL, i)
                 else:
                     self.loop.note(EventKind.SLIP, i)
-        tried = (tuple(closed), sticking) == (phase.closed, phase.sticking) and (sigma == phase.sigma).all()
+        tried = (tuple(closed), frozenset(sticking)) == (phase.closed, phase.sticking) and (sigma == phase.sigma).all()
         if again or not tried:  # otherwise what is known of the phase stays valid
             motion.phase = ContactModes(tuple(closed), frozenset(sticking), sigma, wall)
         if sticking and not again:
