@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
 
+class Places(NamedTuple):
+    """Row rows[i] of MuJoCo's Jacobian becomes contact row places[i].
+
+    Contact opening[i] has the normal row normals[i] of the Jacobian, and is looked for up to a gap of ahead[i].
+    """
+
+    rows: Index
+    places: Index
+    opening: Index
+    normals: Index
+    ahead: Vector
+
+
 @kernel
 def collect(
-    J: Matrix, rows: Index, places: Index, normals: Index, closed: float, m: int, R: Matrix, gaps: Vector
-) -> float:
-    """Copy rows of J to `places` of R, which begin after its first m rows, and set gaps up to `closed` to zero.
+    J: Matrix, distances: Vector, margins: Vector, of: Places, closed: float, m: int, R: Matrix, gaps: Vector
+) -> tuple[float, float]:  # fmt: skip
+    """Copy rows of J to R, after its first m rows, and write gaps, of which those up to `closed` become zero.
 
-    Return the least square of the norm of a row among `normals`, at most 1.
+    Return the least square of the norm of a normal row, at most 1, and the least gap, at most 1.
     """
-    n, least = J.shape[1], 1.0
-    for i in range(len(rows)):
+    n, least, lowest = J.shape[1], 1.0, 1.0
+    for i in range(len(of.rows)):
         for j in range(n):
-            R[m + places[i], j] = J[rows[i], j]
-    for i in range(len(normals)):
-        square = 0.0
+            R[m + of.places[i], j] = J[of.rows[i], j]
+    for i in range(len(of.opening)):
+        square, row = 0.0, of.normals[i]
         for j in range(n):
-            square += R[m + normals[i], j] * R[m + normals[i], j]
-        least = min(least, square)
-    for i in range(len(gaps)):
-        if gaps[i] > 0.0 and gaps[i] <= closed:
-            gaps[i] = 0.0
-    return least
+            square += J[row, j] * J[row, j]
+        gap = distances[row] - margins[row] + of.ahead[i]
+        if gap > 0.0 and gap <= closed:
+            gap = 0.0
+        gaps[of.opening[i]] = gap
+        least, lowest = min(least, square), min(lowest, gap)
+    return least, lowest
 
 
 @kernel

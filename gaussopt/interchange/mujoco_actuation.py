@@ -53,12 +53,13 @@ class Actuated:
         self._held = controls(given, self.model.nu)
         return {name_of(self.mj, self.model, i): x for i, x in enumerate(self._held.tolist())}
 
-    def command(self, t: float, qpos: Vector, qvel: Vector) -> None:
-        """Set ctrl for a step from this state."""
-        given = self._control
-        self.data.ctrl[:] = (
-            self._held if given is None else controls(given(t, qpos, qvel), self.model.nu, f" at t = {t:.9g}")
-        )
+    def command(self, t: float, q: Vector, qvel: Vector) -> None:
+        """Set ctrl for a step from the state of these coordinates, which begin with qpos, and velocities."""
+        held = self._held
+        if self._control is not None:
+            given = self._control(t, q[: self.model.nq].copy(), qvel.copy())
+            held = controls(given, self.model.nu, f" at t = {t:.9g}")
+        self.data.ctrl[:] = held
 
 
 class Activations:

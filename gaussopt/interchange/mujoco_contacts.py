@@ -17,7 +17,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
-from gaussopt.interchange.contact_kernel import bound_friction, collect
+from gaussopt.interchange.contact_kernel import Places, bound_friction, collect
 from gaussopt.interchange.mujoco_equalities import SMALL, distances, sizes_of_places, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 
@@ -38,24 +38,15 @@ class NearContacts:
     index in `parents`, (k,), for spinning and rolling, and dt times `losses`, (k,), N or N m, for a joint or tendon.
     Friction coefficients `mu`, (k,), are in m for spinning and rolling.
 
-    Row rows[i] of MuJoCo's Jacobian becomes contact row places[i]; gap at[i] is that of its contact counted[i].
-    `opens`, (k,), is False for friction without a normal.
+    `opens`, (k,), is False for friction without a normal; `places` are the rows in MuJoCo's Jacobian.
     """
 
     names: tuple[str, ...]
     mu: Vector
-    rows: NDArray[np.intp]
-    places: NDArray[np.intp]
-    counted: NDArray[np.intp]
-    at: NDArray[np.intp]
+    places: Places
     parents: NDArray[np.intp]
     losses: Vector
     opens: NDArray[np.bool_]
-
-    @cached_property
-    def normals(self) -> NDArray[np.intp]:
-        """Contact rows that are normals of what can open, (k,)."""
-        return ROWS * np.flatnonzero(self.opens)
 
     @cached_property
     def bounds(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Vector]:
@@ -112,35 +103,37 @@ class ContactFinder:
         self._names: dict[tuple[int, ...], str] = {}
         self._dry: list[str] = []
 
-    def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector]:
-        """Return contacts and limits near the state of `data`, the rows E and contact rows, (p, nv), and gaps, (k,)."""
-        data, contact = self.data, self.data.contact
-        if not data.ncon and data.nefc == data.ne:
+    def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector, float]:
+        """Return contacts and limits near the state of `data`, the rows E and contact rows, (p, nv), and gaps, (k,).
+
+        Also return the least gap, m or rad, at most 1.
+        """
+        data, m = self.data, len(E)
+        ncon, nefc, ne = data.ncon, data.nefc, data.ne
+        if not ncon and nefc == ne:
             if self._nothing is None:
                 self._nothing = self._found(())
-            return self._nothing, E.copy(), self._nothing.mu
-        J, m = data.efc_J.reshape(-1, self.model.nv)[: data.nefc], len(E)
-        dry, first, limits = data.nf, data.ne + data.nf, data.nl
-        at, limited = slice(first, first + limits), b""
+            return self._nothing, E.copy(), self._nothing.mu, 1.0
+        J, first, limits = data.efc_J.reshape(-1, self.model.nv)[:nefc], ne + data.nf, data.nl
+        limited, touching = b"", ()
         if limits:
+            at = slice(first, first + limits)
             limited = J[at].tobytes() if self._single else b"".join(x.tobytes() for x in self._limits(J, at))
-        touching = (contact.geom.tobytes(), contact.efc_address.tobytes()) if data.ncon else ()
-        key = limited, first, touching
-        pattern = self._known.get(key)
+        if ncon:
+            contact = data.contact
+            touching = contact.geom.tobytes(), contact.efc_address.tobytes()
+        pattern = self._known.get(key := (limited, first, touching))
         if pattern is None:
-            numbers = (x.tolist() for x in self._limits(J, at))
+            numbers = (x.tolist() for x in self._limits(J, slice(first, first + limits)))
             pattern = self._known[key] = self._found(tuple(zip(*numbers, strict=True)))
-        R = np.zeros((m + ROWS * len(pattern.names), self.model.nv))
-        R[:m] = E
-        gaps = np.zeros(len(pattern.names))
-        if touching:
-            gaps[pattern.at] = (contact.dist - contact.includemargin)[pattern.counted]
-        if limits:
-            gaps[dry : dry + limits] = data.efc_pos[at] - data.efc_margin[at] + self._ahead
-        least = collect(J, pattern.rows, pattern.places, pattern.normals, CLOSED, m, R, gaps)
-        if len(pattern.at) and least < SMALL**2:
+        k = len(pattern.mu)
+        R, gaps = np.zeros((m + ROWS * k, self.model.nv)), np.zeros(k)
+        if m:
+            R[:m] = E
+        least, lowest = collect(J, data.efc_pos, data.efc_margin, pattern.places, CLOSED, m, R, gaps)
+        if least < SMALL**2 and touching:
             R[m:] = without_rounding(R[m:], sizes_of_places(self.turns, distances(data).max()))
-        return pattern, R, gaps
+        return pattern, R, gaps, lowest
 
     def _limits(self, J: Matrix, at: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
         """Return the negative types of limits, their indices, and whether they are lower limits."""
@@ -152,7 +145,7 @@ class ContactFinder:
         """Return the description of the contacts, which stays valid while the same geometries are near each other."""
         data, contact = self.data, self.data.contact
         geom, dim, friction = contact.geom, contact.dim, contact.friction
-        counted, at = np.flatnonzero(contact.exclude <= IN_GAP), []
+        counted = np.flatnonzero(contact.exclude <= IN_GAP)
         check_contacts(self.mj, self.model, contact, counted)
         dry, first = data.nf, data.ne + data.nf
         of_dry = slice(data.ne, first)
@@ -163,13 +156,15 @@ class ContactFinder:
         names = [*self._dry, *(self._name(key) for key in limits)]
         mu, parents, losses = [1.0] * dry + [0.0] * len(limits), [*range(len(names))], [0.0] * len(names)
         losses[:dry] = data.efc_frictionloss[of_dry].tolist()
+        normals, ahead = [*range(first, first + len(limits))], [self._ahead] * len(limits)
         seen: dict[tuple[int, int], int] = {}
         for i in counted.tolist():
             width, address, (one, two) = int(dim[i]), int(contact.efc_address[i]), geom[i].tolist()
             number, parent = seen.get((one, two), -1) + 1, len(names)
             seen[one, two] = number
             name = self._name((one, two, number))
-            at.append(parent)
+            normals.append(address)
+            ahead.append(0.0)
             for start, stop, word, share in PARTS:
                 if width <= start:
                     break
@@ -183,10 +178,9 @@ class ContactFinder:
                 losses.append(0.0)
         opens = np.array([x == i for i, x in enumerate(parents)], dtype=bool)
         opens[:dry] = False
-        return NearContacts(
-            tuple(names), np.array(mu), np.array(rows, dtype=np.intp), np.array(places, dtype=np.intp), counted,
-            np.array(at, dtype=np.intp), np.array(parents, dtype=np.intp), np.array(losses), opens,
-        )  # fmt: skip
+        index = [np.array(x, dtype=np.int64) for x in (rows, places, np.flatnonzero(opens), normals)]
+        where = Places(*index, np.array(ahead))
+        return NearContacts(tuple(names), np.array(mu), where, np.array(parents), np.array(losses), opens)
 
     def _name(self, key: tuple[int, ...]) -> str:
         if key not in self._names:

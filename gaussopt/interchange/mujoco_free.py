@@ -8,7 +8,7 @@ beginning, and so is that every contact nearby stays open: then zero impulses sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,29 @@ from gaussopt.core.arrays import Vector
 from gaussopt.interchange.mujoco_contacts import CLOSED
 from gaussopt.interchange.mujoco_damping import EndDamping
 from gaussopt.interchange.mujoco_rows import IN_GAP
+from gaussopt.jit.kernel import kernel
 
 WRONG = 1e-10
 """Residual of the equation of motion, relative to its terms (Euclidean norms), above which a step is not accepted."""
+
+
+class Terms(NamedTuple):
+    """Terms of the equation of motion: M (w' - w), D (w' - w) and Q - h, (nv,) each."""
+
+    momentum: Vector
+    damped: Vector
+    force: Vector
+
+
+@kernel
+def balanced(terms: Terms, h: float) -> bool:
+    """Return whether the terms of a step of length h, s, sum up to zero."""
+    missed, sizes = 0.0, 0.0
+    for i in range(len(terms.force)):
+        a, b, c = terms.momentum[i], h * terms.damped[i], h * terms.force[i]
+        missed += (a + b - c) * (a + b - c)
+        sizes += a * a + b * b + c * c
+    return missed <= WRONG * WRONG * sizes
 
 
 class FreeSteps:
@@ -26,9 +46,10 @@ class FreeSteps:
 
     def __init__(self, mj: Any, model: Any, data: Any, damping: Vector, at_end: EndDamping | None) -> None:
         self._mj, self._model, self._data = mj, model, data
-        self._damping, self._at_end, self._momentum = damping, at_end, np.empty(model.nv)
+        self._damping, self._at_end, self._change = damping, at_end, np.empty(model.nv)
+        self._terms = Terms(np.empty(model.nv), np.empty(model.nv), data.qfrc_smooth)
         kinds, off = mj.mjtIntegrator, int(mj.mjtDisableBit.mjDSBL_EULERDAMP)
-        flags = model.opt.disableflags
+        flags = model.opt.disableflags | int(mj.mjtDisableBit.mjDSBL_SENSOR)
         self._settings = (
             int(kinds.mjINT_EULER if at_end is None else kinds.mjINT_IMPLICITFAST),
             flags & ~off if damping.any() else flags | off,
@@ -45,14 +66,15 @@ class FreeSteps:
         mj, model, data, option = self._mj, self._model, self._data, self._model.opt
         before, settings, taken = (q, w), (option.integrator, option.disableflags), 0
         option.integrator, option.disableflags = self._settings
-        data.qpos[:], data.qvel[:] = q, w
-        warned, numbers = data.warning.number.tolist(), data.warning.number
+        qpos, qvel, numbers = data.qpos, data.qvel, data.warning.number
+        qpos[:], qvel[:] = q, w
+        warned = numbers.tolist()
         for end in ends:
-            here, h = (data.qpos.copy(), data.qvel.copy()), end - t
+            here, h = (qpos.copy(), qvel.copy()), end - t
             data.time, option.timestep = t, h
             mj.mj_step(model, data)
             if data.nefc or numbers.tolist() != warned or not self._holds(here[1], h):
-                data.qpos[:], data.qvel[:] = here
+                qpos[:], qvel[:] = here
                 break
             before, taken, t = here, taken + 1, end
         option.integrator, option.disableflags = settings
@@ -60,13 +82,14 @@ class FreeSteps:
 
     def _holds(self, w: Vector, h: float) -> bool:
         """Return whether the step just taken, from velocities w, satisfies the equation and leaves contacts open."""
-        data, momentum = self._data, self._momentum
-        change, force = data.qvel - w, h * data.qfrc_smooth
-        self._mj.mj_mulM(self._model, data, momentum, change)
-        lost = h * (self._damping * change if self._at_end is None else self._at_end(data) @ change)
-        missed = momentum + lost - force
-        sizes = momentum.dot(momentum) + lost.dot(lost) + force.dot(force)
-        return bool(missed.dot(missed) <= WRONG**2 * sizes) and (not data.ncon or self._open(h))
+        data, terms, change = self._data, self._terms, self._change
+        np.subtract(data.qvel, w, out=change)
+        self._mj.mj_mulM(self._model, data, terms.momentum, change)
+        if self._at_end is None:
+            np.multiply(self._damping, change, out=terms.damped)
+        else:
+            np.dot(self._at_end(data), change, out=terms.damped)
+        return balanced(terms, h) and (not data.ncon or self._open(h))
 
     def _open(self, h: float) -> bool:
         """Return whether all contacts nearby are open and stay so, by their normals at the start of the step."""

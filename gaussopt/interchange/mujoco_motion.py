@@ -204,8 +204,10 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
 
     def place(self, t: float, q: Vector, w: Vector) -> None:
         """Set MuJoCo's data to a state: positions, contacts, and all forces except those of constraints."""
-        mj, model, data = self.mj, self.model, self.data
-        data.time, self._qpos[:], self._qvel[:], data.act[:] = t, q[: model.nq], w, q[model.nq :]
+        mj, model, data, nq = self.mj, self.model, self.data, len(self._qpos)
+        data.time, self._qpos[:], self._qvel[:] = t, q[:nq], w
+        if len(q) > nq:
+            data.act[:] = q[nq:]
         with self._enough:
             mj.mj_fwdPosition(model, data)
             if data.ncon and IN_GAP in (exclude := data.contact.exclude).tolist():
@@ -217,7 +219,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
 
     def actuate(self, t: float, q: Vector, w: Vector) -> None:
         """Set MuJoCo's data to a state, with the controls that belong to it."""
-        self.command(t, q[: self.model.nq].copy(), w.copy())
+        self.command(t, q, w)
         self.place(t, q, w)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
@@ -327,6 +329,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
 
     def moved(self, q: Vector, way: Vector) -> Vector:
         """Return the configuration reached from q by a displacement, (nv,), on the manifold."""
+        if not self._quaternions and len(q) == len(way):
+            return q + way
         there = q.copy()
         self.mj.mj_integratePos(self.model, there[: self.model.nq], way, 1.0)
         return there

@@ -59,8 +59,8 @@ class BoundedProjection:
         self.stuck: dict[str, float] = {}
 
     def __call__(
-        self, state: tuple[Vector, Matrix, Vector, Vector], names: Sequence[str], rows: Sequence[str], before: Vector,
-        way: Vector,
+        self, state: tuple[Vector, Matrix, Vector, Vector, float], names: Sequence[str], rows: Sequence[str],
+        before: Vector, way: Vector,
     ) -> None:  # fmt: skip
         """Shorten a correction of a displacement, from `before` to `way`, (nv,), in place until it reduces the error.
 
@@ -69,12 +69,12 @@ class BoundedProjection:
 
         Parameters
         ----------
-        state : coordinates, rows of equalities and contacts, residuals, and gaps
+        state : coordinates, rows of equalities and contacts, residuals, gaps, and the least gap
         names, rows : names of the contacts and of the equality rows
         """
-        q, R, phi, gaps = state
+        q, R, phi, gaps, lowest = state
         back = way - before
-        if not np.abs(back).max() <= LOOKED:
+        if not (back.dot(back) <= LOOKED**2 or np.abs(back).max() <= LOOKED):
             open_by = (names, -gaps), (rows, np.abs(phi))
             self._refuse_far(back, *open_by)
             size, there = _error_by_rows(R, phi, gaps, before), self._error_at(q, before)
@@ -86,7 +86,7 @@ class BoundedProjection:
             else:
                 self._refuse_far(way - before, *open_by, mends=bool(np.abs(way - before).max() <= NEAR))
             way[:] = before + back
-        if gaps.min(initial=0.0) < -AT_LEAST and np.abs(back).max() <= LOOKED:
+        if lowest < -AT_LEAST and np.abs(back).max() <= LOOKED:
             stays = (gaps < -AT_LEAST) & (gaps + R[len(phi) :: ROWS] @ way < 0.5 * gaps)
             self.stuck.update((names[j], -float(gaps[j])) for j in np.flatnonzero(stays).tolist())
 

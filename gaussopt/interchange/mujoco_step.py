@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,12 +32,12 @@ class MujocoStep(TimeStep):
         self._contacts: NearContacts
         self._R: Matrix
         self._gaps: Vector
-        self._contacts, self._R, self._gaps = system.near(E)
+        self._contacts, self._R, self._gaps, self._lowest = system.near(E)
         self._force, self.M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
         self._act, self._of_act = data.act.copy(), data.act_dot.copy()
         self.D = system.damping_at_end(data) if system.all_at_end else None
         rows = data.ne or data.nf or data.nl or len(phi)
-        self.free = not rows and system.may_be_free and float(self._gaps.min(initial=1.0)) > 0.0
+        self.free = not rows and self._lowest > 0.0 and system.may_be_free
 
     @property
     def _E(self) -> Matrix:
@@ -54,15 +53,17 @@ class MujocoStep(TimeStep):
         """Whether each contact or limit can open: not dry friction of joints, nor torsional or rolling friction."""
         return self._contacts.opens
 
-    @cached_property
+    @property
     def found(self) -> Found:
         """Contacts and limits that were found; friction without a normal has no gap."""
         slip = (self._R[len(self._phi) :] @ self._w).reshape(-1, ROWS)[:, 1:]
         return Found(self._contacts.names, np.where(self.opens, self._gaps, np.nan), slip)
 
-    @cached_property
+    @property
     def drift(self) -> tuple[float, float]:
         """Largest residuals of MuJoCo's equality rows, at position and velocity level."""
+        if not len(self._phi):
+            return 0.0, 0.0
         return float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
 
     def energy(self) -> Energy:
@@ -107,7 +108,7 @@ class MujocoStep(TimeStep):
             lam = self._basis @ lam
             missed = float(np.abs(self._E @ w).max())
         if project and len(R):
-            state = self._q, self._R, self._phi, self._gaps
+            state = self._q, self._R, self._phi, self._gaps, self._lowest
             system.projection(state, self.names, system.row_names, self._dt * w, way)
         q = system.moved(self._q, way)
         of_act = self._act

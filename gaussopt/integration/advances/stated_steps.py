@@ -30,25 +30,16 @@ from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
 from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
+from gaussopt.integration.recorder import Recorder
+from gaussopt.integration.recorded_contacts import STICKING, determined, forces_into
 from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import rows_of, velocity_size
-from gaussopt.linalg.dense import lapack
 
 MISSED = 1e-8
 """Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
 
-STICKING = 1e-9
-"""Slip, relative to the size of the velocities of a problem, up to which a contact that pushes counts as sticking."""
-
-INDEPENDENT = 1e-10
-"""Smallest eigenvalue of W, relative to the sum of all eigenvalues, above which forces count as determined."""
-
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
-
-OPEN, SLIDING, STUCK = 0.0, 1.0, 2.0
-"""Modes of a contact in `Trajectory.mode`."""
 
 
 NONE, NO_CONTACTS = np.zeros(0, dtype=bool), ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
@@ -78,12 +69,17 @@ class ContactRecorder(Recorder):
         self.names: dict[str, int] = {}
         self._plain: list[tuple[Any, ...]] = []
         self._contacts: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = []
+        self._names: Sequence[str] = ()
+        self._places = np.zeros(0, dtype=np.intp)
 
-    def put(self, plain: tuple[Any, ...], names: Any, values: NDArray[np.float64]) -> None:
+    def put(self, plain: tuple[Any, ...], names: Sequence[str], values: NDArray[np.float64]) -> None:
         """Add an instant: t and `COLUMNS`, and for the k contacts present lam_N, gap, mode, lam_T and slip, (k, 7)."""
         known = self.names
         self._plain.append(plain)
-        self._contacts.append((np.array([known.setdefault(x, len(known)) for x in names], dtype=np.intp), values))
+        if names is not self._names:
+            self._names = names
+            self._places = np.array([known.setdefault(x, len(known)) for x in names], dtype=np.intp)
+        self._contacts.append((self._places, values))
 
     def __len__(self) -> int:
         return len(self._plain)
@@ -141,6 +137,7 @@ class StatedSteps(MoreauJeanSteps):
         self._pushed: dict[str, int] = dict(memory["idle"])
         self._sides = list(memory["sides"])
         self._latest: tuple[Sequence[str], Vector] = (), np.zeros(0)
+        self._same: tuple[Sequence[str], list[bool]] = (), []  # contacts, and which of them push, in steps without event
         self._grid = replace(self.control, origin=self.origin)
         self._start(self.t, self.q, self.v)
 
@@ -215,7 +212,7 @@ class StatedSteps(MoreauJeanSteps):
         self.steps += 1
         self.t, self.q, self.v = following, end.q, end.v
         self.refuse_divergence(end.q, end.v)
-        if self._note(here.names, np.where(here.opens, r[::ROWS], 0.0)):
+        if self._note(here.names, r[::ROWS] * here.opens):
             self._note_gain(here, r)
         self._start(following, end.q, end.v)
         return self._taken(of_step)
@@ -271,37 +268,20 @@ class StatedSteps(MoreauJeanSteps):
 
     def _record(self, at: TimeStep, of: _Taken) -> None:
         """Record the present state, described by `at`, with the forces of the step `of`."""
-        with self.motion.timed("record"):
-            names, gaps, slip = at.found
-            problem, pushes = of.problem, rows_of(of.r) / of.h
-            a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
-            speeds = np.hypot(*rows_of(problem.u(of.r))[:, 1:].T)
-            stuck = speeds <= STICKING * velocity_size(problem)
-            modes = np.where(pushes[:, 0] > 0, np.where(stuck & (problem.mu > 0), STUCK, SLIDING), OPEN)
-            values = np.zeros((len(names), 7))
+        begin = perf_counter()
+        (names, gaps, slip), problem, nan = at.found, of.problem, math.nan
+        values = np.empty((len(names), 7))
+        if len(names):
+            there = {name: i for i, name in enumerate(of.names)}
+            before = np.array([there.get(name, -1) for name in names])
+            given = problem.u(of.r), of.r, problem.mu, of.h, STICKING * velocity_size(problem)
+            forces_into(*given, before, values)
             values[:, 1], values[:, 5:] = gaps, slip
-            if names == of.names:
-                values[:, 0], values[:, 2], values[:, 3:5] = pushes[:, 0], modes, pushes[:, 1:]
-            else:
-                there = {name: i for i, name in enumerate(of.names)}
-                for row, name in zip(values, names, strict=True):
-                    if name in there:
-                        i = there[name]
-                        row[0], row[2], row[3:5] = pushes[i, 0], modes[i], pushes[i, 1:]
-            energy, nan = at.energy(), math.nan
-            about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
-            self.recorder.put((self.t, self.q, self.v, a, lam, *about, self._unique(of, pushes)), names, values)
-
-    @staticmethod
-    def _unique(of: _Taken, pushes: NDArray[np.float64]) -> bool:
-        """Return whether W of the pushing contacts is regular, so that the motion determines their forces."""
-        if not len(pushes):
-            return True
-        rows = np.repeat(pushes[:, 0] > 0, ROWS) & (of.problem.W.diagonal() > 0)
-        rows[::ROWS] &= of.opens  # excludes prescribed normal impulses
-        W = of.problem.W[rows][:, rows]
-        W.flat[:: len(W) + 1] -= INDEPENDENT * W.trace()
-        return not lapack().dpotrf(W, lower=1)[1]  # the factorisation succeeds if all eigenvalues of W exceed the shift
+        energy, unique = at.energy(), not len(of.r) or determined(problem.W, of.opens, of.r)
+        about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
+        a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
+        self.recorder.put((self.t, self.q, self.v, a, lam, *about, unique), names, values)
+        self.motion.timing["record"] += perf_counter() - begin
 
     def record_start(self) -> None:
         """Record the start of a motion whose first step has no accepted answer."""
@@ -314,10 +294,14 @@ class StatedSteps(MoreauJeanSteps):
 
     def _note(self, names: Any, pushes: Vector) -> bool:
         """Append events for contacts that began or ceased to push in the last step; return whether any began."""
-        pushing = dict.fromkeys(compress(names, (pushes > 0.0).tolist()), 0)
-        if pushing.keys() == self._pushed.keys():
-            self._pushed = pushing
+        pushes_now = (pushes > 0.0).tolist()
+        if names is self._same[0] and pushes_now == self._same[1]:
             return False
+        pushing = dict.fromkeys(compress(names, pushes_now), 0)
+        if pushing.keys() == self._pushed.keys():
+            self._pushed, self._same = pushing, (names, pushes_now)
+            return False
+        self._same = (), []
         new = sorted(pushing.keys() - self._pushed.keys())
         for name in new:
             self.events.append(MotionEvent(self.t, EventKind.LANDING, name))
