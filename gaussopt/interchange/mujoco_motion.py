@@ -26,6 +26,7 @@ from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Free, Reached, SteppedSystem
 from gaussopt.interchange.mujoco_actuation import Activations, Actuated, Control
 from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahead
+from gaussopt.interchange.mujoco_copies import own_copy
 from gaussopt.interchange.mujoco_damping import EndDamping, depends_on_velocity, implicit, refuse_unstable
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory
 from gaussopt.interchange.mujoco_free import FreeSteps
@@ -101,7 +102,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.mj = mj = forward(model, data)
         check_carried(mj, model, AHEAD)
         self._touchable = touchable(mj, model)
-        self.name, self.model, self.data = name, copy.copy(model), copy.copy(data)
+        self.name, self.model, self.data = name, own_copy(model, self), copy.copy(data)
         Actuated.__init__(self, control)
         self._qpos, self._qvel = self.data.qpos, self.data.qvel
         self._enough = enough_memory(mj, self.model, self.data)
@@ -113,10 +114,10 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         off, at_end = mj.mjtDisableBit.mjDSBL_EULERDAMP, implicit(mj, model)
         undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | (0 if at_end else off))
         self.all_at_end = at_end and depends_on_velocity(mj, own)
-        self.damping_at_end = EndDamping(mj, own)
+        self.damping_at_end = EndDamping(mj, own) if self.all_at_end else None
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(model.nv) if undamped or self.all_at_end else own.dof_damping
-        self._free = FreeSteps(mj, own, self.data, self.damping, self.damping_at_end if self.all_at_end else None)
+        self._free = FreeSteps(mj, own, self.data, self.damping, self.damping_at_end)
         kinds = mj.mjtJoint
         self.activations = Activations(mj, own)
         self._plain, self._quaternions = np.zeros((self.size, model.nv)), []

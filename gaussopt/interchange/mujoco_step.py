@@ -35,7 +35,7 @@ class MujocoStep(TimeStep):
         self._contacts, self._R, self._gaps, self._lowest = system.near(E)
         self._force, self.M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
         self._act, self._of_act = data.act.copy(), data.act_dot.copy()
-        self.D = system.damping_at_end(data) if system.all_at_end else None
+        self.D = None if system.damping_at_end is None else system.damping_at_end(data)
         rows = data.ne or data.nf or data.nl or len(phi)
         self.free = not rows and self._lowest > 0.0 and system.may_be_free
 

@@ -9,8 +9,9 @@ import os
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -394,6 +395,11 @@ def sketch_of(problem: Problem) -> Sketch:
     return as_sketch(found)
 
 
-@cache
+_systems: WeakKeyDictionary[Callable[[], AbstractSystem], AbstractSystem] = WeakKeyDictionary()
+
+
 def _built(build: Callable[[], AbstractSystem]) -> AbstractSystem:
-    return build()
+    """Return the system that a function builds, which is kept as long as the function."""
+    if build not in _systems:
+        _systems[build] = build()
+    return _systems[build]
