@@ -138,9 +138,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
         self.ahead = look_ahead(own, lambda: self.place(0.0, q, w))
         self.near = ContactFinder(mj, own, self.data, self.ahead)
-        self._neighbour = mj.MjData(own)
         self.equalities = Equalities(mj, own, data)
-        self.projection = BoundedProjection(mj, own, self.data, self._neighbour, self.equalities, self.ahead)
+        self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
 
     @property
     def size(self) -> int:
@@ -233,7 +232,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.actuate(t, q, w)
         data, S = self.data, (self._weights[:, None] * self.rates(q).T)
         E, _, sizes = self.equalities(data)
-        J_dot_w, *_ = derivatives(self.mj, self.model, data, self.equalities, near=self._neighbour)
+        near = self.projection.near if self.equalities.m else None
+        J_dot_w, *_ = derivatives(self.mj, self.model, data, self.equalities, near=near)
         U = self._lengths(q)
         h = data.qfrc_bias.copy()
         M = S.T @ mass_matrix(self.mj, self.model, data) @ S

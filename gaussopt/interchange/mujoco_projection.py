@@ -7,6 +7,7 @@ contact whose normal meets the axis of a hinge, the projection would move the mo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,19 +45,22 @@ MENDED = 0.1
 
 
 class BoundedProjection:
-    """Shortens or refuses corrections of a model's state in `data`; `near` are data for other configurations.
+    """Shortens or refuses corrections of a model's state in `data`.
 
     Margins of limits are increased by `ahead`, m or rad. `stuck` maps names of contacts that no correction separates to
     their depths, m.
     """
 
-    def __init__(
-        self, mj: Any, model: Any, data: Any, near: Any, equalities: Equalities, ahead: float
-    ) -> None:  # fmt: skip
+    def __init__(self, mj: Any, model: Any, data: Any, equalities: Equalities, ahead: float) -> None:
         self._ahead = ahead
-        self.mj, self.model, self.data, self._near, self._equalities = mj, model, data, near, equalities
+        self.mj, self.model, self.data, self._equalities = mj, model, data, equalities
         self._turns, self._lengths = turning(mj, model), np.clip(model.dof_length, NEAR, 1.0)
         self.stuck: dict[str, float] = {}
+
+    @cached_property
+    def near(self) -> Any:
+        """Data for other configurations."""
+        return self.mj.MjData(self.model)
 
     def __call__(
         self, state: tuple[Vector, Matrix, Vector, Vector, float], names: Sequence[str], rows: Sequence[str],
@@ -92,7 +96,7 @@ class BoundedProjection:
 
     def _error_at(self, q: Vector, way: Vector) -> float:
         """Return the sum of the squares of depths and residuals after the displacement `way` from q."""
-        mj, model, near, data = self.mj, self.model, self._near, self.data
+        mj, model, near, data = self.mj, self.model, self.near, self.data
         near.eq_active[:], near.mocap_pos[:], near.mocap_quat[:] = data.eq_active, data.mocap_pos, data.mocap_quat
         near.qpos[:] = q[: model.nq]
         mj.mj_integratePos(model, near.qpos, way, 1.0)
