@@ -19,6 +19,10 @@ from gaussopt.interchange.mujoco_equalities import independent
 from gaussopt.interchange.mujoco_model import mass_matrix
 
 
+NOTHING = Found((), np.zeros(0), np.zeros((0, ROWS - 1)))
+"""No contacts and limits."""
+
+
 class MujocoStep(TimeStep):
     """The time step of a `MujocoSystem` from a state q, v, (n,) each."""
 
@@ -56,6 +60,8 @@ class MujocoStep(TimeStep):
     @property
     def found(self) -> Found:
         """Contacts and limits that were found; friction without a normal has no gap."""
+        if not len(self._gaps):
+            return NOTHING
         slip = (self._R[len(self._phi) :] @ self._w).reshape(-1, ROWS)[:, 1:]
         return Found(self._contacts.names, np.where(self.opens, self._gaps, np.nan), slip)
 
