@@ -16,8 +16,8 @@ import numpy as np
 CHANGED = ("geom_gap", "pair_gap", "jnt_margin", "tendon_margin")
 """Arrays of a copy that motions change, besides its options."""
 
-PICTURES = ("tex_data", "mesh_texcoord", "mesh_facetexcoord")
-"""Arrays that have no effect on motions; they are not compared."""
+LEFT_OUT = ("tex_", "mesh_texcoord", "mesh_facetexcoord", "mesh_normal", "mesh_facenormal", "bvh_")
+"""Beginnings of the names of arrays that are not compared: of pictures alone, or computed from arrays that are."""
 
 LARGE = 100_000
 """Number of bytes above which NumPy compares arrays faster than Python compares their bytes."""
@@ -62,5 +62,5 @@ def _fields(kind: type) -> dict[str, list[str]]:
     import mujoco
 
     parts = {"": kind, "opt": mujoco.MjOption, "stat": mujoco.MjStatistic}
-    return {part: [x for x in dir(of) if isinstance(getattr(of, x), property) and x not in PICTURES]
+    return {part: [x for x in dir(of) if isinstance(getattr(of, x), property) and not x.startswith(LEFT_OUT)]
             for part, of in parts.items()}  # fmt: skip

@@ -6,13 +6,14 @@ steps do the same for models that select one of them, because otherwise stiff se
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
+from gaussopt.jit.kernel import kernel
 
 SHIFT = 1e-6
 """Change of a velocity or coordinate, relative to 1 + its absolute value, for finite differences of forces."""
@@ -38,6 +39,30 @@ def depends_on_velocity(mj: Any, model: Any) -> bool:
     )  # fmt: skip
     passive = model.tendon_damping, model.tendon_dampingpoly, model.dof_dampingpoly, model.opt.density
     return bool(servos or any(np.any(x) for x in passive) or model.opt.viscosity or model.nplugin)
+
+
+class Forces(NamedTuple):
+    """Forces of actuators and of joints, and lower and upper limits of all of them."""
+
+    actuators: Vector
+    joints: Vector
+    low: Vector
+    high: Vector
+
+
+@kernel
+def reached(of: Forces) -> bool:
+    """Return whether a force is at its limit."""
+    n = len(of.actuators)
+    for i in range(len(of.low)):
+        force = 0.0
+        if i < n:
+            force = of.actuators[i]
+        else:
+            force = of.joints[i - n]
+        if force <= of.low[i] or force >= of.high[i]:
+            return True
+    return False
 
 
 class EndDamping:
@@ -66,6 +91,7 @@ class EndDamping:
         fixed &= (model.actuator_gaintype == gains.mjGAIN_FIXED) | (model.actuator_gainprm[:, 2] == 0.0)
         acts = not (option.disableactuator or option.disableflags & mj.mjtDisableBit.mjDSBL_ACTUATION)
         self._mj, self._model, self._known = mj, model, dict[bytes, Matrix]()
+        self._free: Matrix | None = None  # D of data whose forces are within their limits
         self._alone = bool(single.all()) and model.nout == model.nactuator and not any(np.any(x) for x in coupled)
         self.constant = self._alone and acts and bool(fixed.all())
         self._bounds = np.tile([[-np.inf], [np.inf]], model.nactuator + model.nv)
@@ -77,12 +103,17 @@ class EndDamping:
         """Return D, (nv, nv)."""
         if not self._alone:
             return damping_matrix(self._mj, self._model, data)
+        if self._free is not None and data is self._data and not reached(self._forces):
+            return self._free
         forces = np.concatenate((data.actuator_force, data.qfrc_actuator))
         held = (forces <= self._bounds[0]) | (forces >= self._bounds[1])
         if not self.constant:
             return self._of(data, held)
         if (key := held.tobytes()) not in self._known:
             self._known[key] = self._of(data, held)
+        if not held.any():
+            self._data, self._free = data, self._known[key]
+            self._forces = Forces(data.actuator_force, data.qfrc_actuator, *self._bounds)
         return self._known[key]
 
     def _of(self, data: Any, held: NDArray[np.bool_]) -> Matrix:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.interchange.mujoco_contacts import CLOSED
 from gaussopt.interchange.mujoco_damping import EndDamping
 from gaussopt.interchange.mujoco_rows import IN_GAP
@@ -39,6 +39,23 @@ def balanced(terms: Terms, h: float) -> bool:
         missed += (a + b - c) * (a + b - c)
         sizes += a * a + b * b + c * c
     return missed <= WRONG * WRONG * sizes
+
+
+@kernel
+def stay_open(J: Matrix, places: Vector, margins: Vector, closed: float, w: Vector, h: float) -> int:
+    """Return the number of contacts with gaps beyond `closed` that are not negative after a time h at velocities w.
+
+    Tangents have no gap, as MuJoCo states rows of contacts.
+    """
+    found = 0
+    for i in range(len(places)):
+        gap = places[i] - margins[i]
+        if gap > closed:
+            for j in range(len(w)):
+                gap += h * J[i, j] * w[j]
+            if gap >= 0.0:
+                found += 1
+    return found
 
 
 class FreeSteps:
@@ -94,15 +111,10 @@ class FreeSteps:
     def _open(self, h: float) -> bool:
         """Return whether all contacts nearby are open and stay so, by their normals at the start of the step."""
         mj, model, data, contact = self._mj, self._model, self._data, self._data.contact
-        exclude = contact.exclude
-        near = np.flatnonzero(exclude == IN_GAP)
-        if not near.size:
+        number = int(np.count_nonzero(near := contact.exclude == IN_GAP))
+        if not number:
             return True
-        gaps = (contact.dist - contact.includemargin)[near]
-        if not gaps.min() > CLOSED:
-            return False
-        exclude[near] = 0
+        contact.exclude[near] = 0
         mj.mj_makeConstraint(model, data)
-        rows = data.contact.efc_address[near]
-        normals = data.efc_J.reshape(-1, model.nv)[rows]
-        return bool(rows.min() >= 0 and (h * (normals @ data.qvel) + gaps).min() >= 0.0)
+        rows = data.efc_J.reshape(-1, model.nv)
+        return stay_open(rows, data.efc_pos, data.efc_margin, CLOSED, data.qvel, h) == number

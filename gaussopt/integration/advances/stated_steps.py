@@ -165,10 +165,10 @@ class StatedSteps(MoreauJeanSteps):
             return False
         # Where someone looks at the end of each step, steps are taken one by one.
         left = 1 if self.looks is not None or self.rules.events else self.every - self.steps % self.every
-        ends = [self._grid.instant(self.steps + 1)]
-        while len(ends) < left and ends[-1] < self.control.t_end:
-            ends.append(self._grid.instant(self.steps + 1 + len(ends)))
-        begin = perf_counter()
+        begin, grid, first = perf_counter(), self._grid, self.steps + 1
+        ends = [grid.instant(first)]
+        while len(ends) < left and ends[-1] < grid.t_end:
+            ends.append(grid.instant(first + len(ends)))
         found = self.system.free_steps(self.t, self.q, self.v, ends)
         self.motion.timing["solve"] += perf_counter() - begin
         if found is None:
