@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
-from gaussopt.core.row_rounding import without_rounding
-from gaussopt.interchange.contact_kernel import Places, bound_friction, collect
-from gaussopt.interchange.mujoco_equalities import SMALL, distances, sizes_of_places, turning
+from gaussopt.core.row_rounding import rounding
+from gaussopt.interchange.contact_kernel import Places, bound_friction, clear_rounding, collect
+from gaussopt.interchange.mujoco_equalities import SMALL, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 
 AHEAD = 0.01
@@ -115,13 +115,13 @@ class ContactFinder:
                 self._nothing = self._found(())
             return self._nothing, E.copy(), self._nothing.mu, 1.0
         J, first, limits = data.efc_J.reshape(-1, self.model.nv)[:nefc], ne + data.nf, data.nl
-        limited, touching = b"", ()
+        limited, touching = b"", b""
         if limits:
             at = slice(first, first + limits)
             limited = J[at].tobytes() if self._single else b"".join(x.tobytes() for x in self._limits(J, at))
         if ncon:
             contact = data.contact
-            touching = contact.geom.tobytes(), contact.efc_address.tobytes()
+            touching = contact.geom.tobytes() + contact.efc_address.tobytes()
         pattern = self._known.get(key := (limited, first, touching))
         if pattern is None:
             numbers = (x.tolist() for x in self._limits(J, slice(first, first + limits)))
@@ -132,7 +132,7 @@ class ContactFinder:
             R[:m] = E
         least, lowest = collect(J, data.efc_pos, data.efc_margin, pattern.places, CLOSED, m, R, gaps)
         if least < SMALL**2 and touching:
-            R[m:] = without_rounding(R[m:], sizes_of_places(self.turns, distances(data).max()))
+            clear_rounding(R, m, self.turns, data.xpos, data.xipos, rounding(self.model.nv, ROWS * k))
         return pattern, R, gaps, lowest
 
     def _limits(self, J: Matrix, at: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
@@ -179,7 +179,7 @@ class ContactFinder:
         opens = np.array([x == i for i, x in enumerate(parents)], dtype=bool)
         opens[:dry] = False
         index = [np.array(x, dtype=np.int64) for x in (rows, places, np.flatnonzero(opens), normals)]
-        where = Places(*index, np.array(ahead))
+        where = Places(index[0], index[1], index[2], index[3], np.array(ahead))
         return NearContacts(tuple(names), np.array(mu), where, np.array(parents), np.array(losses), opens)
 
     def _name(self, key: tuple[int, ...]) -> str:

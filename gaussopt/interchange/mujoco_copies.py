@@ -43,7 +43,7 @@ def _renewed(own: Any, model: Any) -> bool:
     """Reset what motions change in a copy; return whether it then equals the model."""
     for name in CHANGED:
         getattr(own, name)[:] = getattr(model, name)
-    for part, fields in _fields(type(model)).items():
+    for part, fields in _fields().items():
         ours, theirs = (x if part == "" else getattr(x, part) for x in (own, model))
         for name in fields:
             x, y = getattr(ours, name), getattr(theirs, name)
@@ -57,10 +57,10 @@ def _renewed(own: Any, model: Any) -> bool:
 
 
 @cache
-def _fields(kind: type) -> dict[str, list[str]]:
+def _fields() -> dict[str, list[str]]:
     """Return the names of the fields of a model, of its options and of its statistics."""
     import mujoco
 
-    parts = {"": kind, "opt": mujoco.MjOption, "stat": mujoco.MjStatistic}
+    parts = {"": mujoco.MjModel, "opt": mujoco.MjOption, "stat": mujoco.MjStatistic}
     return {part: [x for x in dir(of) if isinstance(getattr(of, x), property) and not x.startswith(LEFT_OUT)]
             for part, of in parts.items()}  # fmt: skip

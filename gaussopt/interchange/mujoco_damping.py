@@ -53,24 +53,20 @@ class Forces(NamedTuple):
 @kernel
 def reached(of: Forces) -> bool:
     """Return whether a force is at its limit."""
-    n = len(of.actuators)
-    for i in range(len(of.low)):
-        force = 0.0
-        if i < n:
-            force = of.actuators[i]
-        else:
-            force = of.joints[i - n]
-        if force <= of.low[i] or force >= of.high[i]:
-            return True
-    return False
+    n, found = len(of.actuators), False
+    for i in range(n):
+        found = found or of.actuators[i] <= of.low[i] or of.actuators[i] >= of.high[i]
+    for i in range(len(of.joints)):
+        found = found or of.joints[i] <= of.low[n + i] or of.joints[i] >= of.high[n + i]
+    return found
 
 
 class EndDamping:
     """The symmetric part of D = -dF/dw as `damping_matrix` returns it, for data at a state with all its forces.
 
     Where each actuator's force depends on no velocity but its own, all velocities are shifted at once. Where it is also
-    affine with a constant gain and acts on joints, D depends only on which forces are at their limits, as `constant`
-    tells; a force or a joint at its limit has no damping.
+    affine with a constant gain and acts on joints or fixed tendons, D depends only on which forces are at their limits,
+    as `constant` tells; a force or a joint at its limit has no damping.
     """
 
     def __init__(self, mj: Any, model: Any) -> None:
@@ -88,10 +84,15 @@ class EndDamping:
         scalar = of(model.jnt_type, mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE)
         fixed = of(model.actuator_trntype, moved.mjTRN_JOINT, moved.mjTRN_JOINTINPARENT)
         fixed[fixed] = scalar[model.actuator_trnid[fixed, 0]]
+        straight = [of(model.wrap_type[at : at + n], mj.mjtWrap.mjWRAP_JOINT).all()
+                    for at, n in zip(model.tendon_adr, model.tendon_num, strict=True)]  # fmt: skip
+        roped = of(model.actuator_trntype, moved.mjTRN_TENDON)
+        fixed[roped] = np.array(straight, dtype=bool)[model.actuator_trnid[roped, 0]]
         fixed &= (model.actuator_gaintype == gains.mjGAIN_FIXED) | (model.actuator_gainprm[:, 2] == 0.0)
         acts = not (option.disableactuator or option.disableflags & mj.mjtDisableBit.mjDSBL_ACTUATION)
         self._mj, self._model, self._known = mj, model, dict[bytes, Matrix]()
-        self._free: Matrix | None = None  # D of data whose forces are within their limits
+        # Data with their forces, and D, at the latest state with all forces within their limits.
+        self._free: tuple[Any, Forces, Matrix] | None = None
         self._alone = bool(single.all()) and model.nout == model.nactuator and not any(np.any(x) for x in coupled)
         self.constant = self._alone and acts and bool(fixed.all())
         self._bounds = np.tile([[-np.inf], [np.inf]], model.nactuator + model.nv)
@@ -103,17 +104,17 @@ class EndDamping:
         """Return D, (nv, nv)."""
         if not self._alone:
             return damping_matrix(self._mj, self._model, data)
-        if self._free is not None and data is self._data and not reached(self._forces):
-            return self._free
-        forces = np.concatenate((data.actuator_force, data.qfrc_actuator))
-        held = (forces <= self._bounds[0]) | (forces >= self._bounds[1])
+        if self._free is not None and data is self._free[0] and not reached(self._free[1]):
+            return self._free[2]
+        both = np.concatenate((data.actuator_force, data.qfrc_actuator))
+        held = (both <= self._bounds[0]) | (both >= self._bounds[1])
         if not self.constant:
             return self._of(data, held)
         if (key := held.tobytes()) not in self._known:
             self._known[key] = self._of(data, held)
         if not held.any():
-            self._data, self._free = data, self._known[key]
-            self._forces = Forces(data.actuator_force, data.qfrc_actuator, *self._bounds)
+            forces = Forces(data.actuator_force, data.qfrc_actuator, *self._bounds)
+            self._free = data, forces, self._known[key]
         return self._known[key]
 
     def _of(self, data: Any, held: NDArray[np.bool_]) -> Matrix:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
+from gaussopt.jit.kernel import kernel
 
 DEPENDENT = 1e-12
 """Eigenvalue, relative to the largest, below which equality rows count as dependent."""
@@ -91,9 +92,16 @@ def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
     return sizes
 
 
-def may_be_small(rows: Matrix) -> bool:
-    """Return whether one of the rows, (k, nv), is so short that the sizes of its terms must be checked."""
-    return bool(np.einsum("ij,ij->i", rows, rows).min(initial=1.0) < SMALL**2)
+@kernel
+def least_square(J: Matrix) -> float:
+    """Return the least square of the norm of a row, at most 1."""
+    least = 1.0
+    for i in range(len(J)):
+        square = 0.0
+        for j in range(J.shape[1]):
+            square += J[i, j] * J[i, j]
+        least = min(least, square)
+    return least
 
 
 def independent(E: Matrix) -> Matrix:
@@ -147,7 +155,7 @@ class Equalities:
         if not (ne or self.m):
             return self._near, data.efc_pos[:0]
         J = data.efc_J.reshape(-1, self._model.nv)[:ne]
-        if ne == self.m and not may_be_small(J):
+        if ne == self.m and least_square(J) >= SMALL**2:
             return J, data.efc_pos[:ne]
         J, phi, _ = self(data)
         return J, phi

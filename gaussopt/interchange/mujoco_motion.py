@@ -284,13 +284,15 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
     def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
         """Return a warning if geometries may pass through others in a step, or contacts stay deep; otherwise None."""
         mj, twist, fastest = self.mj, np.zeros(6), 0.0
+        linear = twist[3:]
         stay = [f"Contact {name!r} stays {depth:.2g} m deep, as nothing can take it apart."
                 for name, depth in self.projection.stuck.items()]  # fmt: skip
         for i in sorted({*np.abs(v).argmax(axis=0).tolist()}) if len(self._touchable) > 1 else ():
             self.place(0.0, q[i], self.velocities(q[i], v[i]))
             for number in self._touchable:
                 mj.mj_objectVelocity(self.model, self.data, mj.mjtObj.mjOBJ_GEOM, number, twist, 0)
-                fastest = max(fastest, float(np.linalg.norm(twist[3:])))
+                fastest = max(fastest, float(linear.dot(linear)))
+        fastest **= 0.5
         if dt is not None and fastest * dt > self.ahead:
             stay.append(
                 f"A geometry moves {fastest * dt:.2g} m in a step, and contacts are looked for {self.ahead:g} m ahead, "

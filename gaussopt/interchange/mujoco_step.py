@@ -18,7 +18,6 @@ from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_equalities import independent
 from gaussopt.interchange.mujoco_model import mass_matrix
 
-
 NOTHING = Found((), np.zeros(0), np.zeros((0, ROWS - 1)))
 """No contacts and limits."""
 

@@ -69,7 +69,8 @@ def _compiled(
     """Load machine code from the cache, or compile it; return a function that maps names to addresses."""
     sources = _sources(module, names, given)
     parts = [part for text, known in sources for part in (text, repr(known))]
-    settings = [str(contract), str(vectors), str(checked), VERSION, str(HEADER), llvmlite.__version__, llvm.get_process_triple()]
+    settings = [str(x) for x in (contract, vectors, checked, VERSION, HEADER, llvmlite.__version__)]
+    settings.append(llvm.get_process_triple())
     assert module.__file__ is not None
     stem = Path(str((*given, module)[0].__file__)).stem
     file = f"{stem}_{cache.key_of(*parts, *names, *settings, *target())}.o"

@@ -30,9 +30,9 @@ from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
 from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
-from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.recorded_contacts import STICKING, determined, forces_into
+from gaussopt.integration.recorder import Recorder
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import rows_of, velocity_size
 
@@ -137,7 +137,10 @@ class StatedSteps(MoreauJeanSteps):
         self._pushed: dict[str, int] = dict(memory["idle"])
         self._sides = list(memory["sides"])
         self._latest: tuple[Sequence[str], Vector] = (), np.zeros(0)
-        self._same: tuple[Sequence[str], list[bool]] = (), []  # contacts, and which of them push, in steps without event
+        self._same: tuple[Sequence[str], list[bool]] = (
+            (),
+            [],
+        )  # contacts, and which of them push, in steps without event
         self._grid = replace(self.control, origin=self.origin)
         self._start(self.t, self.q, self.v)
 
