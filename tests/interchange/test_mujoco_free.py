@@ -14,20 +14,22 @@ from gaussopt.interchange.mujoco_free import FreeSteps
 from gaussopt.interchange.mujoco_motion import MujocoSystem
 
 ARM = """<mujoco><option integrator="{integrator}" timestep="0.002" {option}/><worldbody>
-<geom name="floor" type="plane" size="5 5 0.1" pos="0 0 {floor}"/>
+<geom name="floor" type="plane" size="5 5 0.1" pos="0 0 {floor}"/><site name="above" pos="0 0 2"/>
 <body pos="0 0 1"><joint name="a" axis="0 1 0" damping="0.3" {joint}/>
 <geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.03"/>
 <body pos="0.4 0 0"><joint name="b" axis="0 1 0" damping="0.1"/>
-<geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/>
+<geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/><site name="end" pos="0.3 0 0"/>
 <body pos="0.3 0 0"><joint name="c" type="ball" damping="0.02"/><geom type="box" size="0.1 0.05 0.02" pos="0.1 0 0"/>
 </body></body></body></worldbody>
-<tendon><fixed name="both"><joint joint="a" coef="1"/><joint joint="b" coef="-0.5"/></fixed></tendon>
+<tendon><fixed name="both"><joint joint="a" coef="1"/><joint joint="b" coef="-0.5"/></fixed>
+<spatial name="rope"><site site="above"/><site site="end"/></spatial></tendon>
 <actuator>{actuators}</actuator></mujoco>"""
 
 SERVO = '<position joint="a" kp="40" kv="3" ctrlrange="-1 1" {}/>'
 SERVOS = {
     "constant": SERVO.format('forcerange="-2 2"') + '<motor joint="b"/><velocity joint="b" kv="2"/>',
     "tendon": SERVO.format("") + '<position tendon="both" kp="5" kv="1"/>',
+    "rope": '<position tendon="rope" kp="5" kv="1"/>',
     "gain": '<general joint="a" gaintype="affine" gainprm="1 0.2 0.7" biastype="affine" biasprm="0 -9 -2"/>',
     "ball": '<position joint="c" gear="0.3 1 0 0 0 0" kp="5" kv="0.4"/>',
     "disabled": SERVO.format('group="2"') + '<velocity joint="b" kv="2"/>',
@@ -61,7 +63,7 @@ def test_damping_at_the_end_is_that_of_finite_differences(kind: str, joint: str)
             np.testing.assert_array_equal(getattr(data, name), values)
         np.testing.assert_allclose(found, damping_matrix(mujoco, model, data), rtol=0, atol=1e-7)
         seen.add(found.round(5).tobytes())
-    assert damping.constant == (kind == "constant")
+    assert damping.constant == (kind in ("constant", "tendon"))
     assert len(seen) > 1 or kind not in LIMITED
 
 
