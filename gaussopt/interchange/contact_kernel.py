@@ -11,7 +11,7 @@ from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
 
-class Places(NamedTuple):
+class RowPlaces(NamedTuple):
     """Row rows[i] of MuJoCo's Jacobian becomes contact row places[i].
 
     Contact opening[i] has the normal row normals[i] of the Jacobian, and is looked for up to a gap of ahead[i].
@@ -26,7 +26,7 @@ class Places(NamedTuple):
 
 @kernel
 def collect(
-    J: Matrix, distances: Vector, margins: Vector, of: Places, closed: float, m: int, R: Matrix, gaps: Vector
+    J: Matrix, distances: Vector, margins: Vector, of: RowPlaces, closed: float, m: int, R: Matrix, gaps: Vector
 ) -> tuple[float, float]:  # fmt: skip
     """Copy rows of J to R, after its first m rows, and write gaps, of which those up to `closed` become zero.
 

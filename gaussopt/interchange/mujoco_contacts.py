@@ -17,7 +17,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import rounding
-from gaussopt.interchange.contact_kernel import Places, bound_friction, clear_rounding, collect
+from gaussopt.interchange.contact_kernel import RowPlaces, bound_friction, clear_rounding, collect
 from gaussopt.interchange.mujoco_equalities import SMALL, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 
@@ -43,7 +43,7 @@ class NearContacts:
 
     names: tuple[str, ...]
     mu: Vector
-    places: Places
+    places: RowPlaces
     parents: NDArray[np.intp]
     losses: Vector
     opens: NDArray[np.bool_]
@@ -179,7 +179,7 @@ class ContactFinder:
         opens = np.array([x == i for i, x in enumerate(parents)], dtype=bool)
         opens[:dry] = False
         index = [np.array(x, dtype=np.int64) for x in (rows, places, np.flatnonzero(opens), normals)]
-        where = Places(index[0], index[1], index[2], index[3], np.array(ahead))
+        where = RowPlaces(index[0], index[1], index[2], index[3], np.array(ahead))
         return NearContacts(tuple(names), np.array(mu), where, np.array(parents), np.array(losses), opens)
 
     def _name(self, key: tuple[int, ...]) -> str:

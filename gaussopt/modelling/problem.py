@@ -256,7 +256,9 @@ class Problem:
     def system(self) -> AbstractSystem:
         """The system at these parameter values; the equations are derived once per process."""
         build = self.variants[self.variant] if self.variant else self.build
-        system = call(f"The model of {self.name!r}", _built, build)
+        if build not in _systems:
+            _systems[build] = call(f"The model of {self.name!r}", build)
+        system = _systems[build]
         if not isinstance(system, AbstractSystem):
             raise BadInput(f"The model of {self.name!r} is a {type(system).__name__}; return a gaussopt.System.")
         return system.with_parameters(**self.parameter_values)
@@ -395,11 +397,4 @@ def sketch_of(problem: Problem) -> Sketch:
     return as_sketch(found)
 
 
-_systems: WeakKeyDictionary[Callable[[], AbstractSystem], AbstractSystem] = WeakKeyDictionary()
-
-
-def _built(build: Callable[[], AbstractSystem]) -> AbstractSystem:
-    """Return the system that a function builds, which is kept as long as the function."""
-    if build not in _systems:
-        _systems[build] = build()
-    return _systems[build]
+_systems: WeakKeyDictionary[Callable[[], AbstractSystem], AbstractSystem] = WeakKeyDictionary()  # by builders
