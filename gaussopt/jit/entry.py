@@ -1,9 +1,7 @@
 """Calls of machine code from Python through ctypes, which release the interpreter's lock.
 
-Arguments lie in consecutive places of eight bytes: a number takes one place; an array takes one for the address of its
-object, whose kind, shape and data machine code reads (NumPy reference, "Python types and C-structures"); a record takes
-the places of its fields. Before them lie the addresses of NumPy's array type and of its types of reals and integers;
-results overwrite the first two places, and the third tells whether all arrays were of the right kind.
+Arguments lie in consecutive places of eight bytes: a number takes one place; an array takes places for the address of
+its first entry and for its shape; a record takes the places of its fields. Results overwrite the first places.
 """
 
 from __future__ import annotations
@@ -33,29 +31,20 @@ ARRAYS: dict[str, tuple[str, int]] = {
 }  # fmt: skip
 """Types of entries and numbers of axes by annotation; 0 where no shape is passed."""
 
-Taker: TypeAlias = Callable[[Any], Any]
-"""A function that returns an argument in the form in which machine code takes it."""
+Taker: TypeAlias = Callable[[Any, list[Any]], None]
+"""A function that appends the places of an argument to a list."""
 
 _KINDS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
+_from_buffer = (ctypes.c_char * 0).from_buffer
 _call_of = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
-HEADER = object.__basicsize__
-"""Size of the part of an object that all kinds have, bytes; its last eight bytes are the address of its type."""
 
-TYPE, DATA, AXES, SHAPE, ENTRIES, FLAGS = (HEADER + x for x in (-8, 0, 8, 16, 40, 48))
-"""Places of the fields of an array object, bytes from its beginning."""
-
-
-def layout_known() -> bool:
-    """Return whether array objects have the layout that machine code reads."""
-    x = np.zeros((3, 5))
-    if sys.implementation.name != "cpython":
-        return False
-    whole = ctypes.string_at(id(x), FLAGS + 4)
-    kind, data, axes, shape, entries, flags = Struct("@NNi4xN16xNi").unpack_from(whole, TYPE)
-    known = kind, data, axes, entries, flags
-    right = known == (id(np.ndarray), x.ctypes.data, 2, id(x.dtype), x.flags.num)
-    return right and Struct("@qq").unpack(ctypes.string_at(shape, 16)) == x.shape
+def address_of(array: NDArray[Any]) -> int:
+    """Return the address of the first entry of a contiguous array."""
+    try:
+        return ctypes.addressof(_from_buffer(array))  # type: ignore[arg-type]
+    except TypeError:  # a read-only array; this is twenty times slower
+        return array.ctypes.data
 
 
 KEPT = 4
@@ -67,46 +56,47 @@ class _Record:
 
     def __init__(self, fields: Sequence[Taker]) -> None:
         self._fields = fields
-        self._known: dict[int, tuple[Any, list[Any], list[Any]]] = {}
+        self._known: dict[int, tuple[Any, list[Any]]] = {}
 
-    def __call__(self, record: Any) -> Any:
-        return record
+    def __call__(self, record: Any, places: list[Any]) -> None:
+        places += self.places(record)
 
     def places(self, record: Any) -> list[Any]:
         """Return the places of a record."""
         known = self._known.get(id(record))
         if known is None:
-            found, taken = list[Any](), list[Any]()
+            found: list[Any] = []
             for take, field in zip(self._fields, record, strict=True):
-                x = take(field)
-                found += take.places(x) if isinstance(take, _Record) else [id(x) if isinstance(x, np.ndarray) else x]
-                taken.append(take._known[id(x)] if isinstance(take, _Record) else x)
+                take(field, found)
             if len(self._known) == KEPT:
                 del self._known[next(iter(self._known))]
-            known = self._known[id(record)] = record, found, taken  # while it is kept, its `id` stays unique
+            known = self._known[id(record)] = record, found  # while it is kept, its `id` stays unique
         return known[1]
 
 
 def _array(entry: str, dimensions: int) -> Taker:
-    """Return a `Taker` that checks an array, and returns it as a plain array with NumPy's own object for its dtype."""
-    kind = _KINDS[entry]
+    """Return a `Taker` that checks an array and appends its address and shape."""
+    kind, array = _KINDS[entry], np.ndarray
 
-    def take(x: Any) -> NDArray[Any]:
-        right = isinstance(x, np.ndarray) and x.dtype == kind and x.flags.c_contiguous
+    def take(x: Any, places: list[Any]) -> None:
+        # `is` is faster than `==`, and nearly always true, because NumPy has a single object for this dtype.
+        right = isinstance(x, array) and (x.dtype is kind or x.dtype == kind) and x.flags.c_contiguous
         if not right or (dimensions and x.ndim != dimensions):
             axes = f" with {dimensions} axes" if dimensions else ""
             raise TypeError(f"Machine code takes a contiguous array of {kind.name}{axes} here, not {x!r:.60}.")
-        return np.ndarray(x.shape, kind, x)
+        places.append(address_of(x))
+        if dimensions:
+            places += x.shape
 
     return take
 
 
-def _number(x: Any) -> Any:
-    return x
+def _number(x: Any, places: list[Any]) -> None:
+    places.append(x)
 
 
-def _function(x: Any) -> Any:
-    return x.address
+def _function(x: Any, places: list[Any]) -> None:
+    places.append(x.address)
 
 
 def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
@@ -116,7 +106,7 @@ def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
         return NUMBERS[name], _number
     if name in ARRAYS:
         entry, dimensions = ARRAYS[name]
-        return ADDRESS, _array(entry, dimensions)
+        return ADDRESS + "q" * dimensions, _array(entry, dimensions)
     record = scope.get(name)
     if record is None:
         raise NotCompiled(f"its annotation {name!r} has no translation; use float, int, Vector or Matrix")
@@ -153,42 +143,69 @@ class MachineCode:
         annotated = dict(function.__annotations__)
         results = _results(annotation_name(annotated.pop("return", "None")))
         parameters = [_parameter(kind, function.__globals__) for kind in annotated.values()]
+        self._call = _call_of(entrance)
         self._take = [take for _, take in parameters]
-        arguments, found = Struct("@NNN" + "".join(form for form, _ in parameters)), len(results)
-        known: dict[str, Any] = {
-            "array": id(np.ndarray), "real": id(_KINDS["float"]), "whole": id(_KINDS["int"]), "others": self._others,
-            "Places": ctypes.c_char * max(arguments.size, 24), "pack": arguments.pack_into,
-            "run": _call_of(entrance), "result": Struct(f"@{results}{16 - 8 * found}xq").unpack_from,
-        }  # fmt: skip
-        names, places = [f"x{i}" for i in range(len(parameters))], ["places, 0, array, real, whole"]
-        for x, kind, take in zip(names, annotated.values(), self._take, strict=True):
-            known[f"of_{x}"] = take.places if isinstance(take, _Record) else take
-            if annotation_name(kind) in ARRAYS:
-                places.append(f"id({x})")
-            elif take is _number:
-                places.append(x)
-            else:
-                places.append(f"{x}.address" if take is _function else f"*of_{x}({x})")
-        values = ["one", "two"][:found]
-        lines = (
-            f"def call({', '.join(names)}):",
-            " places = Places()",
-            f" pack({', '.join(places)})",
-            " run(places)",
-            f" {', '.join([*values, 'done'])}, = result(places)",
-            f" return ({', '.join(values) or None}) if done else others({', '.join(names)})",
-        )
-        exec("\n".join(lines), known)
-        self.call: Callable[..., Any] = known["call"]
+        self._arguments = Struct("@" + "".join(form for form, _ in parameters))
+        self._results = Struct("@" + results)
+        self._places = ctypes.c_char * max(self._arguments.size, self._results.size, 1)
+        self.call: Callable[..., Any] = self._unrolled([annotation_name(kind) for kind in annotated.values()])
 
     def __call__(self, *arguments: Any) -> Any:
         """Return the result of the function."""
         return self.call(*arguments)
 
-    def _others(self, *arguments: Any) -> Any:
-        """Return the result of the function for arrays of which one has to be converted."""
-        pairs = zip(self._take, arguments, strict=True)
-        return self.call(*(x if take is _function else take(x) for take, x in pairs))
+    def _one_by_one(self, *arguments: Any) -> Any:
+        """Return the result of the function; this works for arguments of all kinds."""
+        parts: list[Any] = []
+        for take, x in zip(self._take, arguments, strict=True):
+            take(x, parts)
+        places = self._places()
+        self._arguments.pack_into(places, 0, *parts)
+        self._call(places)
+        return self._result(places)
+
+    def _unrolled(self, kinds: Sequence[str]) -> Callable[..., Any]:
+        """Return a function that replaces `_one_by_one`, but is twice as fast.
+
+        It passes other arrays, such as read-only ones, on to `_one_by_one`. For arrays without a shape, return
+        `_one_by_one`.
+        """
+        if "list" in kinds:
+            return self._one_by_one
+        known: dict[str, Any] = {
+            "array": np.ndarray, "address": ctypes.addressof, "buffer": _from_buffer, "others": self._one_by_one,
+            "Places": self._places, "pack": self._arguments.pack_into, "run": self._call, "result": self._result,
+        }  # fmt: skip
+        tests, parts, names = ["True"], [], [f"x{i}" for i in range(len(kinds))]
+        for x, kind, take in zip(names, kinds, self._take, strict=True):
+            if kind not in ARRAYS:
+                known[f"of_{x}"] = take.places if isinstance(take, _Record) else None
+                parts.append(x if kind in NUMBERS else f"{x}.address" if take is _function else f"*of_{x}({x})")
+                continue
+            entry, axes = ARRAYS[kind]
+            known[entry] = _KINDS[entry]
+            tests.append(f"type({x}) is array and {x}.dtype is {entry} and {x}.ndim == {axes}")
+            parts.append(f"address(buffer({x})), *{x}.shape")
+        given, fits, places = ", ".join(names), " and ".join(tests), ", ".join(["places, 0", *parts])
+        lines = (
+            f"def call({given}):",
+            f" if not ({fits}):",
+            f"  return others({given})",
+            " places = Places()",
+            " try:",
+            f"  pack({places})",
+            " except TypeError:",
+            f"  return others({given})",
+            " run(places)",
+            " return result(places)",
+        )
+        exec("\n".join(lines), known)
+        found: Callable[..., Any] = known["call"]
+        return found
+
+    def _result(self, places: ctypes.Array[ctypes.c_char]) -> Any:
+        results = self._results.unpack_from(places)
+        return results if len(results) > 1 else results[0] if results else None
 
 
 class Workspace:

@@ -9,11 +9,10 @@ from functools import cached_property, update_wrapper
 from typing import Any, TypeVar, cast
 
 from gaussopt.core.errors import NotCompiled
-from gaussopt.jit.entry import layout_known
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-COMPILED = os.environ.get("GAUSSOPT_COMPILE", "1") != "0" and layout_known()
+COMPILED = os.environ.get("GAUSSOPT_COMPILE", "1") != "0"
 """Whether functions are compiled to machine code."""
 
 SWITCHED_OFF = "compilation is switched off (GAUSSOPT_COMPILE=0)"

@@ -17,10 +17,10 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from gaussopt.core import cache, generated_modules
-from gaussopt.jit.entry import ENTRANCE, HEADER, MachineCode, annotation_name
+from gaussopt.jit.entry import ENTRANCE, MachineCode, annotation_name
 from gaussopt.jit.translation import Source, Translation
 
-VERSION = "8"
+VERSION = "7"
 """Version of the translation, raised whenever the translation changes."""
 
 
@@ -69,8 +69,7 @@ def _compiled(
     """Load machine code from the cache, or compile it; return a function that maps names to addresses."""
     sources = _sources(module, names, given)
     parts = [part for text, known in sources for part in (text, repr(known))]
-    settings = [str(x) for x in (contract, vectors, checked, VERSION, HEADER, llvmlite.__version__)]
-    settings.append(llvm.get_process_triple())
+    settings = [str(contract), str(vectors), str(checked), VERSION, llvmlite.__version__, llvm.get_process_triple()]
     assert module.__file__ is not None
     stem = Path(str((*given, module)[0].__file__)).stem
     file = f"{stem}_{cache.key_of(*parts, *names, *settings, *target())}.o"

@@ -25,17 +25,15 @@ from llvmlite import ir
 
 from gaussopt.core.errors import NotCompiled
 from gaussopt.jit.arithmetic import Unit
-from gaussopt.jit.entry import AXES, DATA, ENTRANCE, ENTRIES, FLAGS, SHAPE, TYPE
+from gaussopt.jit.entry import ENTRANCE
 from gaussopt.jit.statements import Body, CheckedBody
 from gaussopt.jit.types import (
-    FLOATS,
     INTEGER,
     PAIR,
     PARAMETERS,
     REAL,
     SHORT,
     TRUTH,
-    Arrays,
     Functions,
     Kind,
     Records,
@@ -119,7 +117,7 @@ class Translation(Unit):
     def _enter(self, function: ir.Function, kinds: Sequence[Kind]) -> None:
         """Write the entrance through which Python calls a function, see `_Entrance`."""
         outer = ir.FunctionType(ir.VoidType(), [INTEGER.as_pointer()])
-        reader = _Entrance(ir.Function(self.module, outer, f"{function.name}{ENTRANCE}"), self._checked)
+        reader = _Entrance(ir.Function(self.module, outer, f"{function.name}{ENTRANCE}"))
         reader.leave(reader.b.call(function, [part for kind in kinds for part in reader.parts(kind)]))
 
     def __str__(self) -> str:
@@ -162,57 +160,20 @@ class Translation(Unit):
 
 
 class _Entrance:
-    """Writes a function that reads arguments from Python and calls another function, see `gaussopt.jit.entry`.
+    """Writes a function that reads arguments from Python and calls another function, see `gaussopt.jit.entry`."""
 
-    The arguments of a checked function are those of a `Workspace`, whose arrays are given by their first entries.
-    """
-
-    def __init__(self, function: ir.Function, checked: bool) -> None:
+    def __init__(self, function: ir.Function) -> None:
         self.b = ir.IRBuilder(function.append_basic_block())
         self._next = self._first = function.args[0]
-        self._objects = not checked
-        if self._objects:
-            self._array, *kinds = [self._taken(INTEGER) for _ in range(3)]
-            self._kinds = dict(zip((REAL, INTEGER), kinds, strict=True))
-            self._unfit = function.append_basic_block()
-            self._tell(False, ir.IRBuilder(self._unfit))
 
     def parts(self, kind: Kind) -> list[ir.Value]:
         """Read the next argument; return the values in which LLVM passes it."""
         b = self.b
         if isinstance(kind, Records):
             return [part for _, field in kind.fields for part in self.parts(field)]
-        if self._objects and (kind == FLOATS or isinstance(kind, Arrays)):
-            return self._parts_of_array(Arrays(REAL, 0) if kind == FLOATS else kind)
         if kind == TRUTH:
             return [b.trunc(self._taken(INTEGER), TRUTH)]
         return [self._taken(part) for part in parts_of(kind)]
-
-    def _parts_of_array(self, kind: Arrays) -> list[ir.Value]:
-        """Read the address of an array object; leave the function if it is no contiguous array of this kind."""
-        x = self._taken(INTEGER)
-        self._require(self._field(x, TYPE, INTEGER), self._array)
-        self._require(self._field(x, ENTRIES, INTEGER), self._kinds[kind.entry])
-        self._require(self.b.and_(self._field(x, FLAGS, SHORT), ir.Constant(SHORT, 1)), ir.Constant(SHORT, 1))
-        if kind.dimensions:
-            self._require(self._field(x, AXES, SHORT), ir.Constant(SHORT, kind.dimensions))
-        shape = self._field(x, SHAPE, INTEGER)
-        sizes = [self._field(shape, 8 * i, INTEGER) for i in range(kind.dimensions)]
-        return [self._field(x, DATA, kind.entry.as_pointer()), *sizes]
-
-    def _field(self, address: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
-        place = self.b.add(address, ir.Constant(INTEGER, offset))
-        return self.b.load(self.b.inttoptr(place, kind.as_pointer()), typ=kind)
-
-    def _require(self, one: ir.Value, other: ir.Value) -> None:
-        following = self.b.append_basic_block()
-        self.b.cbranch(self.b.icmp_unsigned("==", one, other), following, self._unfit)
-        self.b.position_at_end(following)
-
-    def _tell(self, fits: bool, b: ir.IRBuilder) -> None:
-        """Write into the third place whether all arrays were of the right kind, and leave."""
-        b.store(ir.Constant(INTEGER, int(fits)), b.gep(self._first, [ir.Constant(INTEGER, 2)], source_etype=INTEGER))
-        b.ret_void()
 
     def leave(self, result: ir.Value) -> None:
         """Store the result, which is nothing, a number or a pair, in the places of the first arguments."""
@@ -222,10 +183,7 @@ class _Entrance:
         for value in [x for x in results if x.type != ir.VoidType()]:
             whole = b.zext(value, INTEGER) if value.type == TRUTH else value
             b.store(whole, b.bitcast(self._passed(), whole.type.as_pointer()))
-        if self._objects:
-            self._tell(True, b)
-        else:
-            b.ret_void()
+        b.ret_void()
 
     def _passed(self) -> ir.Value:
         place = self._next
