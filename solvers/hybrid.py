@@ -16,16 +16,28 @@ from typing import ClassVar
 
 import numpy as np
 
-from gaussopt.cone.measure import measured
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.newton_kernel import continued
+from gaussopt.cone.proximal_kernel import shared
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.delassus import DelassusProduct, as_blocks
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import POSITIVE, Limits, Options
 from gaussopt.core.status import Status
-from gaussopt.linalg.cones import in_cones, project, residual, steps_of, velocity_size, way_inside
+from gaussopt.linalg.cones import (
+    dense,
+    groups_of,
+    in_cones,
+    natural_map,
+    project,
+    residual,
+    rows_of,
+    steps_of,
+    velocity_size,
+    way_inside,
+)
 from gaussopt.solvers._conic import fixed_point
 from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.admm import ADMMOptions, directions
@@ -65,10 +77,6 @@ ROUNDED = 1e-10
 
 STILL_ROUNDED = 10.0 * ROUNDED
 """Natural map up to which impulses of the previous step are kept, where Newton's method does not converge."""
-
-ENLARGED, LESS, MORE, ENLARGED_STEPS, DIVERGED = 1e-3, 0.3, 10.0, 25, 4
-"""Fraction by which proximal steps enlarge the diagonal at first, its factors after a step and after one that diverges,
-and the largest numbers of steps and of steps that diverge."""
 
 REDUNDANT = 20
 """Where Newton's method fails, proximal steps are tried first for this number of programs."""
@@ -124,8 +132,9 @@ class Hybrid(Kept[HybridOptions]):
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         if not self.program.k:
             return RawSolution(np.zeros(0), None, Status.SOLVED)
-        if (self.options.followed or self.options.enough) and not self.program.sparse:
-            found = self._quickly(None if start is None else start[0])
+        if self.options.followed or self.options.enough:
+            way = self._apart if self.program.sparse else self._quickly
+            found = way(None if start is None else start[0])
             if found is not None:
                 return found
         with np.errstate(over="ignore", invalid="ignore"):
@@ -151,6 +160,37 @@ class Hybrid(Kept[HybridOptions]):
         others = self._search(best) if claim is Status.SOLVED and problem.k <= options.searched else ()
         note = "" if claim is Status.SOLVED else "neither sweeps nor cone programs led Newton's method to a solution"
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
+
+    def _apart(self, given: Vector | None) -> RawSolution | None:
+        """Sweep, then solve those groups of contacts that no block of W connects which need it; None if one fails."""
+        whole, W = self.program, self.program.W
+        if isinstance(W, DelassusProduct):
+            return None
+        groups = groups_of(W)
+        if len(groups) == 1:
+            if whole.n <= FOLLOWED_ROWS:
+                self.setup(dense(whole))
+            found = self._quickly(given)
+            self.setup(whole)
+            return found
+        sweeps = Sweeps(whole)
+        if given is not None:
+            sweeps.r[:] = given
+        sweeps.run(FIRST, 0.1 * self.options.tolerance * velocity_size(whole))
+        r, claims, steps = sweeps.r, set(), 0
+        missed, sizes = rows_of(natural_map(whole, r, steps_of(W))) ** 2, rows_of(whole.q) ** 2
+        for at in groups:
+            if missed[at].sum() <= self.options.enough**2 * sizes[at].sum():
+                continue
+            rows = (ROWS * at[:, None] + np.arange(ROWS)).ravel()
+            self.setup(ConeComplementarity(as_blocks(W.tocsr()[rows][:, rows]), whole.q[rows], whole.mu[at]))
+            found = self.solve((r[rows], None))
+            claims.add(found.claim)
+            steps += found.iterations
+            if found.x is not None:
+                r[rows] = found.x
+        self.setup(whole)
+        return RawSolution(r, None, Status.SOLVED, steps) if claims <= {Status.SOLVED} else None
 
     def _quickly(self, given: Vector | None) -> RawSolution | None:
         """Try Newton's method from the start, then after each round of sweeps, then from r = 0; None if all fail."""
@@ -180,7 +220,7 @@ class Hybrid(Kept[HybridOptions]):
 
     def _followed(self, r: Vector) -> RawSolution | None:
         """Return the solution that Newton or proximal steps from r find; None if they fail, or for too many forces."""
-        if not self.options.followed or self.program.n > FOLLOWED_ROWS:
+        if not self.options.followed or self.program.n > FOLLOWED_ROWS or self.program.sparse:
             return None
         ways = self._continued, self._shared
         # Redundant contacts stay redundant for many steps, and Newton's method does not converge for them.
@@ -197,31 +237,10 @@ class Hybrid(Kept[HybridOptions]):
         return None if count is None else RawSolution(found, None, Status.SOLVED, count)
 
     def _shared(self, r: Vector) -> RawSolution | None:
-        """Return r if it is at rounding level, or the best impulses of proximal steps; None if those exceed `enough`.
-
-        A proximal step solves, by Newton's method, W + D instead of W and q - D r instead of q, with a small diagonal D
-        that makes the impulses of redundant contacts unique. D becomes smaller with each step, so that impulses come to
-        rest quickly, and larger where Newton's method diverges.
-        """
-        problem, tolerance, enough = self.program, self.options.tolerance, self.options.enough
-        if measured(problem, r)[0] <= min(STILL_ROUNDED, enough):
-            return RawSolution(r, None, Status.SOLVED)
-        found, least, diverged, D = r, np.inf, 0, ENLARGED * np.repeat(1.0 / steps_of(problem.W), ROWS)
-        W, own = problem.W.copy(), problem.W.diagonal()
-        for _ in range(ENLARGED_STEPS if enough else 0):
-            W.flat[:: len(W) + 1] = own + D
-            near = ConeComplementarity(W, problem.q - D * r, problem.mu)
-            there, count = continued(near, r, tolerance, SETTLED * tolerance, ROWS * self.options.followed)
-            if count is None:
-                diverged, D = diverged + 1, MORE * D
-                if diverged == DIVERGED:
-                    break
-                continue
-            r, error, D = there, measured(problem, there)[0], LESS * D
-            if error < least:
-                found, least = r, error
-            if least <= ROUNDED:
-                break
+        """Return r if it is at rounding level, or what proximal steps find; None if that exceeds `enough`."""
+        tolerance, enough, most = self.options.tolerance, self.options.enough, ROWS * self.options.followed
+        limits = tolerance, SETTLED * tolerance, most, min(STILL_ROUNDED, enough), ROUNDED
+        found, least = shared(self.program, r, *limits)
         return RawSolution(found, None, Status.SOLVED) if least <= enough else None
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:

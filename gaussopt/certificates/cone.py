@@ -271,7 +271,7 @@ def surely_solved(problem: ConeComplementarity, r: Vector, tolerance: float) -> 
     if problem.k == 1 and not surely_unique(problem):
         return math.inf
     missed, floor, violated = measured(problem, r)
-    passes = violated is not None and max(missed, floor, max(violated) / ROUGH) <= tolerance
+    passes = max(missed, floor, max(violated or violations(problem, r)) / ROUGH) <= tolerance
     return missed if passes else math.inf
 
 

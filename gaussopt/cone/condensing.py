@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from gaussopt.cone.newton_kernel import eliminate
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
 DEPENDENT = 1e-6
@@ -112,38 +112,29 @@ def eliminate_rows(A: Matrix, p: int, m: int, local: Vector) -> int:
 
 
 @kernel
-def condense(
-    M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, gaps: Vector, m: int, dt: float, S: Matrix,
-    local: Vector,
+def condense_one(
+    M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, gaps: Vector, whole: int, m: int, dt: float,
+    dofs: Index, rows: Index, S: Matrix, local: Vector,
 ) -> int:  # fmt: skip
-    """Write the contact problem of a step and the data that `finish` needs; return 0 or a code.
-
-    Parameters
-    ----------
-    M, damping : (n, n), (n,), masses and linear damping
-    R, m : (p, n), m rows of equalities, then the rows of contacts
-    f, w, gaps : (n,), (n,), (k,), forces, velocities, and gaps: u_N is increased by g / dt where a gap g is open
-    S : (2 n + p, max(n, p + 1)), written: L, Z and A, whose rows 1 to m are G and G^-T (E M^-1 C^T), E M^-1 E^T = G^T G
-    local : (9 k^2 + 3 k,), written: W by rows, and q
-    """
-    n, p = len(w), R.shape[0]
+    """Condense one group as `condense` does; `m` is its number of equality rows, `whole` that of all groups."""
+    n, p = len(dofs), len(rows)
     L, Z, A = S[0:n], S[n : 2 * n], S[2 * n : 2 * n + p]
+    used = np.zeros(p + 1, np.int64)
     for i in range(n):
         for j in range(i + 1):
-            L[i, j] = M[i, j]
-        L[i, i] += dt * damping[i]
+            L[i, j] = M[dofs[i], dofs[j]]
+        L[i, i] += dt * damping[dofs[i]]
         for a in range(p):
-            Z[i, a] = R[a, i]
-        Z[i, p] = f[i]
+            Z[i, a] = R[rows[a], dofs[i]]
+        Z[i, p] = f[dofs[i]]
     if not factorise(L):
         return MASSLESS
     half_solve(L, Z, p + 1)
     for a in range(p):
         for b in range(a, p + 1):
             A[a, b] = 0.0
-    used = np.zeros(p + 1, np.int64)  # in a large scene each velocity is in few rows
     for i in range(n):
-        count = 0
+        count = 0  # each velocity is in few rows
         for a in range(p + 1):
             if Z[i, a] != 0.0:
                 used[count] = a
@@ -156,23 +147,59 @@ def condense(
     for a in range(p):
         u = dt * A[a, p]
         for i in range(n):
-            u += R[a, i] * w[i]
+            u += R[rows[a], dofs[i]] * w[dofs[i]]
         A[a, p] = u
     found, size = eliminate_rows(A, p, m, local), p - m
-    for i in range(len(gaps)):
-        local[size * size + 3 * i] += max(gaps[i], 0.0) / dt
+    for i in range(size // 3):
+        local[size * size + 3 * i] += max(gaps[(rows[m + 3 * i] - whole) // 3], 0.0) / dt
     return found
 
 
 @kernel
-def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: Vector) -> None:
-    """Replace lam by l with E M^-1 (E^T l + C^T r) = -G^T lam; write x = M^-1 (share f + E^T l + C^T r)."""
-    n = len(x)
+def condense(
+    M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, gaps: Vector, m: int, dt: float, dofs: Index,
+    rows: Index, at: Index, count: int, S: Matrix, local: Vector,
+) -> int:  # fmt: skip
+    """Write the contact problem of a step and the data that the other kernels need; return 0 or a code.
+
+    Parameters
+    ----------
+    M, damping : (n, n), (n,), masses and linear damping
+    R, m : (p, n), m rows of equalities, then the rows of contacts
+    f, w, gaps : (n,), (n,), (k,), forces, velocities, and gaps: u_N is increased by g / dt where a gap g is open
+    dofs, rows, at, count : groups, see `gaussopt.cone.groups.groups_into`
+    S : (2 n + p, max(n, p + 1)) for the sizes of each group, written: L, Z and A, whose rows 1 to m are G and
+        G^-T (E M^-1 C^T), E M^-1 E^T = G^T G
+    local : (9 k^2 + 3 k,) for each group, written: W by rows, and q
+    """
+    for g in range(count):
+        o = 5 * g
+        found = condense_one(
+            M, damping, R, f, w, gaps, m, at[o + 4], dt, dofs[at[o] : at[o + 5]], rows[at[o + 1] : at[o + 6]],
+            S[at[o + 2] : at[o + 7]], local[at[o + 3] : at[o + 8]],
+        )  # fmt: skip
+        if found != 0:
+            return found
+    return 0
+
+
+@kernel
+def spread(S: Matrix, n: int, m: int, share: float, r: Vector, lam: Vector, x: Vector) -> None:
+    """Replace lam by l with E M^-1 (E^T l + C^T r) = -G^T lam; write x = M^-1 (share f + E^T l + C^T r).
+
+    All are those of one group with n velocities and m equality rows.
+    """
+    p, count = m + len(r), 0
     L, Z, A = S[0:n], S[n : 2 * n], S[2 * n : 2 * n + p]
+    used = np.zeros(len(r), np.int64)
+    for a in range(len(r)):
+        if r[a] != 0.0:
+            used[count] = a
+            count += 1
     for j in range(m):
         y = lam[j]
-        for a in range(m, p):
-            y += A[j, a] * r[a - m]
+        for at in range(count):
+            y += A[j, m + used[at]] * r[used[at]]
         lam[j] = -y
     for back in range(m):
         j = m - 1 - back
@@ -184,8 +211,8 @@ def spread(S: Matrix, p: int, m: int, share: float, r: Vector, lam: Vector, x: V
         y = share * Z[i, p]
         for a in range(m):
             y += Z[i, a] * lam[a]
-        for a in range(m, p):
-            y += Z[i, a] * r[a - m]
+        for at in range(count):
+            y += Z[i, m + used[at]] * r[used[at]]
         x[i] = y
     for i in range(n):
         y = x[i]
@@ -258,49 +285,83 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
 
 
 @kernel
-def way_back(S: Matrix, p: int, m: int, phi: Vector, push: Vector, way: Vector) -> None:
-    """Add M^-1 (C^T push + E^T lam) to the displacement `way`, (n,), with lam such that E maps this sum to -phi."""
-    n = len(way)
-    A = S[2 * n : 2 * n + p]
-    lam, x = np.zeros(m), np.zeros(n)
-    for j in range(m):
-        y = phi[j]
-        for b in range(j):
-            y -= A[b, j] * lam[b]
-        lam[j] = y / A[j, j]
-    spread(S, p, m, 0.0, push, lam, x)
-    for i in range(n):
-        way[i] += x[i]
-
-
-@kernel
 def finish(
-    S: Matrix, R: Matrix, w: Vector, m: int, dt: float, local: Vector, r: Vector, gaps: Vector, phi: Vector,
-    project: int, lam: Vector, end: Vector, way: Vector,
+    R: Matrix, w: Vector, m: int, dt: float, dofs: Index, rows: Index, at: Index, count: int, S: Matrix, r: Vector,
+    lam: Vector, end: Vector, way: Vector,
 ) -> float:  # fmt: skip
     """Write velocities and displacement at the end of a step with impulses r, (3 k,); return the largest |E w'|.
 
-    `lam`, (m,), are the impulses of equality rows, `end` the velocities w', `way` the displacement, (n,), which is
-    corrected towards the constraints if `project` is 1. If `ways_apart` finds no pushes, return -1 with way = dt w'.
+    `lam`, (m,), are the impulses of equality rows, `end` the velocities w', `way` the displacement dt w', (n,).
     """
-    n, p, missed = len(w), R.shape[0], 0.0
-    for j in range(m):
-        lam[j] = S[2 * n + j, p]
-    spread(S, p, m, dt, r, lam, end)
-    for i in range(n):
-        end[i] += w[i]
-        way[i] = dt * end[i]
-    for j in range(m):
-        u = 0.0
+    missed, own, x, y = 0.0, np.zeros(len(r)), np.zeros(len(w)), np.zeros(m)
+    for g in range(count):
+        o = 5 * g
+        n, of = at[o + 5] - at[o], at[o + 4]
+        begin, p = at[o + 1], at[o + 6] - at[o + 1]
+        for j in range(of):
+            y[j] = S[at[o + 2] + 2 * n + j, p]
+        for a in range(p - of):
+            own[a] = r[rows[begin + of + a] - m]
+        spread(S[at[o + 2] : at[o + 7]], n, of, dt, own[0 : p - of], y[0:of], x[0:n])
         for i in range(n):
-            u += R[j, i] * end[i]
-        missed = max(missed, abs(u))
-    if project == 1:
-        push = np.zeros(len(r))
-        if not ways_apart(local, gaps, r, dt, push):
-            return -1.0
-        way_back(S, p, m, phi, push, way)
+            j = dofs[at[o] + i]
+            end[j] = x[i] + w[j]
+            way[j] = dt * end[j]
+        for j in range(of):
+            u = 0.0
+            for i in range(n):
+                u += R[rows[begin + j], dofs[at[o] + i]] * end[dofs[at[o] + i]]
+            lam[rows[begin + j]] = y[j]
+            missed = max(missed, abs(u))
     return missed
+
+
+@kernel
+def way_back(
+    m: int, dofs: Index, rows: Index, at: Index, count: int, S: Matrix, phi: Vector, push: Vector, way: Vector
+) -> None:
+    """Add M^-1 (C^T push + E^T lam) to the displacement `way`, (n,), with lam such that E maps this sum to -phi."""
+    lam, x, own = np.zeros(m), np.zeros(len(way)), np.zeros(len(push))
+    for g in range(count):
+        o = 5 * g
+        n, of = at[o + 5] - at[o], at[o + 4]
+        begin, p, first = at[o + 1], at[o + 6] - at[o + 1], at[o + 2] + 2 * n
+        for j in range(of):
+            y = phi[rows[begin + j]]
+            for b in range(j):
+                y -= S[first + b, j] * lam[b]
+            lam[j] = y / S[first + j, j]
+        for a in range(p - of):
+            own[a] = push[rows[begin + of + a] - m]
+        spread(S[at[o + 2] : at[o + 7]], n, of, 0.0, own[0 : p - of], lam[0:of], x[0:n])
+        for i in range(n):
+            way[dofs[at[o] + i]] += x[i]
+
+
+@kernel
+def all_apart(
+    m: int, dt: float, dofs: Index, rows: Index, at: Index, count: int, S: Matrix, local: Vector, gaps: Vector,
+    r: Vector, phi: Vector, first: int, push: Vector, way: Vector,
+) -> int:  # fmt: skip
+    """Write the pushes of `ways_apart`, (3 k,), from the group `first` on, and correct `way` by all pushes and by phi.
+
+    Return `count`, or the first group without pushes, where it ends.
+    """
+    own, ahead, found = np.zeros(len(r)), np.zeros(len(gaps)), np.zeros(len(r))
+    for g in range(first, count):
+        o = 5 * g
+        begin = at[o + 1] + at[o + 4]
+        size = at[o + 6] - begin
+        if size > 0:
+            for a in range(size):
+                own[a] = r[rows[begin + a] - m]
+                ahead[a // 3] = gaps[(rows[begin + a] - m) // 3]
+            if not ways_apart(local[at[o + 3] : at[o + 8]], ahead[0 : size // 3], own[0:size], dt, found[0:size]):
+                return g
+            for a in range(size):
+                push[rows[begin + a] - m] = found[a]
+    way_back(m, dofs, rows, at, count, S, phi, push, way)
+    return count
 
 
 def least_pushes(local: Vector, gaps: Vector, r: Vector, dt: float) -> Vector:

@@ -45,28 +45,75 @@ def steps_into(w: Vector, rho: Vector) -> None:
 
 
 @kernel
-def states_into(
-    w: Vector, q: Vector, mu: Vector, rho: Vector, r: Vector, used: Index, phi: Vector, parts: Vector
-) -> float:  # fmt: skip
-    """Write Phi, (n,), and the derivatives dP of each contact, (6 k,); return |Phi / rho| in m/s.
+def coupled(w: Vector, q: Vector, rho: Vector, share: float, r: Vector, place: Index, inner: Vector, c: Vector) -> int:
+    """Write W and q of the rows that depend on others, (l^2,) and (l,); return l. `place`, (n,), is -1 in other rows.
 
-    The first entry is 1 if the contact pushes, otherwise 0; the other five are s, t, a, b, c in the derivative
-    dP = (s, t) dx_N + (a, b; b, c) dx_T of the projection P(x_T). `used`, (n,), is working memory.
+    In a row of W with its diagonal entry only, as dry friction and limits of joints have, a normal impulse, which is
+    written to r, and a tangential impulse of zero solve the law. The fraction `share` of 1 / rho is added to the
+    diagonal of W, and taken times r from q.
+    """
+    n, size = len(q), 0
+    known, count = np.zeros(n, np.int64), 0
+    for i in range(n):
+        own, alone, j = w[i * n + i], True, 0
+        while j < n:
+            if w[i * n + j] != 0.0 and j != i:
+                alone, j = False, n
+            j += 1
+        holds = own > 0.0 or q[i] >= 0.0
+        if i % 3 > 0:
+            holds = q[i] == 0.0
+        alone = alone and holds
+        place[i] = -1
+        if alone:
+            r[i] = -q[i] / own if q[i] < 0.0 else 0.0
+            if r[i] != 0.0:
+                known[count] = i
+                count += 1
+        else:
+            place[i] = size
+            size += 1
+    for i in range(n):
+        if place[i] >= 0:
+            row, total = place[i] * size, q[i]
+            for at in range(count):
+                total += w[i * n + known[at]] * r[known[at]]
+            for j in range(n):
+                if place[j] >= 0:
+                    inner[row + place[j]] = w[i * n + j]
+            more = share / rho[i // 3]
+            inner[row + place[i]] += more
+            c[place[i]] = total - more * r[i]
+    return size
+
+
+@kernel
+def states_into(
+    w: Vector, q: Vector, mu: Vector, rho: Vector, place: Index, r: Vector, used: Index, phi: Vector, parts: Vector
+) -> float:  # fmt: skip
+    """Write Phi of the coupled rows, (l,), and dP of each contact, (6 k,); return |Phi / rho| in m/s.
+
+    The first entry of dP is 1 if the contact pushes, otherwise 0; the other five are s, t, a, b, c in the derivative
+    dP = (s, t) dx_N + (a, b; b, c) dx_T of the projection P(x_T). `w`, `q` are those of the coupled rows; `used`, (l,),
+    is working memory.
     """
     n, size, count = len(q), 0.0, 0
-    for j in range(n):
-        if r[j] != 0.0:
+    for j in range(len(place)):
+        if place[j] >= 0 and r[j] != 0.0:
             used[count] = j
             count += 1
+    x = np.zeros(3)
     for i in range(len(mu)):
         p, step = 3 * i, rho[i]
-        u0, u1, u2 = q[p], q[p + 1], q[p + 2]
-        for at in range(count):
-            j = used[at]
-            u0 += w[p * n + j] * r[j]
-            u1 += w[(p + 1) * n + j] * r[j]
-            u2 += w[(p + 2) * n + j] * r[j]
-        x0, x1, x2 = r[p] - step * u0, r[p + 1] - step * u1, r[p + 2] - step * u2
+        for axis in range(3):
+            row = place[p + axis]
+            x[axis] = r[p + axis]
+            if row >= 0:
+                u = q[row]
+                for at in range(count):
+                    u += w[row * n + place[used[at]]] * r[used[at]]
+                x[axis] -= step * u
+        x0, x1, x2 = x[0], x[1], x[2]
         length = math.sqrt(x1 * x1 + x2 * x2)
         pushed = 1.0 if x0 > 0.0 else 0.0
         radius = mu[i] * x0 * pushed
@@ -75,10 +122,12 @@ def states_into(
         t2 = x2 / length if length > 0.0 else 0.0
         part = slides * radius / length if length > 0.0 else 0.0
         keep = 1.0 - slides
-        phi[p] = r[p] - x0 * pushed
-        phi[p + 1] = r[p + 1] - (keep + part) * x1
-        phi[p + 2] = r[p + 2] - (keep + part) * x2
-        size += (phi[p] * phi[p] + phi[p + 1] * phi[p + 1] + phi[p + 2] * phi[p + 2]) / (step * step)
+        x[0], x[1], x[2] = x0 * pushed, (keep + part) * x1, (keep + part) * x2
+        for axis in range(3):
+            row = place[p + axis]
+            if row >= 0:
+                phi[row] = r[p + axis] - x[axis]
+                size += phi[row] * phi[row] / (step * step)
         at = 6 * i
         parts[at], parts[at + 1], parts[at + 2] = pushed, slides * pushed * mu[i] * t1, slides * pushed * mu[i] * t2
         parts[at + 3], parts[at + 4] = keep + part * (1.0 - t1 * t1), -part * t1 * t2
@@ -88,42 +137,39 @@ def states_into(
 
 @kernel
 def fill(
-    w: Vector, rho: Vector, r: Vector, phi: Vector, parts: Vector, closed: Index, c: int, J: Vector, y: Vector
+    w: Vector, rho: Vector, place: Index, r: Vector, phi: Vector, parts: Vector, rows: Index, m: int, used: Index,
+    J: Vector, y: Vector,
 ) -> None:  # fmt: skip
-    """Write the Jacobian, (9 c^2,), by rows, and the right-hand side of a Newton step for the c closed contacts.
+    """Write the Jacobian, (m^2,), by rows, and the right-hand side of a Newton step for the m rows of closed contacts.
 
-    The step makes the impulses of open contacts zero.
+    `rows` are these rows, of r, followed by the other coupled rows with impulses, which the step makes zero. `used`,
+    (l,), is working memory.
     """
-    n, m = len(r), 3 * c
-    for a in range(c):
-        i = closed[a]
-        p, step = 3 * i, rho[i]
-        pushed, along1, along2 = parts[6 * i], parts[6 * i + 1], parts[6 * i + 2]
-        s11, s12, s22 = parts[6 * i + 3], parts[6 * i + 4], parts[6 * i + 5]
-        e0, e1, e2 = 0.0, 0.0, 0.0
-        for j in range(n):
-            if r[j] != 0.0 and parts[6 * (j // 3)] == 0.0:
-                e0 += w[p * n + j] * r[j]
-                e1 += w[(p + 1) * n + j] * r[j]
-                e2 += w[(p + 2) * n + j] * r[j]
-        y[3 * a] = phi[p] - step * pushed * e0
-        y[3 * a + 1] = phi[p + 1] - step * (along1 * e0 + s11 * e1 + s12 * e2)
-        y[3 * a + 2] = phi[p + 2] - step * (along2 * e0 + s12 * e1 + s22 * e2)
-        for b in range(c):
-            for axis in range(3):
-                j, column = 3 * closed[b] + axis, 3 * b + axis
-                d0, d1, d2 = -step * w[p * n + j], -step * w[(p + 1) * n + j], -step * w[(p + 2) * n + j]
-                if j == p:
-                    d0 += 1.0
-                if j == p + 1:
-                    d1 += 1.0
-                if j == p + 2:
-                    d2 += 1.0
-                J[3 * a * m + column] = -pushed * d0
-                J[(3 * a + 1) * m + column] = -along1 * d0 - s11 * d1 - s12 * d2
-                J[(3 * a + 2) * m + column] = -along2 * d0 - s12 * d1 - s22 * d2
-        for row in range(3 * a, 3 * a + 3):
-            J[row * m + row] += 1.0 + SHIFT
+    n, P, own = len(phi), np.zeros(9), np.zeros(3, np.int64)
+    for b in range(len(rows)):
+        used[b] = place[rows[b]]
+    for a in range(m):
+        row = rows[a]
+        i, axis = row // 3, row % 3
+        step, at = rho[i], 6 * i
+        P[0], P[3], P[6] = parts[at], parts[at + 1], parts[at + 2]
+        P[4], P[5], P[7], P[8] = parts[at + 3], parts[at + 4], parts[at + 4], parts[at + 5]
+        for b in range(max(a - 2, 0), min(a + 3, m)):
+            if rows[b] // 3 == i:
+                own[rows[b] % 3] = b
+        for b in range(m):
+            J[a * m + b] = 0.0
+        y[a] = phi[place[row]]
+        for of in range(3):
+            part, source = P[3 * axis + of] * step, place[3 * i + of]
+            if source >= 0 and part != 0.0:
+                source *= n
+                for b in range(m):
+                    J[a * m + b] += part * w[source + used[b]]
+                J[a * m + own[of]] -= P[3 * axis + of]
+                for b in range(m, len(rows)):
+                    y[a] -= part * w[source + used[b]] * r[rows[b]]
+        J[a * m + a] += 1.0 + SHIFT
 
 
 @kernel
@@ -208,35 +254,41 @@ def solve_coupled(J: Vector, y: Vector, most: int) -> float:
 
 
 @kernel
-def settle(w: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough: float, most: int) -> int:
+def settle(
+    W: Vector, q: Vector, mu: Vector, r: Vector, tolerance: float, enough: float, most: int, share: float
+) -> int:  # fmt: skip
     """Take at most `STEPS` steps from r, which is overwritten; return how many, or `STEPS` if a step is impossible.
 
     The iteration ends when |Phi / rho|, m/s, is within the tolerance, or is below `enough` and no longer halves.
+    `share` is 0, or that of a proximal step, see `coupled`.
     """
     n, k, before = len(q), len(mu), 0.0
-    rho, phi, parts, y = np.zeros(k), np.zeros(n), np.zeros(6 * k), np.zeros(n)
-    J, used, closed = np.empty(n * n), np.zeros(n, np.int64), np.zeros(k, np.int64)
-    steps_into(w, rho)
+    rho, place, inner, free = np.zeros(k), np.zeros(n, np.int64), np.empty(n * n), np.zeros(n)
+    steps_into(W, rho)
+    size = coupled(W, q, rho, share, r, place, inner, free)
+    w, c, phi, parts, y = inner[0 : size * size], free[0:size], np.zeros(size), np.zeros(6 * k), np.zeros(size)
+    J, used, rows = np.empty(size * size), np.zeros(size, np.int64), np.zeros(size, np.int64)
     for step in range(STEPS):
-        size = states_into(w, q, mu, rho, r, used, phi, parts)
-        if size <= tolerance or (size <= enough and size > 0.5 * before):
+        missed = states_into(w, c, mu, rho, place, r, used, phi, parts)
+        if missed <= tolerance or (missed <= enough and missed > 0.5 * before):
             return step
-        before, c = size, 0
-        for i in range(k):
-            if parts[6 * i] > 0.0:
-                closed[c] = i
-                c += 1
-        fill(w, rho, r, phi, parts, closed, c, J, y)
-        if c > 0 and solve_coupled(J[0 : 9 * c * c], y[0 : 3 * c], most) == 0.0:
+        before, m, last = missed, 0, 0
+        for j in range(n):
+            if place[j] >= 0 and parts[6 * (j // 3)] > 0.0:
+                rows[m] = j
+                m += 1
+        last = m
+        for j in range(n):
+            if place[j] >= 0 and parts[6 * (j // 3)] == 0.0 and r[j] != 0.0:
+                rows[last] = j
+                last += 1
+        fill(w, rho, place, r, phi, parts, rows[0:last], m, used, J, y)
+        if m > 0 and solve_coupled(J[0 : m * m], y[0:m], most) == 0.0:
             return STEPS
-        c = 0
-        for i in range(k):
-            if parts[6 * i] > 0.0:
-                for axis in range(3):
-                    r[3 * i + axis] -= y[3 * c + axis]
-                c += 1
-            else:
-                r[3 * i] = r[3 * i + 1] = r[3 * i + 2] = 0.0
+        for b in range(m):
+            r[rows[b]] -= y[b]
+        for b in range(m, last):
+            r[rows[b]] = 0.0
     return STEPS
 
 
@@ -249,5 +301,7 @@ def continued(
     `most` is the largest number of rows that depend on each other; where there are more, the method is not tried.
     """
     r, size, W = start.copy(), velocity_size(problem), np.ascontiguousarray(problem.W)
-    count = settle(W.ravel(), np.ascontiguousarray(problem.q), problem.mu, r, tolerance * size, enough * size, most)
+    count = settle(
+        W.ravel(), np.ascontiguousarray(problem.q), problem.mu, r, tolerance * size, enough * size, most, 0.0
+    )
     return r, None if count >= STEPS else int(count)

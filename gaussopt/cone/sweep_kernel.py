@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from gaussopt.core.arrays import Index, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
 ROOT_STEPS = 60
@@ -170,6 +170,28 @@ def root_of_sum(squares: Vector) -> float:
     for i in range(len(squares)):
         total += squares[i]
     return math.sqrt(total)
+
+
+@kernel
+def blocks_into(W: Matrix, begin: Index, column: Index, beside: Vector, own: Vector) -> None:
+    """Write the blocks of W beside the diagonal that are not zero, by rows, and those on it; `begin` is zero."""
+    k, place = len(begin) - 1, 0
+    for i in range(k):
+        for row in range(3):
+            for other in range(3):
+                own[9 * i + 3 * row + other] = W[3 * i + row, 3 * i + other]
+        for j in range(k):
+            there = False
+            for row in range(3 * i, 3 * i + 3):
+                for other in range(3 * j, 3 * j + 3):
+                    there = there or W[row, other] != 0.0
+            if there and i != j:
+                column[place] = j
+                for row in range(3):
+                    for other in range(3):
+                        beside[9 * place + 3 * row + other] = W[3 * i + row, 3 * j + other]
+                place += 1
+        begin[i + 1] = place
 
 
 @kernel

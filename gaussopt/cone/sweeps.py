@@ -16,6 +16,7 @@ import numpy as np
 from gaussopt.cone.sweep_kernel import (
     block_part,
     block_sweeps,
+    blocks_into,
     colours_of,
     factor_part,
     factor_sweeps,
@@ -40,16 +41,16 @@ class BlockRows(NamedTuple):
 def block_rows(W: Any, k: int) -> BlockRows:
     """Return the nonzero blocks of a dense operator, or all stored blocks of a sparse operator."""
     if isinstance(W, np.ndarray):
-        blocks = W.reshape(k, ROWS, k, ROWS).transpose(0, 2, 1, 3)
-        beside = blocks.any(axis=(2, 3)) & ~np.eye(k, dtype=bool)
-        row, column = np.nonzero(beside)
-        own, others = blocks[np.arange(k), np.arange(k)], blocks[row, column]
-    else:
-        every = np.repeat(np.arange(k), np.diff(W.indptr))
-        beside = W.indices != every
-        row, column, own, others = every[beside], W.indices[beside], W.data[~beside], W.data[beside]
+        begin, column = np.zeros(k + 1, dtype=np.int64), np.empty(k * k, dtype=np.int64)
+        beside, own = np.empty(W.size), np.empty(ROWS**2 * k)
+        blocks_into(np.ascontiguousarray(W), begin, column, beside, own)
+        return BlockRows(begin, column[: begin[-1]], beside[: ROWS**2 * begin[-1]], own)
+    every = np.repeat(np.arange(k), np.diff(W.indptr))
+    others = W.indices != every
+    row = every[others]
     begin = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=k)))).astype(np.int64)
-    return BlockRows(begin, column.astype(np.int64), others.ravel(), np.ascontiguousarray(own).ravel())
+    column = W.indices[others].astype(np.int64)
+    return BlockRows(begin, column, W.data[others].ravel(), np.ascontiguousarray(W.data[~others]).ravel())
 
 
 class ContactFactors(NamedTuple):

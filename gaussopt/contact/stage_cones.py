@@ -85,10 +85,10 @@ def solve_cones(redundant: bool, space: StageWorkspace) -> bool:
     for c in range(k):
         mu[c] = disc(c, space)
     if redundant:
-        settle(W, b, mu, r, SHARP * size, ENOUGH * size, n)
+        settle(W, b, mu, r, SHARP * size, ENOUGH * size, n, 0.0)
     for i in range(n):
         W[i * n + i] -= COMPLIANT
-    taken = settle(W, b, mu, r, SHARP * size, ENOUGH * size, n)
+    taken = settle(W, b, mu, r, SHARP * size, ENOUGH * size, n, 0.0)
     for i in range(p):
         z[i] = r[place[i]]
     for c in range(k):

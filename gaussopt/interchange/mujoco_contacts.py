@@ -6,8 +6,9 @@ MuJoCo is queried with arrays of all contacts at once, without a Python loop.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,46 @@ class NearContacts:
         """Of friction without a normal: rows of its normals, of the parents' normals, and losses."""
         own = np.flatnonzero(~self.opens)
         return ROWS * own, ROWS * self.parents[own], self.losses[own]
+
+    @cached_property
+    def _parts(self) -> dict[bytes, NearContacts]:
+        return {}
+
+    def only(self, wanted: NDArray[np.bool_]) -> NearContacts:
+        """Return the contacts that are wanted, (k,), changed to include all friction of joints and tendons.
+
+        Spinning and rolling friction is wanted if its contact is.
+        """
+        own, parents = ~self.opens, self.parents
+        wanted[own] = (parents[own] == np.flatnonzero(own)) | wanted[parents[own]]
+        key = wanted.tobytes()
+        if key not in self._parts:
+            self._parts[key] = replace(
+                self, names=tuple(compress(self.names, wanted.tolist())), mu=self.mu[wanted],
+                parents=(np.cumsum(wanted) - 1)[parents[wanted]], losses=self.losses[wanted], opens=self.opens[wanted],
+            )  # fmt: skip
+        return self._parts[key]
+
+    @cached_property
+    def only_joints(self) -> bool:
+        """Whether all friction without a normal is that of joints and tendons."""
+        return bool((self.bounds[0] == self.bounds[1]).all())
+
+    def bound_blocks(
+        self, blocks: NDArray[np.float64], columns: NDArray[np.intp], begins: NDArray[np.intp], q: Vector, dt: float
+    ) -> None:  # fmt: skip
+        """Change blocks of W, (b, 3, 3), in compressed rows as `bounded` changes W, for friction of joints only."""
+        own, _, losses = self.bounds
+        if not len(own):
+            return
+        places = np.flatnonzero(columns == np.repeat(np.arange(len(self.mu)), np.diff(begins)))
+        mean = float(np.einsum("iaa->", blocks[places])) / len(q)
+        for contact, loss in zip((own // ROWS).tolist(), losses.tolist(), strict=True):
+            block = blocks[places[contact]]
+            for tangent in (1, 2):
+                block[tangent, tangent] = block[tangent, tangent] or mean
+            block[0, 0] = block[1, 1]
+            q[ROWS * contact] = -block[0, 0] * dt * loss
 
     def bounded(self, W: Matrix, q: Vector, dt: float) -> tuple[Matrix, Vector]:
         """Return W and q with rows that set the normal impulse of friction without a normal to its bound.
@@ -180,7 +221,7 @@ class ContactFinder:
         opens[:dry] = False
         index = [np.array(x, dtype=np.int64) for x in (rows, places, np.flatnonzero(opens), normals)]
         where = RowPlaces(index[0], index[1], index[2], index[3], np.array(ahead))
-        return NearContacts(tuple(names), np.array(mu), where, np.array(parents), np.array(losses), opens)
+        return NearContacts(tuple(names), np.array(mu), where, np.array(parents, dtype=np.intp), np.array(losses), opens)
 
     def _name(self, key: tuple[int, ...]) -> str:
         if key not in self._names:

@@ -6,10 +6,12 @@ steps do the same for models that select one of them, because otherwise stiff se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
@@ -188,19 +190,38 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
     with total damping D and stiffness K; steps are unstable if a motion grows while its sign changes in every step.
     """
     M, at_end, E = given
+    flags = model.opt.disableflags  # forces of joints, tendons and actuators do not depend on contacts
+    model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONTACT | mj.mjtDisableBit.mjDSBL_CONSTRAINT)
+    mj.mj_fwdPosition(model, data)
     D, K = damping_matrix(mj, model, data), _stiffness_matrix(mj, model, data)
-    _, sizes, axes = np.linalg.svd(E) if len(E) else (None, np.zeros(0), np.eye(model.nv))
-    Z = axes[int((sizes > 1e-9 * sizes.max(initial=0.0)).sum()) :].T
-    M, at_end, D, K = (Z.T @ x @ Z for x in (M, at_end, D, K))
-    if not len(M) or np.linalg.eigvalsh(M)[0] <= 0.0:
+    model.opt.disableflags = flags
+    mj.mj_fwdPosition(model, data)
+    _forces(mj, model, data)
+    Z: Matrix | None = None
+    whole: Sequence[Matrix] = (M, at_end, D, K)
+    if len(E):
+        _, sizes, axes = np.linalg.svd(E)
+        rank = int((sizes > 1e-9 * sizes.max(initial=0.0)).sum())
+        Z = axes[rank:].T
+        whole = [axes[rank:] @ x @ Z for x in whole]
+    if not len(whole[0]):
+        return
+    _, group = connected_components(sum(x != 0.0 for x in whole), directed=False)
+    places = [np.flatnonzero(group == i) for i in range(group.max() + 1)]
+    parts = [[x[np.ix_(at, at)] for x in whole] for at in places]
+    if any(np.linalg.eigvalsh(part[0])[0] <= 0.0 for part in parts):
         return
     tried = dt
     for _ in range(MOST_HALVINGS):
-        factor, axis = _worst(M, at_end, D, K, tried)
+        found = [_worst(part, tried) for part in parts]
+        i = int(np.argmin([factor for factor, _ in found]))
+        factor, axis = found[i]
         if factor >= -1.0 - BEYOND:
             break
         if tried == dt:
-            first, worst = factor, Z @ axis
+            first, worst = factor, np.zeros(len(whole[0]))
+            worst[places[i]] = axis
+            worst = worst if Z is None else Z @ worst
         tried /= 2
     if tried == dt:
         return
@@ -213,8 +234,9 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
     )
 
 
-def _worst(M: Matrix, at_end: Matrix, D: Matrix, K: Matrix, dt: float) -> tuple[float, Vector]:
+def _worst(part: Sequence[Matrix], dt: float) -> tuple[float, Vector]:
     """Return the smallest real growth factor per step of a small motion, and the velocity of that motion."""
+    M, at_end, D, K = part
     n = len(M)
     inverse = dt * np.linalg.inv(M + dt * at_end)
     of_w, of_x = np.eye(n) - inverse @ D, -inverse @ K

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from gaussopt.core.arrays import Matrix, Vector, as_coordinates
 from gaussopt.core.step_data import StepData
@@ -230,7 +231,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         q, v = as_coordinates("q", q, self._coordinates), as_coordinates("v", v, self._coordinates)
         w = self.velocities(q, v)
         self.actuate(t, q, w)
-        data, S = self.data, (self._weights[:, None] * self.rates(q).T)
+        S: Any = csr_array(self._weights[:, None] * self.rates(q).T)
+        data = self.data
         E, _, sizes = self.equalities(data)
         near = self.projection.near if self.equalities.m else None
         J_dot_w, *_ = derivatives(self.mj, self.model, data, self.equalities, near=near)
@@ -241,7 +243,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         return StepData.smooth(
             0.5 * (M + M.T), S.T @ h, S.T @ (data.qfrc_smooth + h), np.vstack((E @ S, U)),
             np.concatenate((-J_dot_w, -self._lengths(v) @ v)), t, q, v,
-            J_terms=np.vstack((sizes @ np.abs(S), np.zeros(U.shape))),
+            J_terms=np.vstack((sizes @ abs(S), np.zeros(U.shape))),
         )  # fmt: skip
 
     def _lengths(self, q: Vector) -> Matrix:

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import bsr_array
 
-from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish, least_pushes, way_back
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, all_apart, condense, finish, least_pushes
+from gaussopt.cone.groups import groups_into, joined, joined_blocks
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.delassus import FILLED, SMALL
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, TimeStep
@@ -21,9 +24,24 @@ from gaussopt.interchange.mujoco_model import mass_matrix
 NOTHING = Found((), np.zeros(0), np.zeros((0, ROWS - 1)))
 """No contacts and limits."""
 
+LARGE = 60
+"""Number of velocities up to which groups of bodies are not looked for."""
+
+FARTHER, CLOSE = 2.0, 0.01
+"""A contact is taken into a step at first if it would close within FARTHER steps at its present velocity, but for a
+gap of CLOSE of the distance up to which contacts are looked for."""
+
+
+FEW = 24
+"""Up to this number of contacts all are taken into the problem, which is then as quickly solved."""
+
 
 class MujocoStep(TimeStep):
-    """The time step of a `MujocoSystem` from a state q, v, (n,) each."""
+    """The time step of a `MujocoSystem` from a state q, v, (n,) each.
+
+    Contacts that stay apart without forces of their own satisfy Coulomb's law; they are left out of the problem, and
+    taken into it where its solution closes one of them.
+    """
 
     def __init__(self, system: Any, t: float, q: Vector, v: Vector) -> None:
         self._system, self._q = system, q
@@ -39,6 +57,9 @@ class MujocoStep(TimeStep):
         self._force, self.M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
         self._act, self._of_act = data.act.copy(), data.act_dot.copy()
         self.D = None if system.damping_at_end is None else system.damping_at_end(data)
+        self._kept = self._contacts
+        self._end: tuple[Vector, Vector, Vector, float] | None = None
+        self._groups: tuple[Index, Index, Index, int]
         rows = data.ne or data.nf or data.nl or len(phi)
         self.free = not rows and self._lowest > 0.0 and system.may_be_free
 
@@ -49,12 +70,12 @@ class MujocoStep(TimeStep):
     @property
     def names(self) -> Sequence[str]:
         """Names of contacts and limits, by geometries, joints and tendons."""
-        return self._contacts.names
+        return self._kept.names
 
     @property
     def opens(self) -> NDArray[np.bool_]:
         """Whether each contact or limit can open: not dry friction of joints, nor torsional or rolling friction."""
-        return self._contacts.opens
+        return self._kept.opens
 
     @property
     def found(self) -> Found:
@@ -62,7 +83,7 @@ class MujocoStep(TimeStep):
         if not len(self._gaps):
             return NOTHING
         slip = (self._R[len(self._phi) :] @ self._w).reshape(-1, ROWS)[:, 1:]
-        return Found(self._contacts.names, np.where(self.opens, self._gaps, np.nan), slip)
+        return Found(self._contacts.names, np.where(self._contacts.opens, self._gaps, np.nan), slip)
 
     @property
     def drift(self) -> tuple[float, float]:
@@ -78,43 +99,108 @@ class MujocoStep(TimeStep):
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""
-        self._dt, self._basis, m = dt, None, len(self._phi)
-        found = self._condensed(self._R, m)
+        self._dt = dt
+        everything = np.ones(len(self._gaps), dtype=bool)
+        if len(everything) <= FEW:
+            return self._problem(everything)
+        return self._problem(self._after(FARTHER * dt * self._w) <= CLOSE * self._system.ahead)
+
+    def again(self, r: Vector) -> ConeComplementarity | None:
+        """Return the problem with the contacts that impulses r close, or None if all contacts left out stay open."""
+        if self._kept is self._contacts:
+            return None
+        self._end = self._reached(r)
+        closes = ~self._wanted & (self._after(self._end[2]) < 0.0)
+        return self._problem(self._wanted | closes) if closes.any() else None
+
+    def _after(self, way: Vector) -> Vector:
+        """Return the gaps, (k,), after a displacement, (nv,), as the rows predict them."""
+        gaps: Vector = self._gaps + self._R[len(self._phi) :: ROWS] @ way
+        return gaps
+
+    def _problem(self, wanted: NDArray[np.bool_]) -> ConeComplementarity:
+        """Return the problem of the wanted contacts."""
+        R, m, self._basis, self._end = self._R, len(self._phi), None, None
+        self._kept, self._wanted, self._open_by = self._contacts, wanted, self._gaps
+        if not wanted.all():
+            self._kept, self._open_by = self._contacts.only(wanted), self._gaps[wanted]
+            R = R[np.concatenate((np.ones(m, dtype=bool), np.repeat(wanted, ROWS)))]
+        found = self._condensed(R, m)
         if found == ROWS_MAY_DEPEND:
             # Independent combinations of the rows yield the smallest impulses for the rows themselves.
+            self._condensed(R, m, apart=False)
             self._basis = basis = independent(self._S[len(self._w) :, :m][: len(self._w)])
-            found = self._condensed(np.vstack((basis.T @ self._R[:m], self._R[m:])), basis.shape[1])
+            found = self._condensed(np.vstack((basis.T @ R[:m], R[m:])), basis.shape[1], apart=False)
         if found == MASSLESS:
             raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
-        n = ROWS * len(self._gaps)
-        given = self._local[: n * n].reshape(n, n), self._local[n * n :]
-        return ConeComplementarity(*self._contacts.bounded(*given, dt), self._contacts.mu)
+        mu, q = self._kept.mu, np.empty(ROWS * len(self._open_by))
+        (_, rows, at, count), local = self._groups, self._local
+        if len(q) > SMALL and self._kept.only_joints:
+            begins, room = np.zeros(len(mu) + 1, dtype=np.int64), self._local.size
+            columns, data = np.empty(room // ROWS**2, dtype=np.int64), np.empty(room)
+            joined_blocks(self._m, rows, at, count, local, begins, columns, data, q)
+            blocks = data[: ROWS**2 * begins[-1]].reshape(-1, ROWS, ROWS), columns[: begins[-1]], begins
+            if len(blocks[0]) <= FILLED * len(mu) ** 2:
+                self._kept.bound_blocks(*blocks, q, self._dt)
+                stored: Any = bsr_array(blocks, shape=(len(q), len(q)))
+                return ConeComplementarity(stored, q, mu)
+        if count == 1:
+            W, q = local[: len(q) ** 2].reshape(len(q), len(q)), local[len(q) ** 2 :]
+        else:
+            W = np.zeros((len(q), len(q)))
+            joined(self._m, rows, at, count, local, W, q)
+        return ConeComplementarity(*self._kept.bounded(W, q, self._dt), mu)
 
-    def _condensed(self, R: Matrix, m: int) -> int:
-        """Eliminate the first m of the rows R, (p, nv)."""
-        (p, nv), n = R.shape, len(R) - m
-        self._rows, self._m = R, m
-        self._S, self._local = np.empty((2 * nv + p, max(nv, p + 1))), np.empty(n * n + n)
-        M = self.M if self.D is None else self.M + self._dt * self.D
-        given = M, self._system.damping, R, self._force, self._w, self._gaps, m, self._dt
+    def _condensed(self, R: Matrix, m: int, apart: bool = True) -> int:
+        """Eliminate the first m of the rows R, (p, nv); `apart`, in each group of velocities that none connects."""
+        p, nv = R.shape
+        M, damping = self.M if self.D is None else self.M + self._dt * self.D, self._system.damping
+        dofs, rows, count = np.arange(nv), np.arange(p), 1
+        at = np.array((0, 0, 0, 0, m, nv, p, 2 * nv + p, (p - m) * (p - m + 1)))
+        width = max(nv, p + 1)
+        if apart and nv > LARGE:
+            at = np.empty(5 * (nv + 1), dtype=np.int64)
+            count = int(groups_into(M, R, m, self._kept.parents, dofs, rows, at))
+            ends = at[: 5 * (count + 1)].reshape(-1, 5)
+            size = np.diff(ends, axis=0).max(axis=0)
+            width = int(max(size[0], size[1] + 1))
+        self._rows, self._m, self._groups = R, m, (dofs, rows, at, count)
+        self._S, self._local = np.empty((int(at[5 * count + 2]), width)), np.empty(int(at[5 * count + 3]))
+        given = M, damping, R, self._force, self._w, self._open_by, m, self._dt, *self._groups
         return int(condense(*given, self._S, self._local))
 
-    def finish(self, r: Vector, *, project: bool) -> Reached:
-        """Return the end of the step; with `project` the displacement also corrects the constraint residuals."""
-        system, m, S, R, n = self._system, self._m, self._S, self._rows, len(self._w)
+    def _reached(self, r: Vector) -> tuple[Vector, Vector, Vector, float]:
+        """Return impulses of equality rows, (m,), velocities and displacement, (nv,), and the largest |E w'|."""
+        n, m = len(self._w), self._m
         lam, w, way = np.zeros(m), np.empty(n), np.empty(n)
-        phi = self._phi if self._basis is None else self._basis.T @ self._phi
-        given = S, R, self._w, m, self._dt, self._local, r, self._gaps, phi
-        missed = float(finish(*given, int(project), lam, w, way))
-        if missed < 0.0:
-            missed = float(finish(*given, 0, lam, w, way))
-            way_back(S, len(R), m, phi, least_pushes(self._local, self._gaps, r, self._dt), way)
+        missed = float(finish(self._rows, self._w, m, self._dt, *self._groups, self._S, r, lam, w, way))
         if self._basis is not None:
             lam = self._basis @ lam
             missed = float(np.abs(self._E @ w).max())
+        return lam, w, way, missed
+
+    def finish(self, r: Vector, *, project: bool) -> Reached:
+        """Return the end of the step; with `project` the displacement also corrects the constraint residuals."""
+        system, m, R, gaps = self._system, self._m, self._rows, self._open_by
+        lam, w, way, missed = self._end or self._reached(r)
         if project and len(R):
+            push, phi = np.zeros(len(r)), self._phi if self._basis is None else self._basis.T @ self._phi
+            _, rows, at, count = self._groups
+            given, g = (*self._groups, self._S, self._local, gaps, r, phi), 0
+            while (g := int(all_apart(m, self._dt, *given, g, push, way))) < count:
+                _, of, _, first, own, _, last, _, end = at[5 * g : 5 * g + 9].tolist()
+                mine = rows[of + own : last] - m
+                push[mine] = least_pushes(self._local[first:end], gaps[mine[::ROWS] // ROWS], r[mine], self._dt)
+                g += 1
+            if self._kept is not self._contacts and (self._after(way)[~self._wanted] < 0.0).any():
+                # The correction closes a contact that was left out.
+                kept, whole = self._kept, np.zeros((len(self._wanted), ROWS))
+                whole[self._wanted] = r.reshape(-1, ROWS)
+                self._problem(np.ones_like(self._wanted))
+                found, self._kept = self.finish(whole.ravel(), project=True), kept
+                return found
             state = self._q, self._R, self._phi, self._gaps, self._lowest
-            system.projection(state, self.names, system.row_names, self._dt * w, way)
+            system.projection(state, self._contacts.names, system.row_names, self._dt * w, way)
         q = system.moved(self._q, way)
         of_act = self._act
         if len(of_act):

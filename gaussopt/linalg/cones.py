@@ -9,8 +9,10 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.delassus import scaled_operator
@@ -38,6 +40,14 @@ def dense(problem: ConeComplementarity) -> ConeComplementarity:
         )
     W: Any = problem.W
     return ConeComplementarity(W.toarray(), problem.q, problem.mu)
+
+
+def groups_of(W: Any) -> list[Index]:
+    """Return the groups of contacts, by their numbers, that no block of a W stored as blocks connects."""
+    graph = csr_array((np.ones(len(W.indices), dtype=bool), W.indices, W.indptr))
+    _, group = connected_components(graph, directed=False)
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
 
 def rows_of(x: Vector) -> Matrix:

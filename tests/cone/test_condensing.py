@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import bsr_array
 
 from gaussopt.certificates.cone import violations
-from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish, ways_apart
+from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, all_apart, condense, finish, ways_apart
+from gaussopt.cone.groups import groups_into, joined, joined_blocks
 from gaussopt.cone.measure import distances, measured
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
@@ -29,23 +31,47 @@ class KernelStep:
     def __init__(self, M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, gaps: Vector) -> None:
         (p, n), rows, m = R.shape, 3 * len(gaps), len(R) - 3 * len(gaps)
         self.R, self.w, self.m, self.gaps = R, w, m, gaps
-        self.S, self.local = np.empty((2 * n + p, max(n, p + 1))), np.empty(rows * rows + rows)
-        self.found = condense(M, damping, R, f, w, gaps, m, DT, self.S, self.local)
-        self.W, self.q = self.local[: rows * rows].reshape(rows, rows), self.local[rows * rows :]
+        dofs, order, at = np.arange(n), np.arange(p), np.zeros(5 * (n + 1), dtype=np.int64)
+        self.count = groups_into(M, R, m, np.arange(len(gaps)), dofs, order, at)
+        self.groups = dofs, order, at, self.count
+        last = 5 * self.count
+        self.S, self.local = np.empty((at[last + 2], max(n, p + 1))), np.empty(at[last + 3])
+        self.found = condense(M, damping, R, f, w, gaps, m, DT, *self.groups, self.S, self.local)
+        self.W, self.q = np.zeros((rows, rows)), np.zeros(rows)
+        if self.found == 0:
+            joined(m, *self.groups[1:], self.local, self.W, self.q)
 
     def end(self, r: Vector, phi: Vector, project: int) -> tuple[float, Vector, Vector, Vector]:
         lam, w, way = np.empty(self.m), np.empty(len(self.w)), np.empty(len(self.w))
-        given = self.S, self.R, self.w, self.m, DT, self.local, r, self.gaps, phi
-        return finish(*given, project, lam, w, way), lam, w, way
+        missed = finish(self.R, self.w, self.m, DT, *self.groups, self.S, r, lam, w, way)
+        if project:
+            given = *self.groups, self.S, self.local, self.gaps, r, phi, 0, np.zeros(len(r)), way
+            assert all_apart(self.m, DT, *given) == self.count
+        return missed, lam, w, way
 
 
-@pytest.mark.parametrize(("n", "m", "k"), [(7, 2, 2), (12, 0, 3), (9, 3, 0), (7, 4, 1)])
-def test_a_step_is_what_its_equations_say(n: int, m: int, k: int) -> None:
+@pytest.mark.parametrize(
+    ("n", "m", "k", "bodies"), [(7, 2, 2, 1), (12, 0, 3, 1), (9, 3, 0, 1), (7, 4, 1, 1), (12, 2, 4, 2), (15, 3, 9, 3)]
+)
+def test_a_step_is_what_its_equations_say(n: int, m: int, k: int, bodies: int) -> None:
+    """Velocities of several bodies alternate; each equality and each contact acts on one of them."""
     M, damping, rng = tree(n, n)
     R, f, w = rng.normal(size=(m + 3 * k, n)), rng.normal(size=n), rng.normal(size=n)
+    body, of = np.arange(n) % bodies, np.append(np.arange(m), np.repeat(np.arange(k), 3)) % bodies
+    M *= body[:, None] == body
+    R *= of[:, None] == body
     gaps = np.where(np.arange(k) % 2, 1e-3, -1e-3)
     step = KernelStep(M, damping, R, f, w, gaps)
     assert step.found == 0
+    assert step.count == bodies
+    begins, columns, data = np.zeros(k + 1, dtype=np.int64), np.empty(k * k, dtype=np.int64), np.empty(9 * k * k)
+    joined_blocks(m, *step.groups[1:], step.local, begins, columns, data, (again := np.empty(3 * k)))
+    total = int(begins[-1])
+    blocks = data[: 9 * total].reshape(-1, 3, 3), columns[:total], begins
+    if k:
+        assert np.array_equal(bsr_array(blocks, shape=step.W.shape).toarray(), step.W)
+    assert total == (of[m::3, None] == of[m::3]).sum()
+    assert np.array_equal(again, step.q)
     masses, E, C = M + DT * np.diag(damping), R[:m], R[m:]
     whole = np.block([[masses, -E.T], [E, np.zeros((m, m))]])
 

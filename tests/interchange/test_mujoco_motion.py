@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.interchange.mujoco_step import MujocoStep
 from tests.interchange.humanoid import HUMANOID, loaded, moved
 
 mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
@@ -61,6 +62,39 @@ def test_a_ball_in_the_floor_is_taken_out_by_projection_and_not_thrown() -> None
     motion = moved(ball, stabilisation="projection")
     assert motion.gap[1:] == pytest.approx(0.0, abs=1e-9)
     assert motion.v == pytest.approx(0.0, abs=1e-9)
+
+
+def plates(count: int) -> str:
+    """Plates on nine feet each, which tilt and fall one after the other, with damped hinges on top."""
+    ends = (-0.1, 0.0, 0.1)
+    feet = "".join(f'<geom type="sphere" size=".01" pos="{x} {y} -.01"/>' for x in ends for y in ends)
+    one = """<body pos="{x} 0 {z}" euler="{tilt} 2 0"><freejoint/><geom type="box" size=".1 .1 .005" mass="1"/>{feet}
+    <body pos="0 0 .05"><joint axis="0 1 0" frictionloss=".01"/><geom type="capsule" size=".01 .05" mass=".1"/></body>
+    </body>"""
+    bodies = "".join(one.format(x=0.3 * i, z=0.04 + 0.002 * i, tilt=i - 2, feet=feet) for i in range(count))
+    floor = '<option timestep="0.002"/><worldbody><geom type="plane" size="9 9 1"/>'
+    return f"<mujoco>{floor}{bodies}</worldbody></mujoco>"
+
+
+@pytest.mark.parametrize("stabilisation", ["none", "projection"])
+@pytest.mark.parametrize("count", [3, 13])
+def test_contacts_left_out_and_bodies_apart_change_no_motion(
+    count: int, stabilisation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, sizes = "gaussopt.interchange.mujoco_step", set()
+    stated = MujocoStep.problem
+    monkeypatch.setattr(MujocoStep, "problem", lambda self, dt: sizes.add((found := stated(self, dt)).k) or found)
+    given = problem(plates(count), t_end=0.15)
+    motion = moved(given, stabilisation=stabilisation)
+    assert motion.status == go.Status.SOLVED
+    few, many = min(sizes), max(sizes)
+    for name in ("FEW", "LARGE", "SMALL"):
+        monkeypatch.setattr(f"{step}.{name}", 10**9)
+    sizes.clear()
+    whole = moved(given, stabilisation=stabilisation)
+    assert few < min(sizes) or many < max(sizes)
+    assert motion.contacts == whole.contacts
+    assert motion.q == pytest.approx(whole.q, abs=1e-5)  # the law of each step is met to 1e-7 of all speeds together
 
 
 def test_a_limit_stops_a_pendulum_and_the_estimate_knows_the_error() -> None:

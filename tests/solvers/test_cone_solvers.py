@@ -7,13 +7,15 @@ from functools import partial
 import contact_cases as known
 import numpy as np
 import pytest
+from scipy.sparse import block_diag
 
 import gaussopt as go
 from gaussopt.cone.newton_kernel import continued, solve_coupled
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core import registry
+from gaussopt.core.delassus import as_blocks
 from gaussopt.core.solver import make_solver, missing_packages
-from gaussopt.linalg.cones import residual
+from gaussopt.linalg.cones import groups_of, residual
 from gaussopt.modelling.contact_piles import box_wall, random_contacts, sphere_pile
 from gaussopt.solvers.prox import SWEPT, damped_sweeps
 
@@ -243,3 +245,20 @@ def test_proximal_steps_come_to_redundant_contacts_and_take_up_where_they_did(mo
             assert residual(solver.program, r) <= 1e-9, seed
         plain += continued(problem, np.zeros(problem.n), 1e-13, 1e-10, problem.n)[1] is not None
     assert plain < 60
+
+
+def test_groups_of_contacts_that_nothing_connects_are_solved_one_by_one() -> None:
+    """Contacts of eight bodies in random order, given as blocks: as sweeps alone do not solve them."""
+    parts, rng = [redundant(seed) for seed in range(8)], np.random.default_rng(0)
+    order = np.concatenate([3 * i + np.arange(3) for i in rng.permutation(sum(p.k for p in parts))])
+    W = as_blocks(block_diag([p.W for p in parts], format="csr")[order][:, order])
+    q, mu = np.concatenate([p.q for p in parts])[order], np.concatenate([p.mu for p in parts])
+    problem = go.ConeComplementarity(W, q, mu)
+    assert sorted(len(group) for group in groups_of(W)) == [12] * 8
+    solver = make_solver("hybrid", {"searched": 0, "followed": 30, "enough": 9e-9})
+    solver.setup(problem)
+    found = solver.solve(None)
+    assert found.claim is S.SOLVED
+    assert found.iterations > 0
+    assert residual(problem, found.x) <= 9e-9
+    assert solver.program is problem

@@ -34,7 +34,7 @@ from gaussopt.integration.recorded_contacts import STICKING, determined, forces_
 from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
-from gaussopt.linalg.cones import rows_of, velocity_size
+from gaussopt.linalg.cones import groups_of, rows_of, velocity_size
 
 MISSED = 1e-8
 """Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
@@ -280,11 +280,21 @@ class StatedSteps(MoreauJeanSteps):
             given = problem.u(of.r), of.r, problem.mu, of.h, STICKING * velocity_size(problem)
             forces_into(*given, before, values)
             values[:, 1], values[:, 5:] = gaps, slip
-        energy, unique = at.energy(), not len(of.r) or determined(problem.W, of.opens, of.r)
+        energy = at.energy()
         about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
         a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
-        self.recorder.put((self.t, self.q, self.v, a, lam, *about, unique), names, values)
+        self.recorder.put((self.t, self.q, self.v, a, lam, *about, self._unique(of)), names, values)
         self.motion.timing["record"] += perf_counter() - begin
+
+    @staticmethod
+    def _unique(of: _Taken) -> bool:
+        """Return whether the motion determines the forces of the contacts that push."""
+        W: Any = of.problem.W
+        if not of.problem.sparse:
+            return not len(of.r) or determined(W, of.opens, of.r)
+        whole, every = W.tocsr(), np.arange(len(of.r)).reshape(-1, ROWS)
+        groups = ((g, every[g].ravel()) for g in groups_of(W))
+        return all(determined(whole[at][:, at].toarray(), of.opens[g], of.r[at]) for g, at in groups)
 
     def record_start(self) -> None:
         """Record the start of a motion whose first step has no accepted answer."""

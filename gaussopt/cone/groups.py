@@ -1,0 +1,159 @@
+"""Groups of velocities and rows of a time step that nothing connects, and the operator of all their contacts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.core.arrays import Index, Matrix, Vector
+from gaussopt.jit.kernel import kernel
+
+
+@kernel
+def root_of(parent: Index, i: int) -> int:
+    """Return the root of the tree of i in a forest, and shorten the way to it."""
+    at = i
+    while parent[at] != at:
+        parent[at] = parent[parent[at]]
+        at = parent[at]
+    return at
+
+
+@kernel
+def connect(M: Matrix, R: Matrix, m: int, parents: Index, parent: Index, first: Index) -> None:
+    """Join the velocities that a mass or a row connects in the forest `parent`; write one velocity of each row."""
+    n, p = M.shape[0], R.shape[0]
+    for i in range(n):
+        parent[i] = i
+        for j in range(i):
+            if M[i, j] != 0.0:
+                parent[root_of(parent, j)] = root_of(parent, i)
+    for a in range(p):
+        first[a] = n
+        for i in range(n):
+            if R[a, i] != 0.0:
+                if first[a] == n:
+                    first[a] = i
+                else:
+                    parent[root_of(parent, i)] = root_of(parent, first[a])
+    for a in range(m, p):
+        of = m + 3 * ((a - m) // 3)  # all rows of a contact, and those of its parent, are in one group
+        for other in range(2):
+            if other == 1:
+                of = m + 3 * parents[(a - m) // 3]
+            if first[of] == n:
+                first[of] = first[a]
+            elif first[a] == n:
+                first[a] = first[of]
+            else:
+                parent[root_of(parent, first[a])] = root_of(parent, first[of])
+    for a in range(p):
+        if first[a] == n:
+            first[a] = 0 if a < m else first[m + 3 * ((a - m) // 3)]
+        if first[a] == n:
+            first[a] = 0
+
+
+@kernel
+def groups_into(M: Matrix, R: Matrix, m: int, parents: Index, dofs: Index, rows: Index, at: Index) -> int:
+    """Group velocities and rows that no mass and no row connects to those of other groups; return the number of groups.
+
+    Parameters
+    ----------
+    M, R : (n, n), (p, n), masses, and m rows of equalities, then the rows of contacts
+    parents : (k,), the contact that bounds each contact's friction, or its own index
+    dofs, rows : (n,), (p,), written: velocities and rows, sorted by group
+    at : (5 (n + 1),), written: for each group, and the end, where its velocities, its rows, its rows of `S` and its
+        entries of `local` (`gaussopt.cone.condensing.condense`) begin, and its number of equality rows
+    """
+    n, p = M.shape[0], R.shape[0]
+    parent, first, number = np.zeros(n, np.int64), np.zeros(p, np.int64), np.zeros(n, np.int64)
+    connect(M, R, m, parents, parent, first)
+    count = 0
+    for i in range(n):
+        if root_of(parent, i) == i:
+            number[i] = count
+            count += 1
+    for i in range(5 * (n + 1)):
+        at[i] = 0
+    for i in range(n):
+        at[5 * number[root_of(parent, i)] + 5] += 1
+    for a in range(p):
+        first[a] = number[root_of(parent, first[a])]
+        at[5 * first[a] + 6] += 1
+        if a < m:
+            at[5 * first[a] + 4] += 1
+    for g in range(count):
+        o = 5 * g
+        size = at[o + 6] - at[o + 4]
+        at[o + 7] = at[o + 2] + 2 * at[o + 5] + at[o + 6]
+        at[o + 8] = at[o + 3] + size * size + size
+        at[o + 5] += at[o]
+        at[o + 6] += at[o + 1]
+    for i in range(n):
+        g = 5 * number[root_of(parent, i)]
+        dofs[at[g]] = i
+        at[g] += 1
+    for a in range(p):
+        g = 5 * first[a]
+        rows[at[g + 1]] = a
+        at[g + 1] += 1
+    for back in range(count):
+        g = 5 * (count - 1 - back)
+        if g > 0:
+            at[g], at[g + 1] = at[g - 5], at[g - 4]
+        else:
+            at[0], at[1] = 0, 0
+    return count
+
+
+@kernel
+def joined(m: int, rows: Index, at: Index, count: int, local: Vector, W: Matrix, q: Vector) -> None:
+    """Write W, (3 k, 3 k), whose entries are zero, and q of all groups together."""
+    for g in range(count):
+        o = 5 * g
+        begin = at[o + 1] + at[o + 4]
+        size = at[o + 6] - begin
+        for a in range(size):
+            row = rows[begin + a] - m
+            for b in range(size):
+                W[row, rows[begin + b] - m] = local[at[o + 3] + a * size + b]
+            q[row] = local[at[o + 3] + size * size + a]
+
+
+@kernel
+def joined_blocks(
+    m: int, rows: Index, at: Index, count: int, local: Vector, begins: Index, columns: Index, data: Vector, q: Vector
+) -> None:  # fmt: skip
+    """Write the blocks of W, (3, 3), that are on the diagonal or not zero, in compressed rows, and q, of all groups.
+
+    `begins`, (k + 1,), is zero.
+    """
+    for fills in range(2):
+        for g in range(count):
+            o = 5 * g
+            begin = at[o + 1] + at[o + 4]
+            size = at[o + 6] - begin
+            for i in range(size // 3):
+                row = (rows[begin + 3 * i] - m) // 3
+                place = begins[row] if fills == 1 else 0
+                for j in range(size // 3):
+                    first = at[o + 3] + 3 * i * size + 3 * j
+                    there = i == j
+                    for axis in range(3):
+                        for other in range(3):
+                            there = there or local[first + axis * size + other] != 0.0
+                    if there:
+                        if fills == 1:
+                            columns[place] = (rows[begin + 3 * j] - m) // 3
+                            for axis in range(3):
+                                for other in range(3):
+                                    data[9 * place + 3 * axis + other] = local[first + axis * size + other]
+                        place += 1
+                if fills == 0:
+                    begins[row + 1] = place
+                for axis in range(3):
+                    q[3 * row + axis] = local[at[o + 3] + size * size + 3 * i + axis]
+        if fills == 0:
+            begins[0] = 0
+            for i in range(len(begins) - 1):
+                begins[i + 1] += begins[i]
