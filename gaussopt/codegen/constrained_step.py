@@ -12,7 +12,7 @@ import sympy as sp
 
 from gaussopt.codegen.ldl import Entry, Writer
 from gaussopt.codegen.pivot_order import Elimination
-from gaussopt.codegen.step import Lines, StepWriter, all_hold, forces, names_used, relative_squares, unbalanced
+from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, relative_squares, unbalanced
 from gaussopt.symbolic.model import TIME, SymbolicModel
 
 END = sp.Symbol("stop", real=True)
@@ -23,11 +23,16 @@ def _divided(writer: StepWriter, entries: Sequence[Entry]) -> list[Entry]:
     return [writer.w.let(f"({x})/h") if x else None for x in entries]
 
 
+def _reduced(writer: StepWriter, a: list[Entry]) -> list[Entry]:
+    """Return names of b for a = S b, see `gaussopt.symbolic.rotations`."""
+    return writer.changed(writer.model.turned.inward, a)
+
+
 def _misfit(
-    w: Writer, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], missed: Sequence[Entry]
+    writer: StepWriter, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], missed: Sequence[Entry]
 ) -> list[Entry]:
     """Return names of |missed|^2 / (1 + |J a|^2) and |M a - f - J^T lam|^2 / (1 + |f|^2)."""
-    a: list[Entry] = [f"a_{i}" for i in range(len(M))]
+    w, a = writer.w, _reduced(writer, [f"a_{i}" for i in range(len(M))])
     lam: list[Entry] = [f"lam_{r}" for r in range(len(J))]
     d = unbalanced(w, M, J, f, a, lam)
     return relative_squares(w, (missed, [w.let(w.dot(row, a)) for row in J]), (d, f))
@@ -63,20 +68,22 @@ def _linearised(
     """Return M, J and Q - h at the start, and phi and the nonholonomic residuals at the same (q, v) and time `stop`."""
     model = writer.model
     m_h, later = len(model.holonomic), {TIME: END}
-    groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.holonomic, model.equations.rates[m_h:])]
-    M, J, (f, phi, rates) = writer.matrices(forces(model), *groups)
+    groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.turned.holonomic, model.turned.rates[m_h:])]
+    M, J, (f, phi, rates) = writer.matrices(model.turned.forces, *groups)
     return M, J, f, phi, rates
 
 
 def velocity_step(model: SymbolicModel, how: Elimination) -> Lines:
     """Write the code for a (n), the change of velocity divided by h, and lam (m), the impulses divided by h."""
     writer = StepWriter(model, True, "s")
-    w, v = writer.w, [str(s) for s in model.v]
+    w = writer.w
     M, J, f, phi, rates = _linearised(writer)
+    v = _reduced(writer, [str(s) for s in model.v])
     rows = [w.total((), [x, w.let(w.dot(row, v))]) for row, x in zip(J, _divided(writer, phi), strict=False)]
     g = _divided(writer, [*rows, *(f"-{x}" if x else None for x in rates)])
     found = writer.saddle(M, J, how)
-    a, lam = found.solve(f, g)
+    b, lam = found.solve(f, g)
+    a = writer.changed(model.turned.outward, b)
     return writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks])
 
 
@@ -86,10 +93,11 @@ def velocity_residuals(model: SymbolicModel) -> Lines:
     w = writer.w
     M, J, f, phi, rates = _linearised(writer)
     change = [w.let(f"h*a_{i}") for i in range(len(M))]
-    v = [w.let(f"{s} + {x}") for s, x in zip(model.v, change, strict=True)]
+    v = _reduced(writer, [w.let(f"{s} + {x}") for s, x in zip(model.v, change, strict=True)])
+    change = _reduced(writer, change)
     ends = [w.total([w.dot(row, v), x]) for row, x in zip(J, _divided(writer, phi), strict=False)]
     ends += [w.total([w.dot(row, change), x]) for row, x in zip(J[len(phi) :], rates, strict=True)]
-    return writer.lines({"residuals": _misfit(w, M, J, f, _divided(writer, ends))}, ())
+    return writer.lines({"residuals": _misfit(writer, M, J, f, _divided(writer, ends))}, ())
 
 
 # -- RATTLE -------------------------------------------------------------------------------------------------
@@ -115,18 +123,21 @@ def half_step(model: SymbolicModel, how: Elimination) -> tuple[Lines, Lines]:
 
     Results are a and lam; part 0 has J a = gamma - missed, and part 1 has J a = 2/h (J (v - v_half) - rates).
     """
-    writer = StepWriter(model, True, "s")
-    w, n, e = writer.w, len(model.q), model.equations
-    M, J, (f, gamma, rates) = writer.matrices(forces(model), e.gamma, e.rates)
+    writer, e = StepWriter(model, True, "s"), model.turned
+    w, n = writer.w, len(model.q)
+    M, J, (f, gamma, rates) = writer.matrices(e.forces, e.gamma, e.rates)
     missed = missed_positions(len(model.holonomic))
-    change = [w.let(f"{v} - {half}") for v, half in zip(model.v, half_velocities(n), strict=True)]
+    change = _reduced(
+        writer, [w.let(f"{v} - {half}") for v, half in zip(model.v, half_velocities(n), strict=True)]
+    )
     g: list[Entry] = []
     for r, (row, start, rate) in enumerate(zip(J, gamma, rates, strict=True)):
         first = w.total([start], missed[r : r + 1]) or "0.0"
         second = w.total([w.dot(row, change)], [rate]) or "0.0"
         g.append(w.let(f"{first} if part == 0 else 2.0*({second})/h"))
     found = writer.saddle(M, J, how)
-    a, lam = found.solve(f, g)
+    b, lam = found.solve(f, g)
+    a = writer.changed(model.turned.outward, b)
     changing = [*map(str, model.v), *missed]
     return _repeated(writer, changing, {"a": a, "lam": lam}, [*writer.checks, *found.checks])
 
@@ -144,12 +155,12 @@ def half_residuals(model: SymbolicModel) -> Lines:
     """Write the code for the residuals of a half step; only the second counts velocity constraints, divided by h/2."""
     writer = StepWriter(model, True, "r")
     w = writer.w
-    M, J, (f, rates) = writer.matrices(forces(model), model.equations.rates)
+    M, J, (f, rates) = writer.matrices(model.turned.forces, model.turned.rates)
     missed = [w.let(f"2.0*part*{x}/h") if x else None for x in rates]
-    return writer.lines({"residuals": _misfit(w, M, J, f, missed)}, ())
+    return writer.lines({"residuals": _misfit(writer, M, J, f, missed)}, ())
 
 
 def settles_at_once(model: SymbolicModel) -> bool:
     """Return whether the equations of the second half are linear in its final velocity, so that one solve is enough."""
-    matrices = [*forces(model), *(x for row in model.equations.J for x in row)]
-    return not any(sp.sympify(e).free_symbols & set(model.v) for e in matrices)
+    e = model.equations
+    return not any(x.free_symbols & set(model.v) for row in (e.Q, e.h, *e.J) for x in map(sp.sympify, row))

@@ -18,13 +18,9 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stepper
 from gaussopt.linalg.quaternions import spin_rows
 from gaussopt.symbolic.model import SymbolicModel
-from gaussopt.symbolic.turns import Turn
 
 QUICK_LINES, MOST_LINES = 3000, 12000
 """Numbers of lines of a step up to which unrolled code compiles in seconds, and in less than a minute."""
-
-ZERO = 1e-14
-"""Entries up to this part of the sum of their terms are zeros with rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class Orders:
         """Choose eliminations from a sample step and masks of the constant entries of M and J; raises NotCompiled."""
         found, q = [], np.zeros(step.n) if step.q is None else step.q
         for rows in (step.m, len(model.holonomic)):
-            known = reduced(model.turns, q, (step.M, step.J[:rows]), (constant[0], constant[1][:rows]))
+            known = reduced(model, q, (step.M, step.J[:rows]), (constant[0], constant[1][:rows]))
             found.append(_elimination(*(x.tobytes() for x in known), len(known[0])))
         if found[0] is None or found[1] is None:
             raise NotCompiled("no order of pivots is safe at the first state (its rows are nearly dependent, say)")
@@ -47,26 +43,26 @@ class Orders:
 
 
 def reduced(
-    turns: Sequence[Turn], q: Vector, step: tuple[Matrix, Matrix], constant: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+    model: SymbolicModel, q: Vector, step: tuple[Matrix, Matrix], constant: tuple[NDArray[np.bool_], NDArray[np.bool_]]
 ) -> tuple[NDArray[Any], ...]:
-    """Return T^T M T and J T without the rows of quaternions, see `gaussopt.symbolic.turns`, and masks of both.
+    """Return S^T M S and J S without the rows and beta of `turns`, see `gaussopt.symbolic.rotations`, and their masks.
 
     `step` holds M and J; the masks, like `constant`, mark the entries that are the same at every state.
     """
-    n, (fixed, fixed_rows) = len(step[0]), constant
-    T, turning, same = np.eye(n), np.eye(n, dtype=bool) & False, fixed.copy()
+    turns = model.turns
+    if not turns:
+        return *step, *constant
+    n, T, (M, J) = len(step[0]), np.eye(len(step[0])), step
     for turn in turns:
         e, at = list(turn.e), q[list(turn.e)]
         T[np.ix_(e, e[:3])] = spin_rows(at[None])[0].T / (2 * at @ at)
-        turning[np.ix_(e, e)] = same[e] = same[:, e] = True
     kept = [i for i in range(n) if i not in {turn.e[3] for turn in turns}]
-    rows = [r for r in range(len(step[1])) if r not in {turn.row for turn in turns}]
-    M, J, T = step[0], step[1][rows], T[:, kept]
-    turned = ((J != 0) | ~fixed_rows[rows]) @ turning[:, kept]
-    heavy, across = T.T @ M @ T, J @ T
-    heavy[np.abs(heavy) <= ZERO * (np.abs(T.T) @ np.abs(M) @ np.abs(T))] = 0.0
-    across[np.abs(across) <= ZERO * (np.abs(J) @ np.abs(T))] = 0.0
-    return heavy, across, same[np.ix_(kept, kept)], fixed_rows[np.ix_(rows, kept)] & ~turned
+    rows = [r for r in range(len(J)) if r not in {turn.row for turn in turns}]
+    T = T[:, kept]
+    heavy, across = T.T @ M @ T, J[rows] @ T
+    (none, same), (gone, fixed) = model.turned.masks
+    heavy[none[np.ix_(kept, kept)]] = across[gone[np.ix_(rows, kept)]] = 0.0
+    return heavy, across, same[np.ix_(kept, kept)], fixed[np.ix_(rows, kept)]
 
 
 @lru_cache(maxsize=256)

@@ -7,9 +7,9 @@ alone are kept apart, so that they are run only once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import sympy as sp
 
@@ -17,8 +17,8 @@ from gaussopt.codegen import source
 from gaussopt.codegen.ldl import Entry, StepFactors, Writer
 from gaussopt.codegen.pivot_order import Elimination
 from gaussopt.codegen.sincos import LARGEST
-from gaussopt.linalg.quaternions import G_SIGNS, PLACES
 from gaussopt.symbolic.model import SymbolicModel
+from gaussopt.symbolic.turns import Turn
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _WORDS = {"abs", "sine_cosine", "int32", "sqrt", "sin", "cos", "if", "else", "or", "and"}
@@ -70,6 +70,7 @@ class StepWriter:
         self.checks: list[str] = []
         self.imports: set[str] = set()
         self._printer = source.Printer()
+        self._undefined = dict(model.turned.definitions)
 
     def expressions(self, *groups: Sequence[Any]) -> list[list[Entry]]:
         """Write the code for groups of expressions; return the names of their values by group, None for a zero."""
@@ -79,8 +80,8 @@ class StepWriter:
         return [[next(values) for _ in group] for group in groups]
 
     def matrices(self, *groups: Sequence[Any]) -> tuple[list[list[Entry]], list[list[Entry]], list[list[Entry]]]:
-        """Write the code for M, J and further groups of expressions; return the names of their entries."""
-        e, n = self.model.equations, len(self.model.q)
+        """Write the code for M, J and further groups of expressions of `SymbolicModel.turned`; return their names."""
+        e, n = self.model.turned, len(self.model.q)
         lower = [e.M[i][j] for i in range(n) for j in range(i + 1)]
         m_names, j_names, *rest = self.expressions(lower, [x for row in e.J for x in row], *groups)
         at = iter(m_names)
@@ -89,6 +90,14 @@ class StepWriter:
             for j in range(i + 1):
                 M[i][j] = M[j][i] = next(at)
         return M, [j_names[r * n : (r + 1) * n] for r in range(len(e.J))], rest
+
+    def changed(self, change: Callable[[Sequence[Any]], list[Any]], names: Sequence[Entry]) -> list[Entry]:
+        """Write the code for `outward` or `inward` of `SymbolicModel.turned` of a vector with these names."""
+        if not self.model.turns:
+            return list(names)
+        stand_ins = sp.symbols(f"x:{len(names)}", real=True, cls=sp.Dummy)
+        known = {s: sp.Symbol(x) if x and x.isidentifier() else sp.Float(x or 0) for s, x in zip(stand_ins, names)}
+        return self.expressions([x.xreplace(known) for x in change(stand_ins)])[0]
 
     def _trigonometry(self, exprs: list[Any]) -> list[Any]:
         """Return expressions with sines and cosines of simple arguments replaced by symbols that hold their values."""
@@ -111,6 +120,7 @@ class StepWriter:
         return [e.xreplace(replaced) for e in exprs]
 
     def _write(self, exprs: Sequence[Any]) -> list[Entry]:
+        self._define(exprs)
         taken = {str(s) for e in exprs for s in e.free_symbols} | {line.split(" = ")[0] for line in self.w.lines}
         symbols = (s for s in sp.numbered_symbols(f"{self.letter}_e") if str(s) not in taken)
         shared, reduced = sp.cse(exprs, symbols=symbols, order="none")
@@ -120,6 +130,15 @@ class StepWriter:
         self.imports |= {name for names in self._printer.module_imports.values() for name in names}
         return names
 
+    def _define(self, exprs: Iterable[Any]) -> None:
+        """Write the definitions of symbols in these expressions, and first of those that the definitions need."""
+        wanted = set[Any]().union(*(e.free_symbols for e in exprs)) & self._undefined.keys()
+        if wanted:
+            self._define([self._undefined[s] for s in wanted])
+            mine = [(s, self._undefined.pop(s)) for s in list(self._undefined) if s in wanted]
+            names = self._write([x for _, x in mine])
+            self.w.lines += [f"{s} = {name}" for (s, _), name in zip(mine, names, strict=True)]
+
     def _entry(self, e: Any) -> Entry:
         if e.is_number and (e == 0 or abs(e) == 1):
             return None if e == 0 else repr(float(e))
@@ -127,11 +146,7 @@ class StepWriter:
 
     def saddle(self, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination) -> SaddleSystem:
         """Write the factorisation of the equations with these M and J."""
-        turns = [
-            TurnNames(x.row, x.e, tuple(str(self.model.q[i]) for i in x.e), self.expressions(*x.inertia), x.weightless)
-            for x in self.model.turns
-        ]  # fmt: skip
-        return SaddleSystem(self.w, M, J, how, turns)
+        return SaddleSystem(self.w, M, J, how, self.model.turns)
 
     def lines(
         self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str], begin: int = 0, end: int | None = None
@@ -182,104 +197,55 @@ def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]])
     return found
 
 
-class TurnNames(NamedTuple):
-    """A quaternion in the code, see `gaussopt.symbolic.turns`, with the names of its coordinates and its inertia."""
-
-    row: int
-    places: tuple[int, ...]
-    e: tuple[str, ...]
-    inertia: list[list[Entry]]
-    weightless: bool
-
-    def along(self, row: Sequence[Entry]) -> Entry:
-        """Return the scalar product of a row of entries and the quaternion."""
-        return Writer.dot([row[i] for i in self.places], self.e)
-
-
 class SaddleSystem:
     """Code that factorises the equations M a - J^T lam = f, J a = g, and solves them for any right-hand sides.
 
-    The four accelerations and the row of a quaternion are replaced by three unknowns, see `gaussopt.symbolic.turns`:
-    a = T w + beta e. This leaves T^T M T and J T, without the row.
+    Of a quaternion in `turns`, its row alone determines beta, see `gaussopt.symbolic.rotations`; the system is solved
+    for the other unknowns.
     """
 
     def __init__(
         self, w: Writer, M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]], how: Elimination,
-        turns: Sequence[TurnNames] = (),
+        turns: Sequence[Turn] = (),
     ) -> None:  # fmt: skip
-        self._w, self._M, self._added, self._turns = w, M, how.added, turns
-        self._rows = [r for r in range(len(J)) if r not in {turn.row for turn in turns}]
-        self._along = [[w.let(turn.along(row)) for turn in turns] for row in J]
-        kept, self._T = self._columns()
-        self._J = [[w.let(self._times(J[r], column)) for column in self._T] for r in self._rows]
-        known = {
-            (turn.places[i], turn.places[j]): turn.inertia[i][j]
-            for turn in turns for i in range(3) for j in range(3)
-        }  # fmt: skip
-        heavy = [[known.get((i, j), None if {i, j} & {x for x, _ in known} else M[i][j]) for j in kept] for i in kept]
+        self._w, self._M, self._all, self._added = w, M, J, how.added
+        self._units = [(turn.row, turn.e[3]) for turn in turns]
+        self._rows = [r for r in range(len(J)) if r not in {r for r, _ in self._units}]
+        self._kept = [i for i in range(len(M)) if i not in {i for _, i in self._units}]
+        self._J = [[J[r][i] for i in self._kept] for r in self._rows]
+        heavy = [[M[i][j] for j in self._kept] for i in self._kept]
         for r, weight in how.added:
-            for i in range(len(kept)):
+            for i in range(len(heavy)):
                 for j in range(i + 1):
                     more = w.product(repr(weight), self._J[r][i], self._J[r][j])
                     if more:
                         heavy[i][j] = heavy[j][i] = w.let(w.total([heavy[i][j], more]))
-        self._factors = StepFactors(w, step_matrix(heavy, self._J), how.order, len(kept), how.spare)
+        self._factors = StepFactors(w, step_matrix(heavy, self._J), how.order, len(heavy), how.spare)
         self.checks = self._factors.checks
-
-    def _columns(self) -> tuple[list[int], list[list[tuple[int, Entry]]]]:
-        """Write T; return the coordinate in place of which each column stands, and its entries with their places."""
-        w = self._w
-        found: list[list[tuple[int, Entry]]] = [[(i, "1.0")] for i in range(len(self._M))]
-        for turn in self._turns:
-            half = w.let(f"0.5/({w.dot(turn.e, turn.e)})")
-            scaled = [w.let(w.product(half, x)) for x in turn.e]
-            for k, i in enumerate(turn.places[:3]):
-                entries = (w.product(repr(float(G_SIGNS[k, x])), scaled[PLACES[k, x]]) for x in range(4))
-                found[i] = list(zip(turn.places, entries, strict=True))
-        kept = [i for i in range(len(found)) if i not in {turn.places[3] for turn in self._turns}]
-        return kept, [found[i] for i in kept]
-
-    def _times(self, row: Sequence[Entry], column: Sequence[tuple[int, Entry]]) -> Entry:
-        """Return the scalar product of a row of entries and a column of T."""
-        return self._w.total([self._w.product(row[i], x) for i, x in column])
 
     def solve(self, f: Sequence[Entry], g: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
         """Write the code that solves for a and lam; return their names, None for multipliers of rows left out."""
-        w = self._w
-        beta = [w.let(f"{g[t.row]}/{self._along[t.row][k]}") if g[t.row] else None for k, t in enumerate(self._turns)]
-        force = [w.let(self._times(f, column)) for column in self._T]
-        target = [w.let(w.total([g[r]], [*map(w.product, self._along[r], beta)])) for r in self._rows]
+        w, J = self._w, self._all
+        a: list[Entry] = [None] * len(self._M)
+        lam: list[Entry] = [None] * len(J)
+        for r, i in self._units:
+            a[i] = w.let(f"{g[r]}/{J[r][i]}") if g[r] else None
+        force = [f[i] for i in self._kept]
+        target = [w.let(w.total([g[r]], [w.product(J[r][i], a[i]) for _, i in self._units])) for r in self._rows]
         for r, weight in self._added:
             for i in range(len(force)):
                 if more := w.product(repr(weight), self._J[r][i], target[r]):
                     force[i] = w.let(w.total([force[i], more]))
         x = self._factors.solve([*force, *target])
-        terms: list[list[Entry]] = [[] for _ in self._M]
-        for column, entry in zip(self._T, x, strict=False):
-            for i, t in column:
-                terms[i].append(w.product(t, entry))
-        for turn, length in zip(self._turns, beta, strict=True):
-            for i, e in zip(turn.places, turn.e, strict=True):
-                terms[i].append(w.product(length, e))
-        a = [w.let(w.total(parts)) for parts in terms]
-        lam: list[Entry] = [None] * len(self._along)
+        for i, entry in zip(self._kept, x, strict=False):
+            a[i] = entry
         for r, entry in zip(self._rows, x[len(force) :], strict=True):
             lam[r] = w.let(f"-{entry}") if entry else None
-        for k, turn in enumerate(self._turns):  # M a - f - J^T lam has no component along e
-            heavy = [None if turn.weightless else w.let(w.dot(row, a)) for row in self._M]
-            pulled = [w.let(turn.along(f)), *(w.product(lam[r], self._along[r][k]) for r in self._rows)]
-            balance = w.total([turn.along(heavy)], pulled)
-            lam[turn.row] = w.let(f"({balance})/{self._along[turn.row][k]}") if balance else None
+        for r, i in self._units:
+            pulled = [f[i], *(w.product(lam[k], J[k][i]) for k in self._rows)]
+            balance = w.total([w.product(self._M[i][i], a[i])], pulled)
+            lam[r] = w.let(f"({balance})/{J[r][i]}") if balance else None
         return a, lam
-
-
-def forces(model: SymbolicModel) -> list[Any]:
-    """Return Q - h, with the inertia forces of turning bodies in their shortest form."""
-    h = list(model.equations.h)
-    for turn in model.turns:
-        for i, short in zip(turn.e, turn.h, strict=False):
-            h[i] = short
-    return [x - y for x, y in zip(model.equations.Q, h, strict=True)]
 
 
 def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> tuple[Lines, Lines]:
@@ -290,14 +256,14 @@ def acceleration(model: SymbolicModel, how: Elimination, polynomials: bool) -> t
     factors of the matrix.
     """
     writer = StepWriter(model, polynomials, "s")
-    w, e = writer.w, model.equations
-    m = len(e.J)
-    M, J, (f, g) = writer.matrices(forces(model), e.gamma)
+    w, e = writer.w, model.turned
+    M, J, (f, g) = writer.matrices(e.forces, e.gamma)
     found = writer.saddle(M, J, how)
-    a, lam = found.solve(f, g)
+    b, lam = found.solve(f, g)
+    a = writer.changed(e.outward, b)
     end = len(w.lines)
-    c = [w.let(w.total([w.dot(J[r], a)], [g[r]])) for r in range(m)]
-    residuals = relative_squares(w, (c, g), (unbalanced(w, M, J, f, a, lam), f))
+    c = [w.let(w.total([w.dot(row, b)], [x])) for row, x in zip(J, g, strict=True)]
+    residuals = relative_squares(w, (c, g), (unbalanced(w, M, J, f, b, lam), f))
     step = writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks], 0, end)
     return step, writer.lines({"residuals": residuals}, (), end)
 
@@ -310,11 +276,12 @@ def projection(model: SymbolicModel, how: tuple[Elimination, Elimination], polyn
     `how` holds the eliminations of the first and the second system. Results are phi (m_h); dq (n), to be subtracted
     from q; dv (n), to be subtracted from v where phi vanishes.
     """
-    writer, e = StepWriter(model, polynomials, "c"), model.equations
+    writer, e = StepWriter(model, polynomials, "c"), model.turned
     n, m_h = len(model.q), len(model.holonomic)
-    M, J, (phi, rates) = writer.matrices(model.holonomic, e.rates)
+    M, J, (phi, rates) = writer.matrices(e.holonomic, e.rates)
     position = writer.saddle(M, J[:m_h], how[0])
     velocity = position if m_h == len(J) else writer.saddle(M, J, how[1])
-    (dq, _), (dv, _) = position.solve([None] * n, phi), velocity.solve([None] * n, rates)
+    found = position.solve([None] * n, phi)[0], velocity.solve([None] * n, rates)[0]
+    dq, dv = (writer.changed(e.outward, x) for x in found)
     checks = [*writer.checks, *position.checks, *(velocity.checks if velocity is not position else ())]
     return writer.lines({"phi": phi, "dq": dq, "dv": dv}, checks)

@@ -16,6 +16,7 @@ import sympy as sp
 from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
 from gaussopt.symbolic.contacts import ContactSymbols
+from gaussopt.symbolic.rotations import TurnedEquations
 from gaussopt.symbolic.turns import Turn, turn_of
 
 TIME = sp.Symbol("t", real=True)
@@ -91,14 +92,25 @@ class SymbolicModel:
     @cached_property
     def turns(self) -> list[Turn]:
         """The members of `quaternions` that describe rotations of bodies with constant inertia."""
+        if not self.quaternions:
+            return []  # without a derivation of the equations
         known, symbols = (self.equations.M, self.equations.h), (self.q, self.v, self.p)
         found = [turn_of(row, e, known, symbols) for row, e in self.quaternions]
         return [turn for turn in found if turn is not None]
 
     @cached_property
+    def turned(self) -> TurnedEquations:
+        """The equations in the angular accelerations of `turns`."""
+        return TurnedEquations(self, self._derivatives)
+
+    @cached_property
+    def _derivatives(self) -> Derivatives:
+        return Derivatives()
+
+    @cached_property
     def equations(self) -> Equations:
         """The equations of motion; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
-        d = Derivatives()
+        d = self._derivatives
 
         def along(expr: Any) -> Any:
             return d.along(expr, self.q, self.v, TIME)

@@ -36,14 +36,14 @@ class Turn(NamedTuple):
     e : the indices of its four coordinates
     inertia : (3, 3), T^T M T, expressions of parameters
     weightless : whether M e = 0
-    h : (4,), inertia forces as 8 G(e')^T I G(e) e', a short formula; () if the derived inertia forces are different
+    rigid : whether the inertia forces h are those of a rigid body, 8 G(e')^T I G(e) e'
     """
 
     row: int
     e: tuple[int, ...]
     inertia: tuple[tuple[Any, ...], ...]
     weightless: bool
-    h: tuple[Any, ...]
+    rigid: bool
 
 
 def turn_of(row: int, e: Sequence[int], given: tuple[Any, Any], symbols_of: tuple[Any, Any, Any]) -> Turn | None:
@@ -59,17 +59,12 @@ def turn_of(row: int, e: Sequence[int], given: tuple[Any, Any], symbols_of: tupl
     rates = [v[x] for x in e]
     form = dict(zip((*symbols, *rates), STAND_INS, strict=True))
     found = _of_form(*(tuple(sp.sympify(x).xreplace(form) for x in xs) for xs in (block, [h[x] for x in e], p)))
-    if found is None:
-        return None
-    own = {x: y for y, x in form.items()}
-    return Turn(row, tuple(e), *found[:2], tuple(x.xreplace(own) for x in found[2]))
+    return None if found is None else Turn(row, tuple(e), *found)
 
 
 @lru_cache(64)
-def _of_form(
-    block: tuple[Any, ...], h: tuple[Any, ...], p: tuple[Any, ...]
-) -> tuple[Any, bool, tuple[Any, ...]] | None:
-    """Return `inertia`, `weightless` and `h` of a `Turn` from its part of M and h, as functions of STAND_INS and p.
+def _of_form(block: tuple[Any, ...], h: tuple[Any, ...], p: tuple[Any, ...]) -> tuple[Any, bool, bool] | None:
+    """Return `inertia`, `weightless` and `rigid` of a `Turn` from its M and h, as functions of STAND_INS and p.
 
     The result is cached, because bodies of equal masses differ in their symbols only.
     """
@@ -92,13 +87,13 @@ def _of_form(
     inertia = tuple(tuple(block[4 * a + b].xreplace(there) / 4 for b in range(1, 4)) for a in range(1, 4))
     short = sp.Matrix(rows_of(rates)).T * (8 * sp.Matrix(inertia) * (sp.Matrix(rows_of(symbols)) * sp.Matrix(rates)))
     if not set().union(*(x.free_symbols for x in h)) <= {*STAND_INS, *p}:
-        return inertia, weightless, ()
+        return inertia, weightless, False
     both = sp.lambdify([symbols, rates, p], [*h, *short], cse=True)
     for now, rate in random.uniform(-1.0, 1.0, (SAMPLES, 2, 4)):
         derived, written = np.array(both(now, rate, values), dtype=float).reshape(2, 4)
         if np.abs(derived - written).max() > ROUNDED * np.abs(derived).max():
-            return inertia, weightless, ()
-    return inertia, weightless, tuple(short)
+            return inertia, weightless, False
+    return inertia, weightless, True
 
 
 def rows_of(e: Sequence[Any]) -> list[list[Any]]:

@@ -60,7 +60,7 @@ def test_engines_agree_on_turning_bodies(stepper: str) -> None:
     """Quaternions without mass, and with one; inertia along the axes of a body, and across them."""
     problem = chain(2, True)
     assert [turn.weightless for turn in problem.system.model.turns] == [True, False]
-    assert [bool(turn.h) for turn in problem.system.model.turns] == [True, False]
+    assert [bool(turn.rigid) for turn in problem.system.model.turns] == [True, False]
     assert apart(problem, stepper=stepper, dt=1e-3, t_end=0.02, stabilisation="projection") <= 1e-11
 
 
