@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import sympy as sp
 
-from gaussopt.codegen.ldl import Entry, Writer
+from gaussopt.codegen.ldl import Entry
 from gaussopt.codegen.pivot_order import Elimination
 from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, relative_squares, unbalanced
 from gaussopt.symbolic.model import TIME, SymbolicModel
@@ -68,7 +68,9 @@ def _linearised(
     """Return M, J and Q - h at the start, and phi and the nonholonomic residuals at the same (q, v) and time `stop`."""
     model = writer.model
     m_h, later = len(model.holonomic), {TIME: END}
-    groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.turned.holonomic, model.turned.rates[m_h:])]
+    groups = [
+        [sp.sympify(e).xreplace(later) for e in part] for part in (model.turned.holonomic, model.turned.rates[m_h:])
+    ]
     M, J, (f, phi, rates) = writer.matrices(model.turned.forces, *groups)
     return M, J, f, phi, rates
 
@@ -127,9 +129,7 @@ def half_step(model: SymbolicModel, how: Elimination) -> tuple[Lines, Lines]:
     w, n = writer.w, len(model.q)
     M, J, (f, gamma, rates) = writer.matrices(e.forces, e.gamma, e.rates)
     missed = missed_positions(len(model.holonomic))
-    change = _reduced(
-        writer, [w.let(f"{v} - {half}") for v, half in zip(model.v, half_velocities(n), strict=True)]
-    )
+    change = _reduced(writer, [w.let(f"{v} - {half}") for v, half in zip(model.v, half_velocities(n), strict=True)])
     g: list[Entry] = []
     for r, (row, start, rate) in enumerate(zip(J, gamma, rates, strict=True)):
         first = w.total([start], missed[r : r + 1]) or "0.0"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -21,6 +20,9 @@ from gaussopt.symbolic.model import SymbolicModel
 
 QUICK_LINES, MOST_LINES = 3000, 12000
 """Numbers of lines of a step up to which unrolled code compiles in seconds, and in less than a minute."""
+
+ZERO = 1e-14
+"""Entries up to this part of the sum of their terms are zeros with rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,13 @@ def reduced(
     for turn in turns:
         e, at = list(turn.e), q[list(turn.e)]
         T[np.ix_(e, e[:3])] = spin_rows(at[None])[0].T / (2 * at @ at)
-    kept = [i for i in range(n) if i not in {turn.e[3] for turn in turns}]
-    rows = [r for r in range(len(J)) if r not in {turn.row for turn in turns}]
+    kept = np.delete(np.arange(n), [turn.e[3] for turn in turns])
+    rows = np.delete(np.arange(len(J)), [turn.row for turn in turns])
     T = T[:, kept]
     heavy, across = T.T @ M @ T, J[rows] @ T
     (none, same), (gone, fixed) = model.turned.masks
-    heavy[none[np.ix_(kept, kept)]] = across[gone[np.ix_(rows, kept)]] = 0.0
+    heavy[none[np.ix_(kept, kept)] | (np.abs(heavy) <= ZERO * (np.abs(T.T) @ np.abs(M) @ np.abs(T)))] = 0.0
+    across[gone[np.ix_(rows, kept)] | (np.abs(across) <= ZERO * (np.abs(J[rows]) @ np.abs(T)))] = 0.0
     return heavy, across, same[np.ix_(kept, kept)], fixed[np.ix_(rows, kept)]
 
 

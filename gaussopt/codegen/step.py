@@ -95,9 +95,8 @@ class StepWriter:
         """Write the code for `outward` or `inward` of `SymbolicModel.turned` of a vector with these names."""
         if not self.model.turns:
             return list(names)
-        stand_ins = sp.symbols(f"x:{len(names)}", real=True, cls=sp.Dummy)
-        known = {s: sp.Symbol(x) if x and x.isidentifier() else sp.Float(x or 0) for s, x in zip(stand_ins, names)}
-        return self.expressions([x.xreplace(known) for x in change(stand_ins)])[0]
+        known = [sp.Symbol(x, real=True) if x and x.isidentifier() else sp.Float(x or 0) for x in names]
+        return self.expressions(change(known))[0]
 
     def _trigonometry(self, exprs: list[Any]) -> list[Any]:
         """Return expressions with sines and cosines of simple arguments replaced by symbols that hold their values."""
