@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from gaussopt.cone.monotonicity import monotonicity
-from gaussopt.cone.newton_kernel import continued
+from gaussopt.cone.newton_kernel import continued, shared_impulses
 from gaussopt.cone.proximal_kernel import shared
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
@@ -103,7 +103,8 @@ class HybridOptions(Options):
     0 for no search; `starts`: number of starts of the search; `seed`: seed of its random starts; `followed`: largest
     number of contacts with unknown forces for which Newton's method is tried first, from the given start, such as the
     impulses of the previous step; `enough`: natural map that suffices if Newton's method does not converge, as may
-    happen for redundant contacts.
+    happen for redundant contacts; `compliance`: whether, with at most `MANY` contacts, forces of redundant contacts are
+    those that `gaussopt.cone.newton_kernel.shared` finds, which do not depend on the given start.
     """
 
     tolerance: float = 1e-13
@@ -114,6 +115,7 @@ class HybridOptions(Options):
     seed: int = 0
     followed: int = 0
     enough: float = 0.0
+    compliance: bool = False
     limits: ClassVar[Limits] = dict.fromkeys(("tolerance", "sweeps", "programs", "starts"), POSITIVE)
 
 
@@ -132,6 +134,10 @@ class Hybrid(Kept[HybridOptions]):
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         if not self.program.k:
             return RawSolution(np.zeros(0), None, Status.SOLVED)
+        if self.options.compliance and self.program.k <= MANY and not self.program.sparse:
+            r = shared_impulses(self.program)
+            if r is not None and residual(self.program, r) <= SETTLED * self.options.tolerance:
+                return RawSolution(r, None, Status.SOLVED)
         if self.options.followed or self.options.enough:
             way = self._apart if self.program.sparse else self._quickly
             found = way(None if start is None else start[0])

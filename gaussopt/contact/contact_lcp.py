@@ -12,12 +12,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.cone.newton_kernel import COMPLIANT, PROXIMAL
 from gaussopt.contact.response import CANCELLED, INERT, ContactResponse, without_rounding
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import StepData
 from gaussopt.lcp.enumeration import LCPSolutions, enumerate_lcp
 from gaussopt.lcp.matrix_classes import power_of_two, subsets
+from gaussopt.lcp.pivoting import SOLVED, solve_lcp
 from gaussopt.lcp.polyhedra import FEASIBLE
 
 
@@ -54,6 +56,24 @@ class ContactLCP:
         M[k + r :, : k + r] = -self.to_x[k:, : k + r]
         M[k + r + np.arange(r), index] += mu
         return LCP(M, np.concatenate((op.start + op.response @ self.x_0, 2 * mu * least[index])))
+
+    @cached_property
+    def shared(self) -> Vector | None:
+        """Unknowns x that depend on the data of the step alone where contacts are redundant; None if none are found.
+
+        They are chosen as in space, by the proximal steps of `gaussopt.cone.newton_kernel.shared`.
+        """
+        M, q, p, size = self.lcp.M.copy(), self.lcp.q, len(self.to_x), self.lcp.n
+        D, x = COMPLIANT * self.op.weights**2, np.zeros(p)
+        M[:p] += D[:, None] * self.to_x
+        active, (z, w, error) = (np.arange(size) < p).astype(np.int64), np.zeros((3, size))
+        for _ in range(PROXIMAL):
+            b = q.copy()
+            b[:p] += D * (self.x_0 - x)
+            if solve_lcp(M, b, active, z, w, error, 10 * size, True)[0] != SOLVED:
+                return None
+            x = self.x(z)
+        return x
 
     @cached_property
     def supports(self) -> NDArray[np.bool_]:

@@ -12,17 +12,10 @@ import math
 
 import numpy as np
 
-from gaussopt.cone.newton_kernel import STEPS, settle
+from gaussopt.cone.newton_kernel import STEPS, shared
 from gaussopt.contact.saddle_kernel import factorise
 from gaussopt.contact.stage_laws import CLEAR, OPEN, STRONG, UNDECIDED, StageWorkspace
 from gaussopt.core.arrays import Index
-
-SHARP, ENOUGH = 1e-14, 1e-12
-"""Natural map, relative to the largest entry of q, at which Newton's method ends, and up to which it may stagnate."""
-
-COMPLIANT = 1e-4
-"""Addition to the diagonal, whose entries are of order one, that gives redundant contacts unique forces."""
-
 
 def disc(c: int, space: StageWorkspace) -> float:
     """Return the friction coefficient of contact c in the unit of the mass norm; 0 if the contact slides."""
@@ -74,21 +67,17 @@ def solve_cones(redundant: bool, space: StageWorkspace) -> bool:
     B, q, z, place = space.B, space.law[2], space.law[3], space.order[1]
     p, k = len(B), len(space.S)
     n = 3 * k
-    W, b, r, mu, size = np.zeros(n * n), np.zeros(n), np.zeros(n), np.zeros(k), 0.0
+    W, b, r, mu = np.zeros(n * n), np.zeros(n), np.zeros(n), np.zeros(k)
     place_cones(place, space)
     for i in range(n):
-        W[i * n + i] = 1.0 + COMPLIANT
+        W[i * n + i] = 1.0
     for i in range(p):
-        b[place[i]], size = q[i], max(size, abs(q[i]))
+        b[place[i]] = q[i]
         for j in range(p):
-            W[place[i] * n + place[j]] = B[i, j] + (COMPLIANT if i == j else 0.0)
+            W[place[i] * n + place[j]] = B[i, j]
     for c in range(k):
         mu[c] = disc(c, space)
-    if redundant:
-        settle(W, b, mu, r, SHARP * size, ENOUGH * size, n, 0.0)
-    for i in range(n):
-        W[i * n + i] -= COMPLIANT
-    taken = settle(W, b, mu, r, SHARP * size, ENOUGH * size, n, 0.0)
+    taken = shared(W, b, mu, r, redundant)
     for i in range(p):
         z[i] = r[place[i]]
     for c in range(k):

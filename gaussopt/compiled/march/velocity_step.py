@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gaussopt.compiled.march.common import copied
+from gaussopt.compiled.march.common import copied, largest
 from gaussopt.compiled.march.contact_modes import LAWFUL, best_mode, natural, solve_mode
 from gaussopt.compiled.march.mass_norm import factorised, moving, product, projected, rows_of, scaled
 from gaussopt.core.arrays import Vector
 from gaussopt.integration.advances.moreau_jean import MOST_FORCES, SETTLED, THETA
+from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.integration.events.turning import CAPPED, TURN
 from gaussopt.jit.kernel import inlined
 
@@ -59,6 +60,9 @@ if TYPE_CHECKING:
         velocity,
     )
 
+NOISE = TOLERANCES.noise
+"""Gap, relative to 1 + the largest coordinate, that counts as closed; kernels read numbers."""
+
 MOST_ACTIVE = 3
 """Largest number of contacts that may close in a step; each of them multiplies the number of modes by four."""
 
@@ -71,11 +75,11 @@ def opened(t: float, h: float, y: Vector, p: Vector, law: Vector, own: Vector) -
     """Evaluate the step data, and prepare the contact problem; return the number of contacts, -1 if it is irregular."""
     step(t, y[:N], y[N:SIZE], p, own)
     velocity(t, y[:N], y[N:SIZE], p, own[DRIFT:])
-    closing, sound = 0, True
+    closing, sound, near = 0, True, NOISE * (1.0 + largest(y, N))
     for c in range(K):
         reach = own[GAPS + c] + 0.5 * h * own[GAPS + K + c]
-        own[ACTIVE + c] = 1.0 if reach <= 0.0 else 0.0
-        closing += 1 if reach <= 0.0 else 0
+        own[ACTIVE + c] = 1.0 if reach <= near else 0.0
+        closing += 1 if reach <= near else 0
         sound = sound and abs(reach) < 1e300
     if closing > MOST_ACTIVE or not sound:
         return -1

@@ -64,9 +64,10 @@ class ContactSolvers:
         """Solver of steps with contacts in space without slip; the user's solver if it accepts friction cones.
 
         The search for a second solution is switched off: it is worthwhile for a single problem, not at every stage.
+        Redundant contacts share forces as in the compiled kernel, so that both engines compute the same motion.
         """
         takes = ConeComplementarity in self.main.sequence.solver.accepts
-        solver, options = self._given if takes else ("hybrid", {"searched": 0})
+        solver, options = self._given if takes else ("hybrid", {"searched": 0, "compliance": True})
         return StepSolver("coulomb-soccp", solver, options, self._tolerance, self._warm)
 
     @cached_property
