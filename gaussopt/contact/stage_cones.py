@@ -17,6 +17,7 @@ from gaussopt.contact.saddle_kernel import factorise
 from gaussopt.contact.stage_laws import CLEAR, OPEN, STRONG, UNDECIDED, StageWorkspace
 from gaussopt.core.arrays import Index
 
+
 def disc(c: int, space: StageWorkspace) -> float:
     """Return the friction coefficient of contact c in the unit of the mass norm; 0 if the contact slides."""
     s = space.order[0, c]
