@@ -17,6 +17,7 @@ import numpy as np
 from gaussopt.compiled.contact_kernel import Equations, Stage, copy
 from gaussopt.compiled.march.landing import landed
 from gaussopt.compiled.projection_kernel import largest
+from gaussopt.contact.activity import TOUCHING
 from gaussopt.contact.stage_laws import MONOTONE, NUMBERS, OPEN, StageWorkspace, certified, stage_workspace
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.endings import last_step
@@ -25,8 +26,8 @@ from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import SOLVED, Active, Indices
 
-NOISE, GAIN = TOLERANCES.noise, TOLERANCES.energy
-"""Tolerances under names that kernels can read."""
+GAIN = TOLERANCES.energy
+"""A tolerance under a name that kernels can read."""
 
 
 class SpaceSteps(NamedTuple):
@@ -187,7 +188,7 @@ def opened(h: float, law: Vector, space: SpaceSteps) -> bool:
     """Write the data of the step from `state` but for its force; return whether the `closed` contacts take part."""
     flat, said, data, n, w, k = space.flat, space.said, space.data, len(space.dv), len(space.force), len(law) // 3
     m = space.m
-    gaps, found, near = n * n + 2 * n + m * (n + 1), 0, NOISE * (1.0 + largest(space.state[:n]))
+    gaps, found, near = n * n + 2 * n + m * (n + 1), 0, TOUCHING * (1.0 + largest(space.state[:n]))
     for i in range(k):
         if flat[gaps + i] + 0.5 * h * flat[gaps + k + i] <= near:
             if found == len(space.closed) or space.closed[found] != i:

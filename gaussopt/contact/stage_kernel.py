@@ -23,6 +23,7 @@ from gaussopt.contact.stage_laws import (
     DEPENDENT_JOINTS,
     HELD,
     MASSLESS,
+    MONOTONE,
     OPEN,
     UNDECIDED,
     UNLAWFUL,
@@ -30,6 +31,7 @@ from gaussopt.contact.stage_laws import (
     form_laws,
     read_laws,
     read_saddle,
+    share_pairs,
     solve_pairs,
     uniqueness,
 )
@@ -85,7 +87,11 @@ def stage(
     if not form_laws(n, len(active), space):
         return HELD, UNDECIDED
     how = strongly_monotone(space) if cones else uniqueness(space)
-    if not (how != OPEN and solve_cones(how == UNDECIDED, space) if cones else solve_pairs(active, space)):
+    if cones:
+        solved = how != OPEN and solve_cones(how == UNDECIDED, space)
+    else:
+        solved = solve_pairs(active, space) and (how < MONOTONE or share_pairs(active, space))
+    if not solved:
         return UNSOLVED, UNDECIDED
     light = apply_forces(n, space, out)
     for i in range(m):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaussopt.cone.newton_kernel import COMPLIANT, PROXIMAL
 from gaussopt.contact.activity import RESTING
 from gaussopt.contact.orientation import oriented
 from gaussopt.contact.saddle_kernel import factorise
@@ -50,7 +51,7 @@ class StageWorkspace(NamedTuple):
     Attributes
     ----------
     K, L, first, body : (n + m, n + m) twice, (n + m,), (3, n + m); the block of the joints in K must be zero
-    rows, sigma, law, order : (2 p + 1, n + m), (c, d), (7, 2 p - c), (3, 2 p - c)
+    rows, sigma, law, order : (2 p + 1, n + m), (c, d), (9, 2 p - c), (4, 2 p - c)
         In the first 2 p rows of `rows`, the columns from n on must be zero.
     motion, norm : (2 p + 1, n + m), (2 p + 1,)
         Written: the motions due to a unit force along each row, to contact forces, and to other forces; their norms.
@@ -82,7 +83,7 @@ def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageW
     return StageWorkspace(
         np.zeros((whole, whole)), np.zeros((whole, whole)), np.zeros(whole, np.int64), np.zeros((3, whole)),
         np.zeros((2 * p + 1, whole)), np.zeros((2 * p + 1, whole)), np.zeros(2 * p + 1), np.zeros((closed, d)),
-        np.zeros((7, size)), np.zeros((3, size), np.int64), np.zeros((size, size)), np.zeros((closed, closed)),
+        np.zeros((9, size)), np.zeros((4, size), np.int64), np.zeros((size, size)), np.zeros((closed, closed)),
         np.zeros((size, size)), np.zeros((size, size)), np.zeros(m),
     )  # fmt: skip
 
@@ -315,3 +316,66 @@ def solve_pairs(active: Active, space: StageWorkspace) -> bool:
         if not wrong:
             return True
     return False
+
+
+def share_pairs(active: Active, space: StageWorkspace) -> bool:
+    """Choose the forces law[3] of redundant contacts by the proximal steps of `ContactLCP.shared`.
+
+    Return whether the laws hold then; `active` keeps the pairs that push and do not depend on others. Where no pairs
+    depend on each other, the forces that `solve_pairs` has found remain.
+    """
+    B, T, place, taken, mask = space.B, space.T, space.order[1], space.order[2], space.order[3]
+    q, z, w, extent, error, own, x = (
+        space.law[2], space.law[3], space.law[4], space.law[5], space.law[6], space.law[7], space.law[8],
+    )  # fmt: skip
+    size, p, dependent = len(q), len(space.norm) // 2, False
+    for i in range(size):
+        mask[i], own[i], x[i] = (1 if i < p else 0), q[i], 0.0
+    invert(B, mask, T, place, taken)
+    for i in range(p):
+        dependent = dependent or mask[i] == 0
+        mask[i] = 1
+    if not dependent:
+        return solve_pairs(active, space)
+    comply(COMPLIANT, space)
+    solved = True
+    for _ in range(PROXIMAL):
+        for i in range(p):
+            q[i] = own[i] - COMPLIANT * x[i]
+        solved = solved and solve_pairs(mask, space)
+        for i in range(p):
+            x[i] = z[i]
+        for r in range(len(space.S)):
+            s = space.order[0, r]
+            if s:
+                x[s] -= space.law[1, r] * space.norm[s] / space.norm[r] * z[r]
+    comply(-COMPLIANT, space)
+    for i in range(size):
+        q[i], active[i] = own[i], mask[i]
+    invert(B, active, T, place, taken)
+    for i in range(size):
+        value = q[i]
+        terms = abs(value)
+        for j in range(size):
+            term = B[i, j] * z[j]
+            value += term
+            terms += abs(term)
+        w[i], extent[i] = value, terms
+        tiny = SIGN * terms
+        solved = solved and value >= -tiny and (mask[i] == 0 or value <= 10.0 * tiny)
+    for t in range(size):
+        error[t] = 0.0
+        for u in range(size if active[t] else 0):
+            if active[u]:
+                error[t] -= T[place[t], u] * w[place[u]]
+    return solved
+
+
+def comply(compliance: float, space: StageWorkspace) -> None:
+    """Add a compliance to the rows of B of forces; a contact without slip has friction z[s] less mu times z[r]."""
+    for r in range(len(space.norm) // 2):
+        space.B[r, r] += compliance
+    for r in range(len(space.S)):
+        s = space.order[0, r]
+        if s:
+            space.B[s, r] -= compliance * space.law[1, r] * space.norm[s] / space.norm[r]

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.compiled.advances.time_steps import CompiledTimeSteps
-from gaussopt.compiled.space_steps import NOISE, SpaceSteps, march_in_space, space_of
+from gaussopt.compiled.space_steps import SpaceSteps, march_in_space, space_of
 from gaussopt.compiled.step_certificates import ABOUT, columns_of, widths
+from gaussopt.contact.activity import TOUCHING
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.step_data import StepData
@@ -45,7 +46,7 @@ class CompiledSpaceSteps(CompiledTimeSteps):
         assert whole.g_N is not None
         assert whole.gdot_N is not None
         h, k = self._instant(self.steps + 1) - self.t, whole.k
-        near = NOISE * (1.0 + float(np.abs(self.q).max()))
+        near = TOUCHING * (1.0 + float(np.abs(self.q).max()))
         self._closed = np.flatnonzero(whole.g_N + 0.5 * h * whole.gdot_N <= near)
         resting = int((self._law[self._closed] > 0).sum())
         key = resting, *self._closed.tolist()

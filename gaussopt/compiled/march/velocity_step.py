@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from gaussopt.compiled.march.common import copied, largest
 from gaussopt.compiled.march.contact_modes import LAWFUL, best_mode, natural, solve_mode
 from gaussopt.compiled.march.mass_norm import factorised, moving, product, projected, rows_of, scaled
+from gaussopt.contact.activity import TOUCHING
 from gaussopt.core.arrays import Vector
 from gaussopt.integration.advances.moreau_jean import MOST_FORCES, SETTLED, THETA
-from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.integration.events.turning import CAPPED, TURN
 from gaussopt.jit.kernel import inlined
 
@@ -60,9 +60,6 @@ if TYPE_CHECKING:
         velocity,
     )
 
-NOISE = TOLERANCES.noise
-"""Gap, relative to 1 + the largest coordinate, that counts as closed; kernels read numbers."""
-
 MOST_ACTIVE = 3
 """Largest number of contacts that may close in a step; each of them multiplies the number of modes by four."""
 
@@ -75,7 +72,7 @@ def opened(t: float, h: float, y: Vector, p: Vector, law: Vector, own: Vector) -
     """Evaluate the step data, and prepare the contact problem; return the number of contacts, -1 if it is irregular."""
     step(t, y[:N], y[N:SIZE], p, own)
     velocity(t, y[:N], y[N:SIZE], p, own[DRIFT:])
-    closing, sound, near = 0, True, NOISE * (1.0 + largest(y, N))
+    closing, sound, near = 0, True, TOUCHING * (1.0 + largest(y, N))
     for c in range(K):
         reach = own[GAPS + c] + 0.5 * h * own[GAPS + K + c]
         own[ACTIVE + c] = 1.0 if reach <= near else 0.0

@@ -19,11 +19,13 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
+from gaussopt.formulations._sliding import candidate_of
 from gaussopt.integration.accelerations import CertifiedAccelerations, largest
 from gaussopt.integration.events.modes import TOLERANCES, ContactModes
 from gaussopt.integration.events.regular_stages import CertifiedStage, StageKernel
 from gaussopt.integration.rotations import Rotations
 from gaussopt.integration.stabilisation import Baumgarte
+from gaussopt.kinds.step import certify_step
 from gaussopt.linalg.redundancy import open_forces
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.step_solver import StepSolver
@@ -269,13 +271,30 @@ class ContactAccelerations(CertifiedAccelerations):
         chosen = self.solvers.for_step(step) if solver is None else solver
         chosen.thorough = thorough
         try:
-            return super().solve(step, chosen)
+            return self._shared(step, super().solve(step, chosen), chosen)
         except NotAccepted:
             # Some solvers of the LCPs of sliding contacts refuse those of resting contacts, with zeros on the diagonal.
             if not step.resting.any() or step.rests_in_space or chosen is self.solvers.any_contact:
                 raise
         self.solvers.any_contact.thorough = thorough
-        return super().solve(step, self.solvers.any_contact)
+        return self._shared(step, super().solve(step, self.solvers.any_contact), chosen)
+
+    def _shared(self, step: StepData, answer: Answer, solver: StepSolver) -> Answer:
+        """Return the answer with the forces of redundant contacts that depend on the step alone, if they pass.
+
+        Which of these forces pivoting finds depends on earlier steps, and on rounding errors.
+        """
+        if answer.forces_unique or not step.k or step.rests_in_space or not any(open_forces(step)[1:]):
+            return answer
+        op = ContactOperator.of(step)
+        x = op.complementarity.shared
+        if x is None:
+            return answer
+        found = candidate_of(op, x)
+        certificate = certify_step(step, *found, solver.thorough)
+        if not certificate.passed(solver.tolerance):
+            return answer
+        return replace(answer, certificate=certificate, **found._asdict())
 
     def confirm(self, step: StepData, solver: StepSolver) -> None:
         """Check that the solution at sticking contacts is unique, provided that this takes little time.
