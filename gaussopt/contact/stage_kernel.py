@@ -90,7 +90,7 @@ def stage(
     if cones:
         solved = how != OPEN and solve_cones(how == UNDECIDED, space)
     else:
-        solved = solve_pairs(active, space) and (how < MONOTONE or share_pairs(active, space))
+        solved = solve_pairs(active, space) and (how < MONOTONE or len(closed) < 2 or share_pairs(active, space))
     if not solved:
         return UNSOLVED, UNDECIDED
     light = apply_forces(n, space, out)

@@ -284,7 +284,7 @@ class ContactAccelerations(CertifiedAccelerations):
 
         Which of these forces pivoting finds depends on earlier steps, and on rounding errors.
         """
-        if answer.forces_unique or not step.k or step.rests_in_space or not any(open_forces(step)[1:]):
+        if answer.forces_unique or step.k < 2 or step.rests_in_space or not any(open_forces(step)[1:]):
             return answer
         op = ContactOperator.of(step)
         x = op.complementarity.shared
