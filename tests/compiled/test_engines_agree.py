@@ -38,8 +38,8 @@ STEPS, FEW = 10, 1
 
 LONG = "rk4", "moreau-jean"
 
-METHODS = (*LONG, "rk4 projected", "semi-implicit", "rk45", "dop853", "radau")
-"""The steppers of motions with contacts, with and without projection."""
+METHODS = (*LONG, "rk4 projected", "semi-implicit", "rk45", "dop853")
+"""The steppers of motions with contacts, with and without projection; `radau`, which has the same stages, is slow."""
 
 OWN = {"box-wall", "sphere-pile"}
 """Problems that state Moreau-Jean steps of their own, which are interpreted."""

@@ -19,7 +19,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
-from gaussopt.formulations._sliding import candidate_of
+from gaussopt.formulations.base import Candidate
 from gaussopt.integration.accelerations import CertifiedAccelerations, largest
 from gaussopt.integration.events.modes import TOLERANCES, ContactModes
 from gaussopt.integration.events.regular_stages import CertifiedStage, StageKernel
@@ -290,7 +290,7 @@ class ContactAccelerations(CertifiedAccelerations):
         x = op.complementarity.shared
         if x is None:
             return answer
-        found = candidate_of(op, x)
+        found = Candidate(op.acceleration(x), op.multipliers(x), *op.split(x))
         certificate = certify_step(step, *found, solver.thorough)
         if not certificate.passed(solver.tolerance):
             return answer
