@@ -306,24 +306,17 @@ def shared(w: Vector, q: Vector, mu: Vector, r: Vector, redundant: bool) -> int:
 
     Where redundant contacts leave forces undetermined, proximal steps from zero choose them: each solves the problem
     with w + D and q - D r, with the small diagonal D. Rounding errors of the data change these forces by 1 / D times
-    their size only. The diagonal of w must be of order one; rounding changes it.
+    their size only.
     """
     n, size = len(q), 0.0
     for i in range(n):
         size = max(size, abs(q[i]))
     sharp = SHARP * size
     if redundant:
-        b = np.zeros(n)
-        for i in range(n):
-            w[i * n + i] += COMPLIANT
         for _ in range(PROXIMAL):
-            for i in range(n):
-                b[i] = q[i] - COMPLIANT * r[i]
-            settle(w, b, mu, r, 0.1 * sharp, sharp, n)
-        for i in range(n):
-            w[i * n + i] -= COMPLIANT
+            settle(w, q, mu, r, 0.1 * sharp, sharp, n, COMPLIANT)
         sharp *= 10.0  # a step without compliance would change undetermined forces
-    return settle(w, q, mu, r, sharp, ENOUGH * size, n)
+    return settle(w, q, mu, r, sharp, ENOUGH * size, n, 0.0)
 
 
 def shared_impulses(problem: ConeComplementarity) -> Vector | None:
