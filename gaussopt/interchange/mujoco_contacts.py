@@ -221,7 +221,9 @@ class ContactFinder:
         opens[:dry] = False
         index = [np.array(x, dtype=np.int64) for x in (rows, places, np.flatnonzero(opens), normals)]
         where = RowPlaces(index[0], index[1], index[2], index[3], np.array(ahead))
-        return NearContacts(tuple(names), np.array(mu), where, np.array(parents, dtype=np.intp), np.array(losses), opens)
+        return NearContacts(
+            tuple(names), np.array(mu), where, np.array(parents, dtype=np.intp), np.array(losses), opens
+        )
 
     def _name(self, key: tuple[int, ...]) -> str:
         if key not in self._names:
