@@ -301,7 +301,7 @@ def settle(
 
 
 @kernel
-def shared(w: Vector, q: Vector, mu: Vector, r: Vector, redundant: bool) -> int:
+def shared_forces(w: Vector, q: Vector, mu: Vector, r: Vector, redundant: bool) -> int:
     """Write forces that depend on the problem alone to r, which holds zeros; return the steps as `settle` does.
 
     Where redundant contacts leave forces undetermined, proximal steps from zero choose them: each solves the problem
@@ -320,7 +320,7 @@ def shared(w: Vector, q: Vector, mu: Vector, r: Vector, redundant: bool) -> int:
 
 
 def shared_impulses(problem: ConeComplementarity) -> Vector | None:
-    """Return the impulses of `shared`, computed in the unit of the mass norm; None without convergence."""
+    """Return the impulses of `shared_forces`, computed in the unit of the mass norm; None without convergence."""
     own = problem.W.diagonal().reshape(-1, 3)
     size = np.sqrt(np.column_stack((own[:, 0], *[own[:, 1:].max(axis=1)] * 2)))
     if not (size > 0).all():
@@ -328,7 +328,7 @@ def shared_impulses(problem: ConeComplementarity) -> Vector | None:
     mu, scale, r = problem.mu * size[:, 1] / size[:, 0], size.ravel(), np.zeros(problem.n)
     W = problem.W / np.outer(scale, scale)
     redundant = bool(np.linalg.eigvalsh(0.5 * (W + W.T))[0] < REDUNDANT)
-    count = shared(W.ravel(), problem.q / scale, mu, r, redundant)
+    count = shared_forces(W.ravel(), problem.q / scale, mu, r, redundant)
     return None if count >= STEPS else np.asarray(r / scale)
 
 

@@ -61,7 +61,7 @@ class ContactLCP:
     def shared(self) -> Vector | None:
         """Unknowns x that depend on the data of the step alone where contacts are redundant; None if none are found.
 
-        They are chosen as in space, by the proximal steps of `gaussopt.cone.newton_kernel.shared`.
+        They are chosen as in space, by the proximal steps of `gaussopt.cone.newton_kernel.shared_forces`.
         """
         M, q, p, size = self.lcp.M.copy(), self.lcp.q, len(self.to_x), self.lcp.n
         D, x = COMPLIANT * self.op.weights**2, np.zeros(p)

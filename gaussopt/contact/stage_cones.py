@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from gaussopt.cone.newton_kernel import STEPS, shared
+from gaussopt.cone.newton_kernel import STEPS, shared_forces
 from gaussopt.contact.saddle_kernel import factorise
 from gaussopt.contact.stage_laws import CLEAR, OPEN, STRONG, UNDECIDED, StageWorkspace
 from gaussopt.core.arrays import Index
@@ -78,7 +78,7 @@ def solve_cones(redundant: bool, space: StageWorkspace) -> bool:
             W[place[i] * n + place[j]] = B[i, j]
     for c in range(k):
         mu[c] = disc(c, space)
-    taken = shared(W, b, mu, r, redundant)
+    taken = shared_forces(W, b, mu, r, redundant)
     for i in range(p):
         z[i] = r[place[i]]
     for c in range(k):

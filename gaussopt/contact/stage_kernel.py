@@ -87,11 +87,7 @@ def stage(
     if not form_laws(n, len(active), space):
         return HELD, UNDECIDED
     how = strongly_monotone(space) if cones else uniqueness(space)
-    if cones:
-        solved = how != OPEN and solve_cones(how == UNDECIDED, space)
-    else:
-        solved = solve_pairs(active, space) and (how < MONOTONE or len(closed) < 2 or share_pairs(active, space))
-    if not solved:
+    if not (how != OPEN and solve_cones(how == UNDECIDED, space) if cones else pairs_solved(how, active, space)):
         return UNSOLVED, UNDECIDED
     light = apply_forces(n, space, out)
     for i in range(m):
@@ -106,6 +102,12 @@ def stage(
     if not check_laws(n, free, space, out, numbers):
         return UNLAWFUL, UNDECIDED
     return SOLVED, how
+
+
+def pairs_solved(how: int, active: Active, space: StageWorkspace) -> bool:
+    """Solve the laws of contacts in the plane; return whether forces were found."""
+    redundant = how >= MONOTONE and len(space.S) > 1
+    return solve_pairs(active, space) and (not redundant or share_pairs(active, space))
 
 
 def lightest(n: int, K: Matrix) -> float:

@@ -9,8 +9,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
@@ -44,8 +43,8 @@ def dense(problem: ConeComplementarity) -> ConeComplementarity:
 
 def groups_of(W: Any) -> list[Index]:
     """Return the groups of contacts, by their numbers, that no block of a W stored as blocks connects."""
-    graph = csr_array((np.ones(len(W.indices), dtype=bool), W.indices, W.indptr))
-    _, group = connected_components(graph, directed=False)
+    graph = scipy.sparse.csr_array((np.ones(len(W.indices), dtype=bool), W.indices, W.indptr))
+    _, group = scipy.sparse.csgraph.connected_components(graph, directed=False)
     order = np.argsort(group, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 

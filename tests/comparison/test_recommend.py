@@ -131,14 +131,14 @@ def test_who_has_no_part_is_named_with_the_reason(measured: tuple[Recommendation
 def test_the_command(running: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recommending, "EACH", 0.01)
     # Time for few answers: what was not tried is said, and what was is enough for an answer.
-    monkeypatch.setattr(recommending, "ANSWERS", 1.0)
+    monkeypatch.setattr(recommending, "ANSWERS", 0.1)
     assert run(["recommend", "crank-slider", "--set", "tau=0", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["status"] == "solved"
     assert data["problem"] == "crank-slider (tau=0)"
     assert data["source"] == "crank-slider (tau=0), own motion"
     assert data["choices"][0]["certified"] < 1e-9
-    assert any(reason.startswith("not tried: the 1 s for all pairs were used up") for reason in data["left_out"])
+    assert any(reason.startswith("not tried: the 0.1 s for all pairs were used up") for reason in data["left_out"])
 
 
 def test_what_cannot_be_measured_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

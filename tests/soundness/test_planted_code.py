@@ -524,6 +524,7 @@ KNOWN = {
     "symbolic/reading.py: sympify": "expressions that a program gives",
     "codegen/step.py: sympify": "expressions of a model",
     "codegen/constrained_step.py: sympify": "expressions of a model",
+    "symbolic/rotations.py: sympify": "expressions of a model",
     "symbolic/gap_angles.py: lambdify": "expressions of a model, whose symbols have names that we made",
     "symbolic/outline.py: lambdify": "expressions of a model, whose symbols have names that we made",
     "processes/child_process.py: pickle": "between a process and its child, over a pipe that only they hold",
