@@ -7,7 +7,7 @@ and an axis with direction u in that frame points along R u. All are SymPy expre
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import sympy as sp
 
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.symbolic.derivatives import Recursion
 
 TIME = sp.Symbol("t")
 COORDINATES = {"x": "m", "y": "m", "z": "m", "theta": "rad", "e0": "1", "e1": "1", "e2": "1", "e3": "1"}
@@ -29,10 +30,26 @@ Vec = Any
 
 def rate(expr: Any, bodies: Iterable[RigidBody]) -> Any:
     """Return the time derivative of an expression or column that depends on the bodies' coordinates and on time."""
+    bodies = list(bodies)
+    if names := names_of(bodies):
+        return expr.applyfunc(names.along) if isinstance(expr, sp.MatrixBase) else names.along(sp.sympify(expr))
     found = sp.diff(expr, TIME)
     for q, v in {q: v for body in bodies for q, v in zip(body.q, body.v, strict=True)}.items():
         found += sp.diff(expr, q) * v
     return found
+
+
+def evaluated(
+    given: Any, expressions: Any, bodies: Iterable[RigidBody], modules: str | None = None
+) -> Callable[..., Any]:
+    """Return a function that evaluates expressions in the poses of bodies, by `sympy.lambdify`."""
+    names = names_of(bodies)
+    return sp.lambdify(given, expressions, modules, cse=names.cse if names else True)
+
+
+def names_of(bodies: Iterable[RigidBody]) -> Recursion | None:
+    """Return the named quantities in which the poses of bodies are given, None if they are given by coordinates."""
+    return next((body.names for body in bodies if body.names is not None), None)
 
 
 class RigidBody(ABC):
@@ -43,6 +60,7 @@ class RigidBody(ABC):
     name : str
     q, v : symbols of all coordinates on which its pose depends, and of their rates
     new_q, new_v : the coordinates and rates that the body itself adds
+    names : quantities by which the poses of the bodies of a long chain are given, see `gaussopt.bodies.tree`
     units : units of its coordinates, by name
     mass : kg
     inertia : about the centre of mass, kg m^2; in space a tensor, (3, 3)
@@ -64,6 +82,7 @@ class RigidBody(ABC):
         self.q = tuple(sp.Symbol(f"{s}_{name}", real=True) for s in q)
         self.v = tuple(sp.Symbol(f"v_{s}_{name}", real=True) for s in q)
         self.new_q, self.new_v = self.q, self.v
+        self.names: Recursion | None = None
         self.units = {f"{s}_{name}": COORDINATES[s] for s in q}
         self.mass: Any = sp.Integer(0)
         self.inertia: Any = sp.Integer(0)
@@ -80,6 +99,11 @@ class RigidBody(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    @property
+    def pose(self) -> tuple[Any, ...]:
+        """The symbols in r, R and angle: the coordinates q, or quantities that `names` defines."""
+        return self.q
 
     @property
     def quaternion(self) -> tuple[Any, ...]:
@@ -200,7 +224,7 @@ class Marker:
 
     def pulled_by(self, force: Vec) -> dict[Any, Any]:
         """Return, for each coordinate, the generalised force of a force (N, in the ground's frame) at the point."""
-        return {q: (self.r.diff(q).T * force)[0] for q in self.body.q}
+        return {q: (self.r.diff(q).T * force)[0] for q in self.body.pose}
 
 
 End = RigidBody | Marker

@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from gaussopt.bodies.body import TIME, RigidBody
+from gaussopt.bodies.body import TIME, RigidBody, evaluated
 from gaussopt.bodies.element import Element
 from gaussopt.core.arrays import Vector
 from gaussopt.modelling.sketch import Bar, Block, Disk, Draw, Parameters, Point, Shape
@@ -25,12 +25,12 @@ def drawn(bodies: Sequence[RigidBody], elements: Sequence[Element], parameters: 
     shapes: list[Any] = [shape for body, used in ends.items() for shape in _body(body, used)]
     shapes += [shape for element in elements for shape in element.shapes()]
     unique = dict.fromkeys(shapes)  # a floor that several bodies touch is drawn once
-    flat = [sp.sympify(x).subs(TIME, 0) for shape in unique for x in _numbers(shape)]
+    flat = [sp.sympify(x) for shape in unique for x in _numbers(shape)]
     symbols = [sp.Symbol(name, real=True) for name in parameters]
-    numbers = sp.lambdify([[q for body in bodies for q in body.new_q], symbols], flat, "math", cse=True)
+    numbers = evaluated([TIME, [q for body in bodies for q in body.new_q], symbols], flat, bodies, "math")
 
     def draw(q: Vector, given: Parameters) -> list[Shape]:
-        values = iter(numbers(q.tolist(), [given[name] for name in parameters]))
+        values = iter(numbers(0.0, q.tolist(), [given[name] for name in parameters]))
         return [_filled(shape, values) for shape in unique]
 
     return draw

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import sympy as sp
 
-from gaussopt.bodies.body import TIME, RigidBody, column, guesses, scalar, total
+from gaussopt.bodies.body import TIME, RigidBody, column, evaluated, guesses, names_of, scalar
 from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element, Joint, less_turns
 from gaussopt.bodies.free_bodies import free_bodies, looked_at
@@ -26,7 +26,7 @@ from gaussopt.bodies.plane import Particle, PlaneBody, PlaneFrame
 from gaussopt.bodies.slips import shapes, slips
 from gaussopt.bodies.space import SpaceBody, SpaceFrame, matrices
 from gaussopt.bodies.tables import TableSystem
-from gaussopt.bodies.tree import in_joint_coordinates, moving, rows_of_loops
+from gaussopt.bodies.tree import generalised, in_joint_coordinates, moving, rows_of_loops
 from gaussopt.core.arrays import Vector
 from gaussopt.core.display import About, listed, shown
 from gaussopt.core.errors import BadInput, UnknownName
@@ -224,7 +224,7 @@ class Model(Observed):
         if (pile := free_bodies(bodies, elements, g, values, name)) is not None:
             return pile
         potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
-        forces = total(e.forces() for e in elements)
+        forces, names = generalised(elements, bodies), names_of(bodies)
         guesses = {x: sp.sympify(y).subs(values) for b in bodies for x, y in zip(b.new_q, b.guesses[0], strict=True)}
         known = guesses | values | {TIME: 0}
         rows = {f"{e.name}.{k}": (less_turns(k, row, known), e) for e in elements for k, row in e.holonomic().items()}
@@ -232,7 +232,7 @@ class Model(Observed):
             rows = rows_of_loops(rows, bodies, values)
         holonomic = {f"{body.name}.{k}": row for body in bodies for k, row in body.holonomic().items()}
         holonomic |= {label: row for label, (row, _) in rows.items()}
-        nonholonomic = moving({f"{e.name}.{k}": x for e in elements for k, x in e.nonholonomic().items()}, [*q, *v])
+        nonholonomic = moving({f"{e.name}.{k}": x for e in elements for k, x in e.nonholonomic().items()}, bodies)
         contacts = [contact for e in elements for contact in e.contacts()]
         if closed:
             holonomic |= {contact.name: contact.gap for contact in contacts if contact.two_sided}
@@ -244,7 +244,7 @@ class Model(Observed):
         parts = {
             "kinetic": sum(body.kinetic for body in bodies), "potential": sum(potential), "forces": forces,
             "holonomic": holonomic, "nonholonomic": nonholonomic, "quasi_velocities": (), "contacts": contacts,
-            "without_rows": sorted(tree),
+            "without_rows": sorted(tree), "lines": names.pairs if names else (),
         }  # fmt: skip
         return derive(read_model(q, v, parts, values, None, name))
 
@@ -290,7 +290,7 @@ class Model(Observed):
     ) -> list[Any]:
         """Return pairs (name, value) for pairs (name, expression) at coordinates q, t = 0 and parameter values."""
         known = [*(x for body in bodies for x in body.new_q), self.t, *self.symbols.values()]
-        numbers = sp.lambdify(known, [x for _, x in found])(*q, 0.0, *(values[name] for name in self.symbols))
+        numbers = evaluated(known, [x for _, x in found], bodies)(*q, 0.0, *(values[name] for name in self.symbols))
         return [(name, x) for (name, _), x in zip(found, numbers, strict=True)]
 
     def _refuse_undefined(self, built: Built, q: Vector, values: Mapping[str, float]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gaussopt.bodies.body import End, RigidBody, marker, rate
+from gaussopt.bodies.body import End, RigidBody, marker, names_of, rate
 from gaussopt.bodies.element import Element, Joint
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.motion import RecordedMotion
@@ -46,10 +46,9 @@ class Observed:
         point = marker(self._named(end) if isinstance(end, str) else end)
         of_bodies = dict(zip(self.bodies.values(), self.built()[0], strict=True))
         point = replace(point, body=of_bodies.get(point.body, point.body))
-        return _output({
-            **{x: (r, "m") for x, r in zip("xyz", point.r, strict=False)},
-            **{f"v_{x}": (v, "m/s") for x, v in zip("xyz", point.rate, strict=False)},
-        })  # fmt: skip
+        parts = {x: (r, "m") for x, r in zip("xyz", point.r, strict=False)}
+        parts |= {f"v_{x}": (v, "m/s") for x, v in zip("xyz", point.rate, strict=False)}
+        return _output(parts, [point.body])
 
     def force(self, name: str) -> Output:
         """Return the forces of an element: for a spring its length, m, and the force, N, with which it pulls its ends.
@@ -61,7 +60,7 @@ class Observed:
         """
         element = self._element(name)
         if parts := element.measured():
-            return _output(parts)
+            return _output(parts, element.bodies)
         if rows := [*element.holonomic(), *element.nonholonomic()]:
             units = {row: "N m" if row.startswith(TORQUES) else "N" for row in rows}
             return Output(units, lambda motion: motion.reaction(name).T[: len(rows)])
@@ -83,7 +82,7 @@ class Observed:
         free, unit = joint.free()
         turns = unit == "rad"
         speed = rate(free, joint.bodies), f"{unit}/s"
-        found = _output({"angle" if turns else "along": (free, unit), "rate": speed})
+        found = _output({"angle" if turns else "along": (free, unit), "rate": speed}, joint.bodies)
         if not turns:
             return found
 
@@ -111,12 +110,13 @@ class Observed:
         return found[name]
 
 
-def _output(parts: Mapping[str, tuple[Any, str]]) -> Output:
-    """Return the output of expressions with units, by the names of the parts."""
+def _output(parts: Mapping[str, tuple[Any, str]], bodies: Iterable[RigidBody]) -> Output:
+    """Return the output of expressions in the poses of bodies, with units, by the names of the parts."""
+    names = names_of(bodies)
 
     def values(motion: RecordedMotion) -> Any:
         expressions = [x for x, _ in parts.values()]
-        numbers = of_state(expressions, motion.coordinates, motion.parameters, "An output")
+        numbers = of_state(expressions, motion.coordinates, motion.parameters, "An output", recursion=names)
         return numbers(motion.t, motion.q.T, motion.v.T)
 
     return Output({part: unit for part, (_, unit) in parts.items()}, values)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from gaussopt.bodies.body import TIME, RigidBody
+from gaussopt.bodies.body import TIME, RigidBody, evaluated
 from gaussopt.bodies.element import Element, spot
 from gaussopt.bodies.space import SpaceBody
 from gaussopt.core.arrays import Matrix, Vector
@@ -101,11 +101,10 @@ def _posed(body: RigidBody, values: Mapping[Any, float]) -> Callable[[Vector, Ma
     """Return a function (t (F,), coordinates) -> positions and quaternions (F, 7)."""
     from scipy.spatial.transform import Rotation
 
-    entries = [x.subs(values) for x in (*body.r, *body.R)]
-    numbers = sp.lambdify([TIME, *body.q], entries, "numpy", cse=True)
+    numbers = evaluated([TIME, *body.q, *values], [*body.r, *body.R], [body], "numpy")
 
     def posed(t: Vector, columns: Mapping[str, Vector]) -> Matrix:
-        found = numbers(t, *(columns[str(x)] for x in body.q))
+        found = numbers(t, *(columns[str(x)] for x in body.q), *values.values())
         table = np.stack([np.broadcast_to(x, t.shape) for x in found], axis=1).astype(float)
         e = Rotation.from_matrix(table[:, 3:].reshape(-1, 3, 3)).as_quat(scalar_first=True)
         # Quaternions are interpolated linearly between frames: e and -e are the same rotation, so take the nearer one.

@@ -17,7 +17,7 @@ R. Featherstone, Rigid Body Dynamics Algorithms, 2008, ch. 3 and 8 (joint models
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +25,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from gaussopt.bodies.body import TIME, Marker, RigidBody, rate
+from gaussopt.bodies.body import TIME, Marker, RigidBody, evaluated, names_of, rate, total
 from gaussopt.bodies.element import BALL, SLIDE, TURN, Element, Joint, angle, offset, tilt
 from gaussopt.bodies.plane import PlaneBody
 from gaussopt.bodies.space import SpaceBody
@@ -33,6 +33,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import EPS
 from gaussopt.symbolic.cancellation import sizes
+from gaussopt.symbolic.derivatives import Recursion
 
 CLOSED = 1e-9
 """Largest residual, m or rad, that counts as rounding error in a row without coordinates."""
@@ -42,6 +43,9 @@ DRAWS = 4
 
 ROUNDED = 256
 """A row counts as constant if it changes by at most this many rounding errors of its terms, as axes are inexact."""
+
+LONG = 5
+"""Number of coordinates in a row from which on poses and velocities get names: shorter chains have shorter formulas."""
 
 UNITS = {TURN: ("angle", "rad"), SLIDE: ("along", "m")}
 """Names and units of the coordinates of a joint."""
@@ -57,9 +61,12 @@ class TreeBody(RigidBody):
     q, v : the coordinates and rates of all joints between the ground and this body
     """
 
-    def __init__(self, own: PlaneBody | SpaceBody, base: RigidBody, joint: Joint, forward: bool) -> None:
+    def __init__(
+        self, own: PlaneBody | SpaceBody, base: RigidBody, joint: Joint, forward: bool, names: Recursion | None = None
+    ) -> None:
         self.dim = own.dim
         super().__init__(own.name)
+        self.names = names
         self.mass, self.inertia, self.points, self.shape = own.mass, own.inertia, own.points, own.shape
         self._ball: SpaceBody | None = None
         near, far = (joint.a, joint.b) if forward else (joint.b, joint.a)
@@ -67,23 +74,35 @@ class TreeBody(RigidBody):
         self._place(own, replace(near, body=base), far, joint, 1 if forward else -1)
 
     def _place(self, own: PlaneBody | SpaceBody, near: Marker, far: Marker, joint: Joint, sign: int) -> None:
-        """Apply the freedoms of the joint, one by one, to place the body relative to a body that is already placed."""
-        base, moves, q = near.body, joint.moves or (), list[Any]()
+        """Apply the freedoms of the joint, one by one, to place the body relative to a body that is already placed.
+
+        `velocity` and `spin` are those of F: its components along itself or, with names, in the frame of the ground.
+        """
+        base, moves, q, names, space = near.body, joint.moves or (), list[Any](), self.names, self.dim == 3
         turns = moves.count(TURN)
-        F, o, turned = base.R * near.A, near.r, base.angle + _direction(near)
-        velocity, spin = _own_rates(base)
-        velocity = near.A.T * (velocity + _cross(spin, near.s))
-        spin = near.A.T * spin if self.dim == 3 else spin
+        named = names.named if names else _same
+        F, s, turned = named(base.R * near.A), named(base.R * near.s), base.angle + _direction(near)
+        o, (velocity, spin) = named(base.r + s), _own_rates(base, names is not None)
+        if names:
+            velocity = named(velocity + _cross(spin, s))
+        else:
+            velocity = near.A.T * (velocity + _cross(spin, near.s))
+            spin = near.A.T * spin if space else spin
         for move in moves[::sign]:
+            first = F[:, 0] if names else sp.Matrix([1, *[0] * (self.dim - 1)])
             if move is BALL:
                 assert isinstance(own, SpaceBody)
-                new = own.R * far.A
-                self._ball, F, velocity, spin = own, new, new.T * F * velocity, far.A.T * own.own_spin
+                if names:
+                    names.know(own.q[3:], own.v[3:])
+                new = named(own.R * far.A)
+                velocity, spin = (velocity, own.spin) if names else (new.T * F * velocity, far.A.T * own.own_spin)
+                self._ball, F = own, new
                 q += own.q[3:][::sign]
                 continue
             if not isinstance(move, str):
                 turn = move if sign > 0 else move.T
-                F, velocity, spin = F * turn, turn.T * velocity, turn.T * spin
+                F = named(F * turn)
+                velocity, spin = (velocity, spin) if names else (turn.T * velocity, turn.T * spin)
                 continue
             kind, unit = UNITS[move]
             number = "" if turns < 2 else len(q) + 1 if sign > 0 else turns - len(q)
@@ -91,23 +110,39 @@ class TreeBody(RigidBody):
             x, speed = sp.Symbol(name, real=True), sp.Symbol(f"v_{name}", real=True)
             self.units[name] = unit
             q.append(x)
-            first = sp.Matrix([1, *[0] * (self.dim - 1)])
+            if names:
+                names.know([x], [speed])
             if move == SLIDE:
-                o = o + sign * F[:, 0] * x
-                velocity = velocity + sign * (_cross(spin, first * x) + first * speed)
+                o = named(o + sign * F[:, 0] * x)
+                velocity = named(velocity + sign * (_cross(spin, first * x) + first * speed))
                 continue
-            turn = tilt(self.dim, sign * x)
-            F, turned, velocity = F * turn, turned + sign * x, turn.T * velocity
-            spin = turn.T * spin + sign * speed * first if self.dim == 3 else spin + sign * speed
+            turn = named(tilt(self.dim, sign * x))
+            F, turned = named(F * turn), turned + sign * x
+            velocity, spin = (velocity, spin) if names else (turn.T * velocity, turn.T * spin if space else spin)
+            spin = spin + sign * speed * (first if space else 1)
         self.new_q = tuple(q[::sign])
         self.new_v = tuple(sp.Symbol(f"v_{x}", real=True) for x in self.new_q)
         self.q, self.v = (*base.q, *self.new_q), (*base.v, *self.new_v)
-        self.R, self.angle = F * far.A.T, turned - _direction(far)
-        self.r = o - self.R * far.s
-        self.own_spin = far.A * spin if self.dim == 3 else spin
+        self.R, self.angle = named(F * far.A.T), turned - _direction(far)
+        s = named(self.R * far.s)
+        self.r = named(o - s)
+        if names:
+            self.spin = named(spin) if space else names.name(spin)
+            self.own_velocity = named(velocity - _cross(self.spin, s))
+            self.own_spin = self.spin if not space else own.own_spin if self._ball else named(self.R.T * self.spin)
+            return
+        self.own_spin = far.A * spin if space else spin
         self.own_velocity = far.A * velocity - _cross(self.own_spin, far.s)
-        if self.dim == 3:
+        if space:
             self.spin = self.R * self.own_spin
+
+    @property
+    def pose(self) -> tuple[Any, ...]:
+        """The symbols in r, R and angle."""
+        if self.names is None:
+            return self.q
+        found = set().union(*(x.free_symbols for x in (self.r, self.R, sp.sympify(self.angle))))
+        return tuple(sorted((x for x in found if self.names.moves(x)), key=str))
 
     @property
     def quaternion(self) -> tuple[Any, ...]:
@@ -138,7 +173,10 @@ class TreeBody(RigidBody):
     def turned_by(self, torque: Any) -> dict[Any, Any]:
         """Return the generalised forces of a torque on the body, by virtual work."""
         if self.dim == 2:
-            return {q: torque * sp.diff(self.angle, q) for q in self.q}
+            return {q: torque * sp.diff(self.angle, q) for q in self.pose}
+        if self.names:
+            quick = self.spin.free_symbols & self.names.fast
+            return {x: self.spin.diff(x).dot(torque) for x in sorted(quick, key=str)}
         return {q: self.spin.diff(v).dot(torque) for q, v in zip(self.q, self.v, strict=True)}
 
 
@@ -150,19 +188,26 @@ def in_joint_coordinates(
     Joints are taken in order. Bodies that no joint of the tree reaches keep their coordinates.
     """
     built = {body: body for body in bodies if not body.q}
-    waiting, used = [body for body in bodies if body.q], []
+    waiting, order, depth = [body for body in bodies if body.q], list[Any](), dict.fromkeys(built, 0)
     joints = [e for e in elements if isinstance(e, Joint) and e.moves is not None]
     while waiting:
-        reached = next(_reached(joints, built, waiting), None)
+        reached = next(_reached(joints, depth, waiting), None)
         if reached is None:
-            built[waiting[0]] = waiting[0]
-            waiting.pop(0)
+            depth[waiting.pop(0)] = 0
             continue
         joint, forward, base, body = reached
-        built[body] = TreeBody(body, built.get(base, base), joint, forward)
+        depth[body] = depth.get(base, 0) + sum(4 if x is BALL else isinstance(x, str) for x in joint.moves or ())
         waiting.remove(body)
-        used.append(joint.name)
-    return [built[body] for body in bodies], [e.between(built) for e in elements], frozenset(used)
+        order.append(reached)
+    names = None
+    if max(depth.values(), default=0) >= LONG:
+        names = Recursion({TIME: sp.Integer(1)}, (), "_")
+        for body in {*bodies} - {body for *_, body in order}:
+            names.know(body.q, body.v)
+    built |= {body: body for body in depth}
+    for joint, forward, base, body in order:
+        built[body] = TreeBody(body, built.get(base, base), joint, forward, names)
+    return [built[body] for body in bodies], [e.between(built) for e in elements], frozenset(x.name for x, *_ in order)
 
 
 def rows_of_loops(
@@ -177,13 +222,14 @@ def rows_of_loops(
 
     Raises BadInput for a row that the joints make nonzero at all coordinates. `values` are the parameter values.
     """
-    q = [x for body in bodies for x in body.new_q]
+    q, lines = [x for body in bodies for x in body.new_q], names_of(bodies)
+    defined = lines.lines if lines else {}
     names = [*q, TIME, *values]
-    known = {label: row for label, (row, _) in rows.items() if row.free_symbols <= {*names}}
+    known = {label: row for label, (row, _) in rows.items() if row.free_symbols <= {*names, *defined}}
     if not known:  # unknown symbols are reported in a later step
         return dict(rows)
-    places = [sp.Add(*sizes([*e.a.r, *e.b.r])) for _, e in (rows[label] for label in known)]
-    numbers = sp.lambdify([names], [*known.values(), *sizes(list(known.values())), *places], modules="numpy", cse=True)
+    places = [sp.Add(*sizes([*e.a.r, *e.b.r], lines)) for _, e in (rows[label] for label in known)]
+    numbers = evaluated([names], [*known.values(), *sizes(list(known.values()), lines), *places], bodies, "numpy")
 
     def at(place: Vector) -> tuple[Vector, Vector]:
         with np.errstate(all="ignore"):
@@ -207,11 +253,19 @@ def rows_of_loops(
     return {label: found for label, found in rows.items() if label not in implied}
 
 
-def moving(rows: Mapping[str, Any], unknowns: Sequence[Any]) -> dict[str, Any]:
+def generalised(elements: Iterable[Element], bodies: Sequence[RigidBody]) -> dict[Any, Any]:
+    """Return the generalised forces of the elements, by coordinates."""
+    found, names = total(e.forces() for e in elements), names_of(bodies)
+    return found if names is None else names.generalised(found)
+
+
+def moving(rows: Mapping[str, Any], bodies: Sequence[RigidBody]) -> dict[str, Any]:
     """Return the velocity rows, except rows between bodies that cannot move, which hold identically.
 
     Raises BadInput for a row between immovable bodies that is not zero.
     """
+    names = names_of(bodies)
+    unknowns = [*(x for body in bodies for x in (*body.new_q, *body.new_v)), *(names.lines if names else ())]
     held = {label: row for label, row in rows.items() if not sp.sympify(row).has(*unknowns)}
     for label, row in held.items():
         if (rest := sp.simplify(row)) != 0:
@@ -248,7 +302,7 @@ def _refuse_open(label: str, rest: float, holds: Sequence[Any]) -> None:
 
 
 def _reached(
-    joints: Sequence[Joint], built: Mapping[RigidBody, RigidBody], waiting: Sequence[RigidBody]
+    joints: Sequence[Joint], built: Container[RigidBody], waiting: Sequence[RigidBody]
 ) -> Iterator[tuple[Joint, bool, RigidBody, PlaneBody | SpaceBody]]:
     """Yield (joint, forward, base, body) for joints of a built `base` and a waiting `body`; `forward`: base is a."""
     for joint in joints:
@@ -257,12 +311,21 @@ def _reached(
                 yield joint, forward, base, body
 
 
-def _own_rates(body: RigidBody) -> tuple[Any, Any]:
-    """Return the velocity of a body's centre and its angular velocity (a number in the plane), in the body's frame."""
+def _own_rates(body: RigidBody, grounded: bool) -> tuple[Any, Any]:
+    """Return the velocity of a body's centre and its angular velocity (a number in the plane), in the body's frame.
+
+    If `grounded`, the components are those in the frame of the ground.
+    """
     if isinstance(body, TreeBody):
-        return body.own_velocity, body.own_spin
+        return body.own_velocity, body.spin if grounded else body.own_spin
+    if grounded:
+        return rate(body.r, [body]), body.spin if body.dim == 3 else rate(body.angle, [body])
     spin = rate(body.angle, [body]) if body.dim == 2 else body.own_spin
     return body.R.T * rate(body.r, [body]), spin
+
+
+def _same(x: Any) -> Any:
+    return x
 
 
 def _cross(spin: Any, s: Any) -> Any:

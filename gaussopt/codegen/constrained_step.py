@@ -68,9 +68,7 @@ def _linearised(
     """Return M, J and Q - h at the start, and phi and the nonholonomic residuals at the same (q, v) and time `stop`."""
     model = writer.model
     m_h, later = len(model.holonomic), {TIME: END}
-    groups = [
-        [sp.sympify(e).xreplace(later) for e in part] for part in (model.turned.holonomic, model.turned.rates[m_h:])
-    ]
+    groups = [model.replaced(part, later) for part in (model.turned.holonomic, model.turned.rates[m_h:])]
     M, J, (f, phi, rates) = writer.matrices(model.turned.forces, *groups)
     return M, J, f, phi, rates
 
@@ -147,7 +145,7 @@ def end_residuals(model: SymbolicModel) -> Lines:
     writer = StepWriter(model, True, "b")
     names = end_positions(len(model.q))
     ends = dict(zip(model.q, (sp.Symbol(z, real=True) for z in names), strict=True)) | {TIME: END}
-    (phi,) = writer.expressions([sp.sympify(c).xreplace(ends) for c in model.holonomic])
+    (phi,) = writer.expressions(model.replaced(model.holonomic, ends))
     return writer.lines({"phi": phi}, writer.checks)
 
 
@@ -162,5 +160,5 @@ def half_residuals(model: SymbolicModel) -> Lines:
 
 def settles_at_once(model: SymbolicModel) -> bool:
     """Return whether the equations of the second half are linear in its final velocity, so that one solve is enough."""
-    e = model.equations
-    return not any(x.free_symbols & set(model.v) for row in (e.Q, e.h, *e.J) for x in map(sp.sympify, row))
+    e, d = model.equations, model.derivatives
+    return not any(d.symbols(sp.sympify(x)) & model.quick for row in (e.Q, e.h, *e.J) for x in row)

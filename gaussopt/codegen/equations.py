@@ -12,6 +12,7 @@ from gaussopt.codegen import source
 from gaussopt.codegen.certificate import certificate_source
 from gaussopt.core import generated_modules
 from gaussopt.symbolic.cancellation import may_cancel, sizes
+from gaussopt.symbolic.derivatives import Recursion
 from gaussopt.symbolic.model import SymbolicModel
 
 
@@ -46,12 +47,12 @@ def equations_source(model: SymbolicModel) -> str:
         source.Function("position", place, model.holonomic, "Holonomic constraint functions phi (m_h)."),
         source.Function("position_jacobian", place, gradients, "phi_q (m_h*n), row by row."),
         source.Function("velocity", state, e.rates, "Constraint residuals at velocity level (m)."),
-        *_terms(e.J, state),
+        *_terms(e.J, state, model.recursion),
         source.Function("energy", state, e.energy, "Kinetic and potential energy, power of the forces."),
     ]
     if model.quasi_velocities:
         full = [*model.quasi_velocities, *e.rates]
-        slopes = [sp.diff(x, b) for x in full for b in model.v]
+        slopes = [slope for x in full for slope in model.derivatives.gradient(x, model.v)]
         functions += [
             source.Function("omega", state, full, "Quasi-velocities, then the velocity constraints (n)."),
             source.Function("omega_jacobian", state, slopes, "Their derivative by v (n*n)."),
@@ -70,17 +71,21 @@ def equations_source(model: SymbolicModel) -> str:
     known = set(model.p)
     constants = {"CONSTANT": tuple(x.free_symbols <= known for row in (*e.M, *e.J) for x in row)}
     more = [certificate] if certificate else []
-    return source.source(functions, f"Equations of {model.name}.", more, constants)
+    return source.source(functions, f"Equations of {model.name}.", more, constants, model.recursion)
 
 
-def _terms(J: Sequence[Sequence[Any]], state: dict[str, Sequence[Any] | None]) -> list[source.Function]:
+def _terms(
+    J: Sequence[Sequence[Any]], state: dict[str, Sequence[Any] | None], lines: Recursion | None
+) -> list[source.Function]:
     """Return a function for the term sizes of rows of J whose nonzero entries are all sums; [] if there are none.
 
     An entry with a single term cannot cancel; a row that has one never consists of rounding errors alone.
     """
-    suspicious = [all(may_cancel(x) for x in row if x != 0) for row in J]
+    suspicious = [all(may_cancel(x, lines) for x in row if x != 0) for row in J]
     if not any(suspicious):
         return []
     zero = sp.Integer(0)
-    flat = [x for row, may in zip(J, suspicious, strict=True) for x in (sizes(row) if may else [zero] * len(row))]
+    flat = [
+        x for row, may in zip(J, suspicious, strict=True) for x in (sizes(row, lines) if may else [zero] * len(row))
+    ]
     return [source.Function("row_terms", state, flat, "Sizes of the terms of J (m*n), row by row.")]

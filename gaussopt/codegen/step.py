@@ -66,10 +66,12 @@ class StepWriter:
 
     def __init__(self, model: SymbolicModel, polynomials: bool, letter: str) -> None:
         self.model, self.polynomials, self.letter = model, polynomials, letter
+        self._lines = model.recursion
         self.w = Writer(letter)
         self.checks: list[str] = []
         self.imports: set[str] = set()
-        self._printer = source.Printer()
+        self._sines: dict[Any, Any] = {}
+        self._printer = source.LinePrinter() if self._lines else source.Printer()
         self._undefined = dict(model.turned.definitions)
 
     def expressions(self, *groups: Sequence[Any]) -> list[list[Entry]]:
@@ -105,25 +107,30 @@ class StepWriter:
         atoms = set().union(*(e.atoms(sp.sin, sp.cos) for e in exprs), set())
         parameters = set(self.model.p)
         arguments = sorted(
-            {x for a in atoms if not (x := a.args[0]).has(sp.Function) and not x.free_symbols <= parameters},
+            {
+                x for a in atoms - self._sines.keys()
+                if not (x := a.args[0]).has(sp.Function) and not x.free_symbols <= parameters
+            },
             key=sp.default_sort_key,
-        )
-        replaced: dict[Any, Any] = {}
+        )  # fmt: skip
         for x, name in zip(arguments, self._write(arguments), strict=True):
             index = len(self.w.lines)
             both, sine, cosine = (f"{self.letter}_{what}{index}" for what in ("both", "sin", "cos"))
             self.w.lines += [f"{both} = sine_cosine({name})", f"{sine} = {both}[0]", f"{cosine} = {both}[1]"]
             self.imports.add("sine_cosine")
             self.checks.append(f"abs({name}) < {LARGEST!r}")
-            replaced |= {sp.sin(x): sp.Symbol(sine, real=True), sp.cos(x): sp.Symbol(cosine, real=True)}
-        return [e.xreplace(replaced) for e in exprs]
+            self._sines |= {sp.sin(x): sp.Symbol(sine, real=True), sp.cos(x): sp.Symbol(cosine, real=True)}
+        return [e.xreplace(self._sines) for e in exprs]
 
     def _write(self, exprs: Sequence[Any]) -> list[Entry]:
         self._define(exprs)
-        taken = {str(s) for e in exprs for s in e.free_symbols} | {line.split(" = ")[0] for line in self.w.lines}
-        symbols = (s for s in sp.numbered_symbols(f"{self.letter}_e") if str(s) not in taken)
-        shared, reduced = sp.cse(exprs, symbols=symbols, order="none")
+        taken = {line.split(" = ")[0] for line in self.w.lines}
+        shared, reduced = source.shared_parts(exprs, f"{self.letter}_e", self._lines, taken)
         for symbol, e in shared:
+            if self._lines is not None:
+                if str(symbol) in taken:
+                    continue
+                (e,) = self._trigonometry([e])
             self.w.lines.append(f"{symbol} = {source.printed(self._printer, e)}")
         names = [self._entry(e) for e in reduced]
         self.imports |= {name for names in self._printer.module_imports.values() for name in names}

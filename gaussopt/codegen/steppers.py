@@ -110,6 +110,7 @@ def moreau_jean(job: LoopJob) -> Written:
             source.Function("angles", state, angles, "Arguments of functions in gaps and slips, then their rates."),
         ],
         "",
+        lines=model.recursion,
     )
     parts = [recording.residuals(model, text) for text in (generated_modules.text_of(equations_of(model)), more)]
     n, m, k, a = len(model.q), len(e.J), len(model.contacts), len(angles) // 2

@@ -13,16 +13,34 @@ from typing import Any
 
 import sympy as sp
 
+from gaussopt.symbolic.derivatives import Recursion
 
-def sizes(expressions: Sequence[Any]) -> list[Any]:
-    """Return the size S(e), see the module docstring, of each expression e; shared parts are computed once."""
+
+def sizes(expressions: Sequence[Any], lines: Recursion | None = None) -> list[Any]:
+    """Return the size S(e), see the module docstring, of each expression e; shared parts are computed once.
+
+    The sizes of `lines`, which define symbols in the expressions, are computed by lines that are appended to them.
+    """
     known: dict[Any, Any] = {}
+    for symbol in lines.needed(expressions) if lines else ():
+        known[symbol] = lines.name(_size(lines.lines[symbol], known)) if lines else symbol
     return [_size(e, known) for e in expressions]
 
 
-def may_cancel(expression: Any) -> bool:
-    """Return whether an expression contains a sum, so that terms may cancel."""
-    return bool(expression.has(sp.Add))
+def may_cancel(expression: Any, lines: Recursion | None = None) -> bool:
+    """Return whether an expression contains a sum, itself or in its lines, so that terms may cancel."""
+    needed = lines.needed([expression]) if lines else []
+    return any(x.has(sp.Add) for x in (expression, *(lines.lines[s] for s in needed if lines)))
+
+
+def vanishes(expr: Any) -> bool:
+    """Tell whether an expression vanishes identically; in most cases its value at one point shows that it does not."""
+    symbols = sorted(expr.free_symbols, key=str)
+    place = {s: sp.Float(0.37 + 0.11 * i) for i, s in enumerate(symbols)}
+    value = sp.N(expr.subs(place))
+    if value.is_number and value.is_finite and abs(complex(value)) > 1e-9:
+        return False
+    return bool(sp.simplify(expr) == 0)
 
 
 def _size(e: Any, known: dict[Any, Any]) -> Any:
@@ -33,7 +51,7 @@ def _size(e: Any, known: dict[Any, Any]) -> Any:
 
 
 def _of(e: Any, known: dict[Any, Any]) -> Any:
-    if not e.has(sp.Add):
+    if not e.has(sp.Add) and e.free_symbols.isdisjoint(known):
         return sp.Abs(e, evaluate=e.is_number)
     parts = [_size(x, known) for x in e.args if isinstance(x, sp.Expr)]
     if e.is_Add:
@@ -41,7 +59,7 @@ def _of(e: Any, known: dict[Any, Any]) -> Any:
     if e.is_Mul:
         return sp.Mul(*parts)
     value = sp.Abs(e, evaluate=False)
-    if e.is_Pow and not e.exp.has(sp.Add):
+    if e.is_Pow and not e.exp.has(sp.Add) and e.exp.free_symbols.isdisjoint(known):
         base, exponent = e.as_base_exp()
         if exponent.is_Integer and exponent > 0:
             return parts[0] ** exponent

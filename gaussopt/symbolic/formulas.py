@@ -25,7 +25,7 @@ def formulas_of(model: SymbolicModel, parameters: Sequence[str]) -> list[list[st
     lines = [[balance, rf"q \in \mathbb{{R}}^{{{n}}}"]]
     given = [model.kinetic, model.potential, *model.forces, *model.holonomic, *model.nonholonomic]
     size = sum(sp.count_ops(x) for x in (*given, *(c.gap for c in model.contacts)))
-    if n > MOST_COORDINATES or size > MOST_OPERATIONS:
+    if n > MOST_COORDINATES or size > MOST_OPERATIONS or model.lines:
         return lines
     try:
         e = model.equations

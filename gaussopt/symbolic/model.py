@@ -5,7 +5,6 @@ All generated code is derived from these equations.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +15,7 @@ import sympy as sp
 from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
 from gaussopt.symbolic.contacts import ContactSymbols
+from gaussopt.symbolic.derivatives import Derivatives, Recursion
 from gaussopt.symbolic.rotations import TurnedEquations
 from gaussopt.symbolic.turns import Turn, turn_of
 
@@ -42,6 +42,7 @@ class SymbolicModel:
     names : mapping of velocity symbols to names of coordinates, for messages
     rows : names of the equality rows, in order; empty if they were given without names
     without_rows : names of joints without rows, because the choice of coordinates satisfies them
+    lines : named parts of these expressions, in order, see `gaussopt.symbolic.derivatives`
     """
 
     name: str
@@ -59,6 +60,7 @@ class SymbolicModel:
     names: Mapping[Any, str] = field(default_factory=dict)
     rows: Sequence[str] = ()
     without_rows: Sequence[str] = ()
+    lines: Sequence[tuple[Any, Any]] = ()
 
     @cached_property
     def key(self) -> str:
@@ -68,13 +70,15 @@ class SymbolicModel:
                  *self.nonholonomic, bar, *self.quasi_velocities]  # fmt: skip
         for c in self.contacts:
             parts += [bar, c.gap, *c.slip, bar, *c.coefficients]
+        for line in self.lines:
+            parts += line
         return cache.key_of(sp.__version__, *map(sp.srepr, parts))
 
     @cached_property
     def holds_time(self) -> bool:
         """Tell whether an energy, a force, a constraint or a contact depends explicitly on time."""
         parts = [self.kinetic, self.potential, *self.forces, *self.holonomic, *self.nonholonomic]
-        parts += [x for c in self.contacts for x in (c.gap, *c.slip)]
+        parts += [*(x for c in self.contacts for x in (c.gap, *c.slip)), *(x for _, x in self.lines)]
         return any(TIME in getattr(x, "free_symbols", ()) for x in parts)
 
     @cached_property
@@ -92,8 +96,8 @@ class SymbolicModel:
     @cached_property
     def turns(self) -> list[Turn]:
         """The members of `quaternions` that describe rotations of bodies with constant inertia."""
-        if not self.quaternions:
-            return []  # without a derivation of the equations
+        if not self.quaternions or self.lines:
+            return []  # without a derivation of the equations, or because lines hold quaternions, not entries of R
         known, symbols = (self.equations.M, self.equations.h), (self.q, self.v, self.p)
         found = [turn_of(row, e, known, symbols) for row, e in self.quaternions]
         return [turn for turn in found if turn is not None]
@@ -101,21 +105,34 @@ class SymbolicModel:
     @cached_property
     def turned(self) -> TurnedEquations:
         """The equations in the angular accelerations of `turns`."""
-        return TurnedEquations(self, self._derivatives)
+        return TurnedEquations(self, self.derivatives)
 
     @cached_property
-    def _derivatives(self) -> Derivatives:
-        return Derivatives()
+    def derivatives(self) -> Derivatives | Recursion:
+        """The derivatives of the expressions; with named parts a `Recursion`, which appends lines for derivatives."""
+        rates = {TIME: sp.Integer(1), **dict(zip(self.q, self.v, strict=True))}
+        return Recursion(rates, self.lines) if self.lines else Derivatives()
 
-    @cached_property
-    def equations(self) -> Equations:
-        """The equations of motion; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
-        d = self._derivatives
+    @property
+    def recursion(self) -> Recursion | None:
+        """The derivatives, if the model has named parts."""
+        return self.derivatives if isinstance(self.derivatives, Recursion) else None
 
-        def along(expr: Any) -> Any:
-            return d.along(expr, self.q, self.v, TIME)
+    @property
+    def quick(self) -> set[Any]:
+        """The velocities, and the named parts that depend on them."""
+        return set(self.v) if self.recursion is None else self.recursion.fast
 
-        n, name, qs, vs = len(self.q), self.name, self.q, self.v
+    def replaced(self, expressions: Sequence[Any], symbols: Mapping[Any, Any]) -> list[Any]:
+        """Return expressions with other symbols in place of coordinates or time, in named parts as well."""
+        given = [sp.sympify(e) for e in expressions]
+        return self.recursion.replaced(given, symbols) if self.recursion else [e.xreplace(symbols) for e in given]
+
+    def _mass_matrix(self) -> tuple[Any, list[list[Any]]]:
+        """Return the kinetic energy and its second derivatives; raises BadInput if it is more than quadratic in v."""
+        d, n, name, vs = self.derivatives, len(self.q), self.name, self.v
+        if isinstance(d, Recursion):
+            return self.kinetic, d.curvature(self.kinetic, vs)
         T = sp.Add(*(x if sp.count_ops(x) > LONG else sp.expand(x) for x in sp.Add.make_args(self.kinetic)))
         M = [[d.twice(T, a, b) for b in vs] for a in vs]
         rates = set(vs)
@@ -130,20 +147,27 @@ class SymbolicModel:
                         f"kinetic of {name!r} is more than quadratic in the velocities: M[{i}, {j}] depends on the "
                         f"velocity of {quick[0]!r}."
                     )
+        return T, M
+
+    @cached_property
+    def equations(self) -> Equations:
+        """The equations of motion; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
+        T, M = self._mass_matrix()
+        name, qs, vs, moving = self.name, self.q, self.v, {*self.q, *(s for s, _ in self.lines)}
+        gradient, along = self.derivatives.gradient, self.along
         for i, row in enumerate(self.nonholonomic):
-            if row.free_symbols.isdisjoint(vs):
+            if row.free_symbols.isdisjoint(self.quick):
                 label = self.rows[len(self.holonomic) + i] if self.rows else f"nonholonomic[{i}]"
                 raise BadInput(f"{label} of {name!r} holds no velocity; give it under holonomic.")
         for i, row in enumerate(self.holonomic):
-            if row.free_symbols.isdisjoint(qs):
+            if row.free_symbols.isdisjoint(moving):
                 label = self.rows[i] if self.rows else f"holonomic[{i}]"
                 raise BadInput(f"{label} of {name!r} holds no coordinate; it constrains nothing.")
         return Equations(
             M=M,
-            h=[along(d(T, b)) - d(T, a) for a, b in zip(qs, vs, strict=True)],
-            Q=[force - d(self.potential, a) for force, a in zip(self.forces, qs, strict=True)],
-            J=[[d(row, a) for a in qs] for row in self.holonomic]
-            + [[d(row, b) for b in vs] for row in self.nonholonomic],
+            h=[along(a) - b for a, b in zip(gradient(T, vs), gradient(T, qs), strict=True)],
+            Q=[force - x for force, x in zip(self.forces, gradient(self.potential, qs), strict=True)],
+            J=[*(gradient(row, qs) for row in self.holonomic), *(gradient(row, vs) for row in self.nonholonomic)],
             gamma=[-along(along(row)) for row in self.holonomic] + [-along(row) for row in self.nonholonomic],
             rates=[*map(along, self.holonomic), *self.nonholonomic],
             energy=[T, self.potential, sum((f * b for f, b in zip(self.forces, vs, strict=True)), sp.Integer(0))],
@@ -151,19 +175,18 @@ class SymbolicModel:
 
     def flat_contacts(self) -> list[Any]:
         """Return g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T, row by row, in the order of `Layout.cuts`."""
-        d, zero = Derivatives(), (sp.Integer(0),) * self.tangents
+        gradient, zero = self.derivatives.gradient, (sp.Integer(0),) * self.tangents
         gaps = [c.gap for c in self.contacts]
-        rates = [d.along(e, self.q, self.v, TIME) for e in gaps]
+        rates = [self.along(e) for e in gaps]
         slips = [e for c in self.contacts for e in (c.slip or zero)]
         return [
-            *gaps, *rates, *(d(e, a) for e in gaps for a in self.q),
-            *(d.along(e, self.q, self.v, TIME) for e in rates), *(d(e, b) for e in slips for b in self.v),
-            *(d.along(e, self.q, self.v, TIME) for e in slips), *slips,
+            *gaps, *rates, *(x for e in gaps for x in gradient(e, self.q)), *map(self.along, rates),
+            *(x for e in slips for x in gradient(e, self.v)), *map(self.along, slips), *slips,
         ]  # fmt: skip
 
     def along(self, expr: Any) -> Any:
         """Return the time derivative at constant v: expr_q v + expr_t."""
-        return along(expr, self.q, self.v)
+        return self.derivatives.along(expr, self.q, self.v, TIME)
 
 
 @dataclass(frozen=True)
@@ -181,70 +204,3 @@ class Equations:
     gamma: list[Any]
     rates: list[Any]
     energy: list[Any]
-
-
-def along(expr: Any, qs: Sequence[Any], vs: Sequence[Any]) -> Any:
-    """Return the time derivative at constant v: expr_q v + expr_t."""
-    return sum((sp.diff(expr, a) * b for a, b in zip(qs, vs, strict=True)), sp.diff(expr, TIME))
-
-
-class Derivatives:
-    """Partial derivatives of the expressions of a model, equal to those of `sympy.diff`.
-
-    Of large sums and products only the terms that contain the symbol are differentiated. Free symbols and derivatives
-    of parts are cached, because a model needs derivatives of the same parts repeatedly.
-    """
-
-    def __init__(self) -> None:
-        self._symbols: dict[Any, frozenset[Any]] = {}
-        self._found: dict[tuple[Any, ...], Any] = {}
-        self._terms: dict[Any, dict[Any, list[Any]]] = {}  # of a sum, by the symbols that they contain
-
-    def symbols(self, expr: Any) -> frozenset[Any]:
-        """Return the free symbols of an expression."""
-        found = self._symbols.get(expr)
-        if found is None:
-            # If a part binds symbols, such as a sum over an index, its own attribute says which symbols are free.
-            plain = isinstance(expr, sp.Add | sp.Mul | sp.Pow)
-            found = frozenset().union(*map(self.symbols, expr.args)) if plain else frozenset(expr.free_symbols)
-            self._symbols[expr] = found
-        return found
-
-    def __call__(self, expr: Any, symbol: Any) -> Any:
-        """Return the derivative of an expression with respect to a symbol."""
-        if symbol not in self.symbols(expr):
-            return sp.Integer(0)
-        found = self._found.get((expr, symbol))
-        if found is None:
-            found = self._found[expr, symbol] = self._derived(expr, symbol)
-        return found
-
-    def twice(self, expr: Any, a: Any, b: Any) -> Any:
-        """Return the second derivative with respect to a and b, with common factors extracted, like `sympy.diff`."""
-        slope = self(expr, a)
-        if b not in self.symbols(slope):
-            return sp.Integer(0)
-        first, second = sorted((a, b), key=sp.default_sort_key)
-        key = expr, first, second  # cached: a symmetric mass matrix needs each derivative twice
-        if key not in self._found:
-            self._found[key] = sp.factor_terms(sp.signsimp(self(self(expr, first), second)))
-        return self._found[key]
-
-    def _derived(self, expr: Any, symbol: Any) -> Any:
-        args = expr.args
-        if type(expr) is sp.Add:
-            if expr not in self._terms:
-                terms = self._terms[expr] = defaultdict(list)
-                for x in args:
-                    for s in self.symbols(x):
-                        terms[s].append(x)
-            return sp.Add(*(self(x, symbol) for x in self._terms[expr][symbol]))
-        if type(expr) is sp.Mul:
-            there = [i for i, x in enumerate(args) if symbol in self.symbols(x)]
-            return sp.Add(*(sp.Mul(*args[:i], self(args[i], symbol), *args[i + 1 :]) for i in there))
-        return sp.diff(expr, symbol)
-
-    def along(self, expr: Any, qs: Any, vs: Any, t: Any) -> Any:
-        """Return the time derivative at constant velocities: expr_q v + expr_t."""
-        there = self.symbols(expr)
-        return sp.Add(self(expr, t), *(self(expr, a) * b for a, b in zip(qs, vs, strict=True) if a in there))

@@ -37,7 +37,12 @@ def outline_function(model: SymbolicModel, contacts: Sequence[str]) -> Callable[
         symbols = place[0].free_symbols | place[1].free_symbols
         rods += [(p, place) for p in points if set(p) & symbols and p != place]
     flat = [x for p in (*points, *(e for rod in rods for e in rod), *held, *touching.values()) for x in p]
-    numbers = sp.lambdify([list(model.q), list(model.p)], [x.subs(TIME, 0) for x in flat], "math")
+    numbers = sp.lambdify(
+        [list(model.q), list(model.p)],
+        model.replaced(flat, {TIME: sp.Integer(0)}),
+        "math",
+        cse=model.recursion.cse if model.recursion else False,
+    )
 
     def outline(q: Any, p: Any) -> Outline:
         at = iter([(x, y) for x, y in np.array(numbers(list(q), list(p)), dtype=float).reshape(-1, 2).tolist()])

@@ -15,8 +15,10 @@ from sympy.core.function import AppliedUndef
 from gaussopt.core.contacts import Contact
 from gaussopt.core.display import listed
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.symbolic.cancellation import vanishes
 from gaussopt.symbolic.contacts import ContactSymbols, Layout
-from gaussopt.symbolic.model import TIME, SymbolicModel, along
+from gaussopt.symbolic.derivatives import Derivatives, Recursion
+from gaussopt.symbolic.model import TIME, SymbolicModel
 from gaussopt.symbolic.slips import of_symbols
 
 
@@ -43,7 +45,8 @@ def read_model(
 ) -> GivenModel:
     """Make a model from the arguments of `System.from_lagrangian`; `parts` holds the expressions by argument name.
 
-    Only `without_rows` may be missing: names of joints that need no rows because the coordinates satisfy them.
+    Only two may be missing: `without_rows`, names of joints that need no rows because the coordinates satisfy them, and
+    `lines`, symbols that stand for expressions of the symbols before them.
     Raises BadInput, which names an unknown symbol, a wrong length, or an expression that is not allowed.
     """
     q = _listed("q", q, name)
@@ -51,10 +54,13 @@ def read_model(
     if n == 0:
         raise BadInput(f"{name!r} has no coordinates; give at least one.")
     values = _values(parameters, name)
-    symbols = Symbols(q, v, list(values), t, name)
+    given = parts.get("lines", ())
+    symbols = Symbols(q, v, list(values), t, name, [line for line, _ in given])
     clean = symbols.clean
+    lines = [tuple(clean("a line", x, "qvt") for x in line) for line in given]
     T = clean("kinetic", parts["kinetic"], "qvt")
-    if T.free_symbols & {*symbols.v} and not any(sp.diff(T, a, b) != 0 for a in symbols.v for b in symbols.v):
+    quick = set() if lines else T.free_symbols & {*symbols.v}
+    if quick and not any(sp.diff(T, a, b) != 0 for a in symbols.v for b in symbols.v):
         raise BadInput(f"kinetic of {name!r} has no square of a velocity, so no mass; write m*v**2/2, not m*v.")
     V = clean("potential", parts["potential"], "qt")
     F = [clean("forces", f, "qvt") for f in _force_list(parts["forces"], q, name)]
@@ -66,12 +72,14 @@ def read_model(
     m = len(phi) + len(f)
     if omega and len(omega) != n - m:
         raise BadInput(f"{name!r} needs n - m = {n - m} quasi-velocities, not {len(omega)}.")
+    rates = {TIME: sp.Integer(1), **dict(zip(symbols.q, symbols.v, strict=True))}
+    derivatives = Recursion(rates, lines) if lines else Derivatives()
     contacts = [parts["contacts"]] if isinstance(parts["contacts"], Contact) else parts["contacts"]
-    touching, layout = _read_contacts(_listed("contacts", contacts, name), symbols, name)
+    touching, layout = _read_contacts(_listed("contacts", contacts, name), symbols, name, derivatives)
     model = SymbolicModel(
         name, symbols.q, symbols.v, symbols.p, T, V, F, phi, f, omega, touching, layout.d, symbols.velocity_names,
         (*named["holonomic"], *named["nonholonomic"]) if isinstance(parts["holonomic"], Mapping) else (),
-        parts.get("without_rows", ()),
+        parts.get("without_rows", ()), derivatives.pairs,
     )  # fmt: skip
     unused = [name for name, p in zip(values, symbols.p, strict=True) if p not in symbols.used]
     notes = tuple(of_symbols(symbols.coordinates, symbols.rates))
@@ -85,7 +93,10 @@ class Symbols:
     `used` holds internal symbols that have occurred in an expression. `owner` names the system in messages.
     """
 
-    def __init__(self, q: list[Any], v: Sequence[Any] | None, parameters: Sequence[str], t: Any, owner: str) -> None:
+    def __init__(
+        self, q: list[Any], v: Sequence[Any] | None, parameters: Sequence[str], t: Any, owner: str,
+        lines: Sequence[Any] = (),
+    ) -> None:  # fmt: skip
         v, time, names = _state_symbols(q, v, t, owner)
         _check_names(q, v, parameters, time, owner)
         safe = _identifiers(names)
@@ -99,6 +110,7 @@ class Symbols:
         for given, velocity, ours, rate in zip(q, v, self.q, self.v, strict=True):
             self._ours |= {velocity: rate, given: ours}
         self._ours |= dict(zip(map(sp.Symbol, parameters), self.p, strict=True)) | {time: TIME}
+        self._ours |= {line: sp.Symbol(f"line_{i}", real=True) for i, line in enumerate(lines)}
         self._by_name = {str(k): r for k, r in self._ours.items() if isinstance(k, sp.Symbol)}
         self._whole = {k: r for k, r in self._ours.items() if not isinstance(k, sp.Symbol)}
         self._known = set(self._ours.values())
@@ -139,13 +151,15 @@ class Symbols:
         return expr.xreplace(self._whole | named)
 
 
-def _read_contacts(contacts: list[Any], symbols: Symbols, owner: str) -> tuple[list[ContactSymbols], Layout]:
+def _read_contacts(
+    contacts: list[Any], symbols: Symbols, owner: str, slopes: Derivatives
+) -> tuple[list[ContactSymbols], Layout]:
     """Convert a user's contacts to internal symbols; raises BadInput, which names the contact and the mistake."""
     found: list[ContactSymbols] = []
     for i, contact in enumerate(contacts):
         if not isinstance(contact, Contact):
             raise BadInput(f"contacts[{i}] of {owner!r} is {type(contact).__name__}, expected a Contact.")
-        found.append(_read_contact(contact, symbols, owner))
+        found.append(_read_contact(contact, symbols, owner, slopes))
     names = tuple(str(c.name) for c in contacts)
     if len(set(names)) != len(names):
         twice = next(s for s in names if names.count(s) > 1)
@@ -157,7 +171,7 @@ def _read_contacts(contacts: list[Any], symbols: Symbols, owner: str) -> tuple[l
     return found, Layout(names, tuple(bool(c.two_sided) for c in contacts), d)
 
 
-def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymbols:
+def _read_contact(contact: Contact, symbols: Symbols, owner: str, slopes: Derivatives) -> ContactSymbols:
     clean, vs, label = symbols.clean, symbols.v, f"contact {contact.name!r}"
     where = f"{label} of {owner!r}"
     if (contact.position is None) == (contact.gap is None):
@@ -171,7 +185,7 @@ def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymb
         ]
         if len(place) not in (2, 3):
             raise BadInput(f"position of {where} has {len(place)} entries, expected (x, y) or (x, y, z).")
-        gap, slip = place[-1], tuple(along(e, symbols.q, vs) for e in place[:-1])
+        gap, slip = place[-1], tuple(slopes.along(e, symbols.q, vs, TIME) for e in place[:-1])
     else:
         gap = clean(f"gap of {label}", contact.gap, "qt")
         slip = tuple(
@@ -183,13 +197,13 @@ def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymb
     for name, e in zip(("mu", "e_N", "e_T"), coefficients, strict=True):
         if e.free_symbols - set(symbols.p):
             raise BadInput(f"{name} of {where} depends on the state or on time; it may hold parameters only.")
-    if all(_is_zero(sp.diff(along(gap, symbols.q, vs), b)) for b in vs):
+    if all(vanishes(x) for x in slopes.gradient(gap, symbols.q)):
         raise BadInput(f"The normal direction of {where} is identically zero: its gap holds no coordinate.")
     for entry in slip:
-        rows = [sp.diff(entry, b) for b in vs]
-        if any(not _is_zero(sp.diff(row, b)) for row in rows for b in vs):
+        rows = slopes.gradient(entry, vs)
+        if any(not vanishes(x) for row in rows for x in slopes.gradient(row, vs)):
             raise BadInput(f"slip of {where} is not linear in the velocities.")
-        if all(_is_zero(row) for row in rows):
+        if all(vanishes(row) for row in rows):
             raise BadInput(
                 f"A tangential direction of {where} is identically zero; give its gap without slip if it has no "
                 "friction."
@@ -197,16 +211,6 @@ def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymb
     if not slip and coefficients[0] != 0:
         raise BadInput(f"{where} has friction (mu) but neither a position nor a slip.")
     return ContactSymbols(gap, slip, (coefficients[0], coefficients[1], coefficients[2]), tuple(place))
-
-
-def _is_zero(expr: Any) -> bool:
-    """Tell whether an expression vanishes identically; in most cases its value at one point shows that it does not."""
-    symbols = sorted(expr.free_symbols, key=str)
-    place = {s: sp.Float(0.37 + 0.11 * i) for i, s in enumerate(symbols)}
-    value = sp.N(expr.subs(place))
-    if value.is_number and value.is_finite and abs(complex(value)) > 1e-9:
-        return False
-    return bool(sp.simplify(expr) == 0)
 
 
 def _state_symbols(q: list[Any], v: Sequence[Any] | None, t: Any, name: str) -> tuple[list[Any], Any, list[str]]:

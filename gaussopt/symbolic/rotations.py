@@ -154,7 +154,7 @@ class TurnedEquations:
 
     def _gradient(self, x: Any) -> list[Any]:
         there = {s: self._d(x, s) for s in self._d.symbols(x) if s in self._entries}
-        return self._angular([self._d(x, q) for q in self._model.q], there)
+        return self._angular(self._d.gradient(x, self._model.q), there)
 
     def _along(self, x: Any) -> Any:
         """Return the time derivative at constant v and R'."""
@@ -179,7 +179,7 @@ class TurnedEquations:
         """J S, (m, n)."""
         model = self._model
         found = [self._gradient(x) for x in self.holonomic]
-        found += [self._angular([self._d(x, v) for v in model.v], {}) for x in self._nonholonomic]
+        found += [self._angular(self._d.gradient(x, model.v), {}) for x in self._nonholonomic]
         for turn, names in zip(model.turns, self._names, strict=True):
             *w, beta = turn.e
             for i in w:

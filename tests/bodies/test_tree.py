@@ -24,7 +24,9 @@ from gaussopt.bodies import (
     Touch,
     Universal,
     Weld,
+    tree,
 )
+from gaussopt.bodies.body import evaluated
 
 G = 9.81
 
@@ -134,8 +136,10 @@ def screw(kind):
     return model, []
 
 
+@pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("describe", [four_bar, press, cardan, ball, sledge, screw])
-def test_motions_are_those_of_all_coordinates(describe):
+def test_motions_are_those_of_all_coordinates(describe, named, monkeypatch):
+    monkeypatch.setattr(tree, "LONG", 1 if named else 99)
     exact = {"stepper": "dop853", "rtol": 1e-11, "atol": 1e-11, "dt": 0.05, "error_estimate": False}
     found = {}
     for kind in ("maximal", "joint"):
@@ -143,7 +147,8 @@ def test_motions_are_those_of_all_coordinates(describe):
         problem = model.problem(t_end=0.1, hold=hold)
         motion = go.simulate(problem, stabilisation="projection", **exact)
         assert motion.status == "solved"
-        places = sp.lambdify([model.coordinates], [x for body in model.built()[0] for x in body.r])
+        bodies = model.built()[0]
+        places = evaluated([model.coordinates], [x for body in bodies for x in body.r], bodies)
         said = go.mobility(problem.system, problem.q0)
         found[kind] = np.array([places(q) for q in motion.q.tolist()]), motion.energy, said
     (there, energy, said), (all_there, all_energy, all_said) = found["joint"], found["maximal"]

@@ -62,7 +62,7 @@ class Bushing(Element):
         a, b = self.bodies
         d = self._displacement
         parts = [
-            {q: -c * rate(x, self.bodies) * sp.diff(x, q) for q in dict.fromkeys((*a.q, *b.q))}
+            {q: -c * rate(x, self.bodies) * sp.diff(x, q) for q in dict.fromkeys((*a.pose, *b.pose))}
             for c, x in zip(self.damping, d, strict=True) if c != 0
         ]  # fmt: skip
         if any(self.torsion_damping):
