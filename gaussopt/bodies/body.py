@@ -44,7 +44,8 @@ def evaluated(
 ) -> Callable[..., Any]:
     """Return a function that evaluates expressions in the poses of bodies, by `sympy.lambdify`."""
     names = names_of(bodies)
-    return sp.lambdify(given, expressions, modules, cse=names.cse if names else True)
+    found: Callable[..., Any] = sp.lambdify(given, expressions, modules, cse=names.cse if names else True)
+    return found
 
 
 def names_of(bodies: Iterable[RigidBody]) -> Recursion | None:

@@ -83,11 +83,9 @@ class TreeBody(RigidBody):
         named = names.named if names else _same
         F, s, turned = named(base.R * near.A), named(base.R * near.s), base.angle + _direction(near)
         o, (velocity, spin) = named(base.r + s), _own_rates(base, names is not None)
-        if names:
-            velocity = named(velocity + _cross(spin, s))
-        else:
-            velocity = near.A.T * (velocity + _cross(spin, near.s))
-            spin = near.A.T * spin if space else spin
+        velocity = named(velocity + _cross(spin, s if names else near.s))
+        if not names:
+            velocity, spin = near.A.T * velocity, near.A.T * spin if space else spin
         for move in moves[::sign]:
             first = F[:, 0] if names else sp.Matrix([1, *[0] * (self.dim - 1)])
             if move is BALL:
@@ -202,8 +200,8 @@ def in_joint_coordinates(
     names = None
     if max(depth.values(), default=0) >= LONG:
         names = Recursion({TIME: sp.Integer(1)}, (), "_")
-        for body in {*bodies} - {body for *_, body in order}:
-            names.know(body.q, body.v)
+        for root in {*bodies} - {body for *_, body in order}:
+            names.know(root.q, root.v)
     built |= {body: body for body in depth}
     for joint, forward, base, body in order:
         built[body] = TreeBody(body, built.get(base, base), joint, forward, names)
