@@ -176,6 +176,7 @@ def export_command(
     the steps of a family, or of the cells of an atlas, are written in the same way.
     """
     from gaussopt.comparison import contact_export, sequence_files
+    from gaussopt.core.time_step import SteppedSystem
     from gaussopt.modelling.problem import problem as find
 
     atlas = problem is not None and problem.endswith(".nc")
@@ -196,6 +197,8 @@ def export_command(
             found = sequence_files.export_atlas(Path(str(problem)), formulation, out, stride=stride, progress=progress)
         else:
             entry = find(str(problem), **common.settings_of(set_))
+            if isinstance(entry.system, SteppedSystem) and formulation != "moreau-jean":
+                raise BadInput(f"{entry.label} states its own time steps; give --formulation moreau-jean.")
             if formulation == "moreau-jean":
                 found = contact_export.export_contacts(entry, out, stride=stride, progress=progress)
             else:

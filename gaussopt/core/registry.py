@@ -137,16 +137,16 @@ def register(
     beside = Neighbours(file.parent, neighbours)
     try:
         with beside.at_hand():
-            code = MODEL.format(path=str(file), name=_name(file.stem)).encode() if file.suffix in MODELS else source
+            code = MODEL.format(path=str(file), name=_named(file)).encode() if _is_model(file) else source
             module = imported(f"gaussopt_plugin_{file.stem}", code, str(file))
     except BaseException as error:
         pass_on(f"{file.name} was not loaded", error)
-        if file.suffix in MODELS and isinstance(error, GaussoptError):
+        if _is_model(file) and isinstance(error, GaussoptError):
             raise
         raise BadInput(_blame(file, error)) from error
     for kind in (wanted,) if wanted else KINDS:
         if hasattr(module, kind):
-            name = _name(file.stem)
+            name = _named(file)
             if name in _listed(kind):
                 raise BadInput(
                     f"{file.name} would be the {kind} {name!r}, which ships with gaussopt; give the file another name."
@@ -169,7 +169,7 @@ def _read(path: str | os.PathLike[str], file: Path, wanted: str | None) -> bytes
         raise BadInput(missing_file(path))
     if file.suffix == ".nc":
         raise BadInput(f"{path} is a saved motion and no {wanted or 'entry'}; plot it, or continue it with run --from.")
-    if not file.is_file() or file.suffix not in (".py", *MODELS):
+    if not file.is_file() or not (file.suffix == ".py" or _is_model(file)):
         raise BadInput(f"{path} is not a Python file; give one .py file, or a model for MuJoCo, .xml or .urdf.")
     try:
         return file.read_bytes()
@@ -201,7 +201,16 @@ def is_file(word: str | os.PathLike[str]) -> bool:
         return True
     if not isinstance(word, str):
         raise BadInput(f"{word!r} is neither a name nor a file.")
-    return word.endswith((".py", ".nc", *MODELS)) or "/" in word or os.sep in word
+    return word.endswith((".py", ".nc")) or word.lower().endswith(MODELS) or "/" in word or os.sep in word
+
+
+def _is_model(file: Path) -> bool:
+    return file.suffix.lower() in MODELS
+
+
+def _named(file: Path) -> str:
+    """Return the name of the entry in a file; that of a model has its folder's, as many are called scene.xml."""
+    return _name(f"{file.parent.name}-{file.stem}" if _is_model(file) else file.stem)
 
 
 def holds_solver(path: str) -> bool:
@@ -218,13 +227,18 @@ def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
     Raises BadInput as `register` does, and if another file is already registered under the same kind and name.
     """
     file = Path(path).resolve()
-    name = _name(file.stem)
+    name = _named(file)
     known = _files.get((kind, name))
     if known is not None and known.path != str(file) and Path(known.path).exists():
         raise BadInput(f"{path} and {known.path} would both be the {kind} {name!r}; rename one of them.")
     with contextlib.suppress(OSError):  # an unreadable file is reported by `register`
         beside = () if known is None else ((file.parent / f"{n}.py", text) for n, text in known.neighbours)
-        if known is not None and all(f.read_bytes() == text for f, text in ((file, known.source), *beside)):
+        # A model is read again each time, since the files that it includes may have changed.
+        if (
+            known is not None
+            and not _is_model(file)
+            and all(f.read_bytes() == text for f, text in ((file, known.source), *beside))
+        ):
             return name
     return register(path, wanted=kind)[1]
 

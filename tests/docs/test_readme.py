@@ -79,7 +79,7 @@ def test_commands_are_one_line_each_and_ci_runs_the_test_one() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert next(line for line in lines if re.search(picked[1], line)) == commands[1]  # all of it, not its last line
     for left_out in ("campaigns", "documents"):
-        assert f"\npython -m pytest -m {left_out}\n" in script
+        assert f"\npython -m pytest -m {left_out}" in script
 
 
 def test_locks_hold_what_their_command_needs_and_no_address() -> None:

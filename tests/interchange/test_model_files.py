@@ -41,6 +41,22 @@ def test_a_file_is_a_problem_whose_motion_starts_at_the_keyframe(ball: str, caps
     assert '"solved"' in capsys.readouterr().out
 
 
+def test_models_of_one_name_and_files_that_change_are_told_apart(ball: str) -> None:
+    """Models are often called scene.xml, and include other files."""
+    for folder, height in (("one", 0.6), ("other", 0.7)):
+        Path(folder).mkdir()
+        Path(folder, "part.xml").write_text(BALL.format(height=height, words=""))
+        Path(folder, "scene.XML").write_text('<mujoco><include file="part.xml"/></mujoco>')
+    assert [go.problem(f"{folder}/scene.XML").q0[2] for folder in ("one", "other")] == [0.6, 0.7]
+    assert go.problem("one/scene.XML").name == "one-scene"
+    Path("one", "part.xml").write_text(BALL.format(height=0.4, words=""))
+    sunk = go.simulate("one/scene.XML", t_end=0.02)
+    assert sunk.q[0, 2] == 0.4
+    assert any("inside the obstacle of 'floor, ball' (0.1 m)" in text for text in sunk.warnings)
+    mended = go.simulate("one/scene.XML", t_end=0.02, stabilisation="projection")
+    assert not any("inside" in text for text in mended.warnings)
+
+
 def test_what_is_no_such_model_is_told(ball: str) -> None:
     Path("torn.xml").write_text("<mujoco>")
     Path("still.xml").write_text("<mujoco/>")
@@ -61,6 +77,8 @@ def test_solvers_are_compared_along_its_motion_and_its_contacts_exported(ball: s
     assert all(len(a.status) == 6 and set(a.status) == {"solved"} for a in results.answers)
     assert {m.stepper for m in results.motions} == {"moreau-jean"}
     assert run(["export", ball, "--formulation", "moreau-jean", "--stride", "50", "--out", "steps"]) == 0
+    assert run(["export", ball, "--formulation", "gauss", "--out", "others"]) == 2
+    assert "states its own time steps; give --formulation moreau-jean." in capsys.readouterr().err
     files = sorted(Path("steps").glob("*.hdf5"))
     assert len(files) == 2
     assert read_problem(files[0]).k == 1

@@ -14,7 +14,7 @@ Reference: J. J. Moreau, "Unilateral contact and dry friction in finite freedom 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -80,7 +80,8 @@ class MoreauJeanSteps(Advance):
         start = self.motion.whole(self.t, self.q, self.v)
         refuse_start(self.system, start, PENETRATED)
         if start.g_N is not None:
-            self._say_penetration(start.g_N, tolerances(start)[0])
+            gaps = np.where(self._guides, 0.0, start.g_N)
+            self._say_penetration(self.system.contact_names, gaps, tolerances(start)[0])
         self._onto_guides()
         self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
 
@@ -91,11 +92,11 @@ class MoreauJeanSteps(Advance):
                 f"The stepper {self.method.name!r} has Newton's impact law built in; choose the impact law newton."
             )
 
-    def _say_penetration(self, gaps: Vector, tolerance: float) -> None:
+    def _say_penetration(self, names: Sequence[str], gaps: Vector, tolerance: float) -> None:
         """Warn of contacts that start inside their obstacles, since velocity-level steps do not remove penetration."""
-        inside = np.flatnonzero(~self._guides & (gaps < -tolerance))
+        inside = np.flatnonzero(gaps < -tolerance)
         if len(inside):
-            named = ", ".join(f"{self.system.contact_names[i]!r} ({-gaps[i]:.3g} m)" for i in inside)
+            named = ", ".join(f"{names[i]!r} ({-gaps[i]:.3g} m)" for i in inside.tolist())
             self.motion.warnings.append(
                 f"The start is inside the obstacle of {named}: such a contact takes part from the first step on, and "
                 "the steps leave its gap as it is unless the contact opens."

@@ -39,6 +39,9 @@ from gaussopt.linalg.cones import groups_of, rows_of, velocity_size
 MISSED = 1e-8
 """Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
 
+SUNK = 1e-3
+"""Depth, m, beyond which a start is said to be inside an obstacle; other engines let bodies sink by less at rest."""
+
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
 
 
@@ -129,7 +132,9 @@ class StatedSteps(MoreauJeanSteps):
             self._refuse_other_laws()
             gaps, size = self.system.gaps(self.t, self.q), 1.0 + float(np.abs(self.q).max())
             refuse_penetration(self.system, gaps, self.system.gap_rates(self.t, self.q, self.v), PENETRATED * size)
-            self._say_penetration(gaps, TOUCHING * size)
+            self._say_penetration(self.system.contact_names, gaps, TOUCHING * size)
+        elif self._here is not None and self.motion.stabiliser.name == "none":
+            self._say_penetration(self._here.found.names, self._here.found.gaps, SUNK)
         self.system.refuse_unstable(self.t, self.q, self.v, self._grid.instant(1) - self.t)
 
     def recall(self, memory: Mapping[str, Any]) -> None:
