@@ -212,6 +212,8 @@ def _tell_export(screen: Any, found: dict[str, Any], name: str | None, out: Path
     if "files" in found:
         count = len(found["files"])
         message = f"{count} contact problems of {name} in {out}; {found['certified']} with a certified solution."
+        if "stopped" in found:
+            message += f" They end where the motion does: {found['stopped']}"
         common.show(screen, as_json, {"status": "solved", "message": message, "count": count, **found}, message)
         return
     certified = sum("solution" in row for row in found["programs"])

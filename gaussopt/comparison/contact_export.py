@@ -28,7 +28,8 @@ def export_contacts(
 ) -> dict[str, Any]:  # fmt: skip
     """Write the contact problems of every `stride`-th step of a motion into a new folder.
 
-    Returns `files`, a list of their names, and `certified`, the number of files with a solution. Steps without contacts
+    Returns `files`, a list of their names, `certified`, the number of files with a solution, and `stopped`, the message
+    of a motion that did not reach its end. Steps without contacts
     are left out. Raises NotAccepted for contacts in the plane, and BadInput if the folder is not empty or the motion
     has no contacts.
     """
@@ -56,7 +57,8 @@ def export_contacts(
             progress(min(1.0, (i + stride) / last))
     if not files:
         raise BadInput(f"No contact closes in the motion of {problem.label}, so that nothing was written.")
-    return {"files": files, "certified": certified}
+    stopped = {} if motion.status is Status.SOLVED else {"stopped": motion.message}
+    return {"files": files, "certified": certified, **stopped}
 
 
 def write_solved(
