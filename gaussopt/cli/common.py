@@ -56,13 +56,9 @@ Set = Annotated[
 ]
 ProblemName = Annotated[
     str,
-    argument(
-        "PROBLEM",
-        "A name from `gaussopt list problems`, a file.py, or a model for MuJoCo, .xml or .urdf.",
-        "problem",
-        files=(".py", ".xml", ".urdf"),
-    ),
-]
+    argument("PROBLEM", "A name from `gaussopt list problems`, a file.py, or a model for MuJoCo, .xml or .urdf.",
+             "problem", files=(".py", ".xml", ".urdf")),
+]  # fmt: skip
 SolverOption = Annotated[
     list[str] | None, option("--solver-option", "Option of the solver; repeatable.", metavar="NAME=VALUE")
 ]

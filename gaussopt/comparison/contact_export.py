@@ -29,9 +29,8 @@ def export_contacts(
     """Write the contact problems of every `stride`-th step of a motion into a new folder.
 
     Returns `files`, a list of their names, `certified`, the number of files with a solution, and `stopped`, the message
-    of a motion that did not reach its end. Steps without contacts
-    are left out. Raises NotAccepted for contacts in the plane, and BadInput if the folder is not empty or the motion
-    has no contacts.
+    of a motion that did not reach its end. Steps without contacts are left out. Raises NotAccepted for contacts in the
+    plane, and BadInput if the folder is not empty or the motion has no contacts.
     """
     if stride < 1:
         raise BadInput(f"stride is {stride}; it must be at least 1.")

@@ -20,7 +20,6 @@ from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
 from gaussopt.core.time_step import SteppedSystem
 from gaussopt.formulations.moreau_jean import formulation
-from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.reference import ReferenceData
 from gaussopt.modelling.registered import registered_problem
@@ -109,8 +108,7 @@ def impulses_of(problem: Problem, t: float, q: Vector, v: Vector, h: float) -> C
     step = replace(problem.system.evaluate(t, q, v), dt=h)
     assert step.g_N is not None
     assert step.gdot_N is not None
-    near = TOLERANCES.noise * (1.0 + float(np.abs(q).max()))  # a simulation takes contacts closer than this as closed
-    closed = np.flatnonzero(step.g_N + 0.5 * h * step.gdot_N <= near)
+    closed = np.flatnonzero(step.g_N + 0.5 * h * step.gdot_N <= tolerances(step)[0])  # as a simulation decides
     if not len(closed):
         return None
     program: ConeComplementarity = formulation.apply(formulation.prepare(step.select(closed)))[0]

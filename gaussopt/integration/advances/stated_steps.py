@@ -142,10 +142,8 @@ class StatedSteps(MoreauJeanSteps):
         self._pushed: dict[str, int] = dict(memory["idle"])
         self._sides = list(memory["sides"])
         self._latest: tuple[Sequence[str], Vector] = (), np.zeros(0)
-        self._same: tuple[Sequence[str], list[bool]] = (
-            (),
-            [],
-        )  # contacts, and which of them push, in steps without event
+        # Contacts, and which of them push, of the steps since the latest event.
+        self._same: tuple[Sequence[str], list[bool]] = (), []
         self._grid = replace(self.control, origin=self.origin)
         self._start(self.t, self.q, self.v)
 
