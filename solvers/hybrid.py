@@ -17,8 +17,8 @@ from typing import ClassVar
 import numpy as np
 
 from gaussopt.cone.monotonicity import monotonicity
-from gaussopt.cone.newton_kernel import continued, shared_impulses
-from gaussopt.cone.proximal_kernel import shared
+from gaussopt.cone.newton_kernel import continued
+from gaussopt.cone.proximal_kernel import shared, shared_impulses
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
@@ -104,7 +104,7 @@ class HybridOptions(Options):
     number of contacts with unknown forces for which Newton's method is tried first, from the given start, such as the
     impulses of the previous step; `enough`: natural map that suffices if Newton's method does not converge, as may
     happen for redundant contacts; `compliance`: whether, with at most `MANY` contacts, forces of redundant contacts are
-    those that `gaussopt.cone.newton_kernel.shared_forces` finds, which do not depend on the given start.
+    those that `gaussopt.cone.proximal_kernel.shared_forces` finds, which do not depend on the given start.
     """
 
     tolerance: float = 1e-13

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.cone.newton_kernel import COMPLIANT, PROXIMAL
+from gaussopt.cone.proximal_kernel import COMPLIANT, PROXIMAL
 from gaussopt.contact.response import CANCELLED, INERT, ContactResponse, without_rounding
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.programs import LCP
@@ -61,7 +61,7 @@ class ContactLCP:
     def shared(self) -> Vector | None:
         """Unknowns x that depend on the data of the step alone where contacts are redundant; None if none are found.
 
-        They are chosen as in space, by the proximal steps of `gaussopt.cone.newton_kernel.shared_forces`.
+        They are chosen as in space, by the proximal steps of `gaussopt.cone.proximal_kernel.shared_forces`.
         """
         M, q, p, size = self.lcp.M.copy(), self.lcp.q, len(self.to_x), self.lcp.n
         D, x = COMPLIANT * self.op.weights**2, np.zeros(p)

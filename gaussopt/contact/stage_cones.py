@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 
-from gaussopt.cone.newton_kernel import STEPS, shared_forces
+from gaussopt.cone.newton_kernel import STEPS
+from gaussopt.cone.proximal_kernel import shared_forces
 from gaussopt.contact.saddle_kernel import factorise
 from gaussopt.contact.stage_laws import CLEAR, OPEN, STRONG, UNDECIDED, StageWorkspace
 from gaussopt.core.arrays import Index

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.cone.newton_kernel import COMPLIANT, PROXIMAL
+from gaussopt.cone.proximal_kernel import COMPLIANT, PROXIMAL
 from gaussopt.contact.activity import RESTING
 from gaussopt.contact.orientation import oriented
 from gaussopt.contact.saddle_kernel import factorise
