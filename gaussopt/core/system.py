@@ -61,11 +61,13 @@ class AbstractSystem(ABC):
     `depends_on_time` says whether the equations may contain the time itself; True if this is unknown. `notes` are
     sentences on probable mistakes in the model, `unused` are parameters that the equations do not contain; `stepper` is
     the name of the default integration method of its motions; `watch` is a function of the recorded coordinates of a
-    motion, (N, n), that returns a warning on them, or None.
+    motion, (N, n), that returns a warning on them, or None; `row_rounding` is the relative rounding of the numbers that
+    the rows of constraints are computed from, beyond that of floating point: rows that differ by less are dependent.
     """
 
     name: str
     depends_on_time: bool = True
+    row_rounding: float = 0.0
     stepper: str = "rk4"
     notes: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()

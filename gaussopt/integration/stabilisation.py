@@ -151,6 +151,8 @@ class Projection(_Inactive):
             phi = system.position_residual(t, q)
             assert phi is not None
         i, names = int(np.argmax(np.abs(phi))), system.row_names
+        if abs(phi[i]) <= system.row_rounding * (1.0 + reach):
+            return q  # the rows contradict each other by their rounding
         where = names[i] if i < len(names) else f"constraint {i + 1}"
         raise BadInput(
             f"The positions at t = {t:.9g} cannot be projected onto the constraints: residual {abs(phi[i]):.3g} in "
@@ -166,21 +168,24 @@ def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
 
 def _least_agreed(system: AbstractSystem, step: StepData, J: Matrix, r: Vector) -> Vector:
     """Return the smallest x with J x = r; rows count as redundant if they are so where the constraints hold."""
-    x, least = _least_motion(step.M, J, r)
+    x, least = _least_motion(step.M, J, r, system.row_rounding)
     found = agreeing(system, step, J, r, without_rounding=True) if least < DOUBTFUL else None
-    return x if found is None else least_motion(step.M, *found)
+    return x if found is None else _least_motion(step.M, *found, system.row_rounding)[0]
 
 
-def _least_motion(M: Matrix, J: Matrix, r: Vector) -> tuple[Vector, float]:
-    """Return the smallest x with J x = r, and the ratio of the smallest nonzero to the largest singular value of J."""
+def _least_motion(M: Matrix, J: Matrix, r: Vector, row_rounding: float = 0.0) -> tuple[Vector, float]:
+    """Return the smallest x with J x = r, and the ratio of the smallest nonzero to the largest singular value of J.
+
+    Singular values up to `row_rounding`, relative to the largest, count as zero.
+    """
     if is_sparse(M):
         return nearest_sparse(M, J, r), 1.0  # type: ignore[arg-type]
     L = cholesky(M)
     if L is None:
         return nearest(M, J, r)
     B = solve_lower(L, J.T)
-    # x = L^-T B (B^T B)^+ r
-    y, _, rank, s = np.linalg.lstsq(B.T, r, rcond=rounding(len(M), len(J)))  # the rank tolerance of `agreeing`
+    # x = L^-T B (B^T B)^+ r, with the rank tolerance of `agreeing`
+    y, _, rank, s = np.linalg.lstsq(B.T, r, rcond=max(rounding(len(M), len(J)), row_rounding))
     return solve_lower_transposed(L, np.asarray(y, dtype=np.float64)), float(s[rank - 1] / s[0]) if rank else 1.0
 
 

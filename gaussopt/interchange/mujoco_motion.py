@@ -29,7 +29,7 @@ from gaussopt.interchange.mujoco_actuation import Activations, Actuated, Control
 from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahead
 from gaussopt.interchange.mujoco_copies import own_copy
 from gaussopt.interchange.mujoco_damping import EndDamping, depends_on_velocity, implicit, refuse_unstable
-from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory
+from gaussopt.interchange.mujoco_equalities import DEPENDENT, Equalities, enough_memory
 from gaussopt.interchange.mujoco_free import FreeSteps
 from gaussopt.interchange.mujoco_model import check_carried, forward, loaded, mass_matrix
 from gaussopt.interchange.mujoco_neighbours import derivatives
@@ -98,6 +98,9 @@ def problem_from_mujoco(
 
 class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
     """A MuJoCo model as a system that formulates its time steps itself; see `problem_from_mujoco`."""
+
+    row_rounding = DEPENDENT**0.5
+    # Files give six to eight decimals, so that redundant rows contradict each other by as little.
 
     def __init__(self, model: Any, data: Any, name: str = "mujoco", control: Control | None = None) -> None:
         self.mj = mj = forward(model, data)

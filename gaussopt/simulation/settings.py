@@ -321,7 +321,8 @@ def _consistent(
         if residual is None or not len(residual):
             continue
         i = int(np.argmax(np.abs(residual)))
-        if abs(residual[i]) > START_TOLERANCE * (1.0 + float(np.abs(state).max())):
+        allowed = max(START_TOLERANCE, system.row_rounding)
+        if abs(residual[i]) > allowed * (1.0 + float(np.abs(state).max())):
             where = f", {system.row_names[i]}" if system.row_names else ""
             raise BadInput(
                 f"The initial state of {system.name!r} is off the constraints: {what} residual {residual[i]:.6g} in "

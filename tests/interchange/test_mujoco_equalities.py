@@ -91,6 +91,31 @@ def test_a_door_with_a_second_hinge_moves_as_without() -> None:
     assert not held.lam[:, 1:].any()
 
 
+WHEELS = """<mujoco><worldbody>
+<body><joint name="a" axis="0 1 0"/><geom size=".1" pos=".5 0 0"/></body>
+<body pos="0 2 0"><joint name="b" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>
+<body pos="0 4 0"><joint name="c" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/></body></worldbody>
+<equality><joint joint1="a" joint2="b"/><joint joint1="b" joint2="c"/>
+<joint joint1="a" joint2="c" polycoef="{off:.17g} {ratio:.17g} 0 0 0"/></equality></mujoco>"""
+
+
+@pytest.mark.parametrize("stabilisation", ["none", "projection"])
+def test_gears_that_imply_each_other_but_for_digits_of_a_file_turn_as_exact_ones(stabilisation: str) -> None:
+    def motion(off: float, ratio: float) -> go.Trajectory:
+        problem = go.problem_from_mujoco(*loaded(WHEELS.format(off=off, ratio=ratio), 0.0, 0.0), t_end=0.5)
+        return go.simulate(problem, stabilisation=stabilisation, error_estimate=False)
+
+    rounded, exact = motion(3e-8, 1.0 + 1e-7), motion(0.0, 1.0)
+    assert rounded.status == exact.status == go.Status.SOLVED
+    assert np.ptp(exact.q) > 0.5
+    assert rounded.q == pytest.approx(exact.q, abs=2e-6)
+    assert any("rounding of the model's numbers" in said for said in rounded.warnings)
+    assert not any("rounding of the model's numbers" in said for said in exact.warnings)
+    with pytest.raises(go.BadInput, match=r"off the constraints|cannot be projected"):
+        motion(3e-5, 1.0)
+    assert motion(0.0, 1.0 + 1e-5).q == pytest.approx(0.0, abs=1e-3)  # the third ratio is another one: wheels stand
+
+
 def test_a_row_that_vanishes_only_here_contradicts_the_motion_by_name() -> None:
     """An arm whose tip is tied to a point of its own line: the length is extreme, and its second derivative is not."""
     arm = """<mujoco><worldbody><site name="nail" pos="2 0 0"/><body><joint axis="0 1 0"/><geom size=".1" pos=".5 0 0"/>
