@@ -40,8 +40,8 @@ MISSED = 1e-8
 """Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
 
 ROUNDED = (
-    "Equality constraints that imply each other differ by the rounding of the model's numbers; what steps leave of them "
-    "stands in `velocity_drift`."
+    "Equality constraints that imply each other differ by the rounding of the model's numbers; what steps leave of "
+    "them stands in `velocity_drift`."
 )
 
 SUNK = 1e-3
@@ -216,8 +216,8 @@ class StatedSteps(MoreauJeanSteps):
             left = end.missed / (1.0 + float(np.abs(end.v).max()))
             if not left <= max(MISSED, self.motion.system.row_rounding):
                 return Status.INFEASIBLE, (
-                    f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step leaves "
-                    f"{end.missed:.2g} m/s or rad/s of them."
+                    f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step "
+                    f"leaves {end.missed:.2g} m/s or rad/s of them."
                 )
             if left > MISSED and ROUNDED not in self.motion.warnings:
                 self.motion.warnings.append(ROUNDED)
