@@ -200,9 +200,12 @@ class StepData:
         return replace(self, **{name: x[i] for name, x in given.items()})
 
     def with_forces(self, lam_N: Vector, lam_T: Matrix) -> StepData:
-        """Return the step with the contacts replaced by applied forces lam_N, (k,), and lam_T, (k, d)."""
-        Q = self.Q + self.J_N.T @ lam_N + np.einsum("kdn,kd->n", self.J_T, lam_T)
-        return replace(self.select([]), Q=Q, arithmetic=None)
+        """Return the step with the contacts replaced by applied forces lam_N, (k,), and lam_T, (k, d).
+
+        Q also takes -h, which leaves h = 0: where Q and h cancel, their sizes would round contact forces away.
+        """
+        Q = self.force + self.J_N.T @ lam_N + np.einsum("kdn,kd->n", self.J_T, lam_T)
+        return replace(self.select([]), Q=Q, h=np.zeros(self.n), arithmetic=None)
 
     def with_gamma(self, gamma: Vector) -> StepData:
         """Return the same step with another right-hand side gamma, (m,), as stabilisation needs it."""

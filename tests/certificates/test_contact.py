@@ -636,3 +636,17 @@ def test_another_contact_may_open_a_contact_that_closes_by_its_own_force(sign: f
     assert answer.status is (SOLVED if sign > 0 else NONE)
     if sign > 0:
         assert abs(answer.a[0]) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_step_whose_forces_cancel_is_certified_as_their_difference_is(seed: int) -> None:
+    """A robot that carries its own weight: what is left of Q - h is 1e-14 of either, and presses on contacts."""
+    rng = np.random.default_rng(seed)
+    J, Q = rng.standard_normal((9, 6)), rng.uniform(4.0, 7.0, 6)
+    given = {"M": np.eye(6), "J_N": J[:3], "J_T": J[3:].reshape(3, 2, 6), "mu": np.full(3, 0.5),
+             "zeta_N": np.zeros(3), "zeta_T": np.zeros((3, 2)), "v_T": np.zeros((3, 2))}  # fmt: skip
+    far = go.StepData.from_mapping({**given, "Q": Q, "h": Q + np.spacing(Q) * rng.integers(1, 9, 6)})
+    near = go.StepData.from_mapping({**given, "Q": far.Q - far.h})
+    answer, same = go.solve_step(far), go.solve_step(near)
+    assert answer.status == same.status == go.Status.SOLVED
+    assert np.array_equal(answer.a, same.a)
