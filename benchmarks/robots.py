@@ -163,7 +163,8 @@ def page(rows: list[tuple[str, dict[str, Any]]], remark: str, end: float) -> str
 
 def goals(rows: list[tuple[str, dict[str, Any]]], ran: int, median: float) -> list[str]:
     """The table of the goals, and whether each is met."""
-    found = [("models that run as written", f"at least {SHARE:.0%}", f"{ran / len(rows):.0%}", ran >= SHARE * len(rows)),
+    share = ran / len(rows)
+    found = [("models that run as written", f"at least {SHARE:.0%}", f"{share:.0%}", share >= SHARE),
              ("median, times MuJoCo", f"at most {MEDIAN:g}", f"{median:.1f}", median <= MEDIAN)]  # fmt: skip
     for name, row in rows:
         if name in NAMED:
