@@ -10,14 +10,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
 from gaussopt.jit.kernel import kernel
+from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 DEPENDENT = 1e-12
 """Eigenvalue, relative to the largest, below which equality rows count as dependent."""
+
+DOUBTFUL, MARGIN = 1e-3, 4.0
+"""Singular value of rows, relative to the largest, below which they may be dependent, and the factor by which it must
+exceed the change of the rows in the last step towards closed loops, and the residual that no such step removes."""
+
+ROUNDED = 1e-12
+"""Singular value of rows, relative to the largest, that rounding errors alone do not reach."""
+
+CLOSINGS = 5
+"""Largest number of steps of Newton's method towards closed loops."""
 
 SMALL = 1e-6
 """Norm of a row, dimensionless or in m, below which the row may consist of rounding errors."""
@@ -109,6 +121,60 @@ def independent(E: Matrix) -> Matrix:
     values, vectors = np.linalg.eigh(E.T @ E)
     weights: Matrix = vectors[:, values > DEPENDENT * values[-1]]
     return weights
+
+
+def independent_where_closed(
+    mj: Any, model: Any, data: Any, equalities: Equalities, M: Matrix, along: tuple[Vector, Vector]
+) -> NDArray[np.bool_] | None:
+    """Mark rows, (m,), that are independent where loops are closed and imply the others; None to keep them all.
+
+    MuJoCo's soft loops are open by a little, and files round the numbers of a model, so that rows that imply each other
+    differ by as much. If they counted as independent, their contradiction would be divided by that small difference.
+    So the rank is that of the rows, scaled by the masses M, (nv, nv), at a state nearby that Newton's method finds with
+    those rows that are surely independent; `data` is not changed. A residual that is left there, m or rad, is taken for
+    the error of the rows, per rad or m. All rows are kept where the derivatives J_dot v in `along`, (m,), beside the
+    sizes of their terms, contradict each other by more than the residuals at the state make them, as at a dead centre.
+    """
+    if not equalities.m:
+        return None
+    L, at, change = cholesky(M), data, 0.0
+    scaled, phi = here, _ = _scaled(equalities, data, L)
+    largest = float(np.abs(phi).max())
+    V, values, weights = np.linalg.svd(scaled, full_matrices=False)
+    of_state, size = weights, values[0]
+    if not ((values > ROUNDED * size) & (values <= DOUBTFUL * size)).any():
+        return None
+    for _ in range(CLOSINGS):
+        sure, before = values > DOUBTFUL * size, scaled
+        way = V[:, sure] @ ((weights[sure] @ phi) / values[sure])
+        if at is data:
+            at = mj.MjData(model)
+            for name in ("qpos", "eq_active", "mocap_pos", "mocap_quat"):
+                getattr(at, name)[:] = getattr(data, name)
+        mj.mj_integratePos(model, at.qpos, -(way if L is None else solve_lower_transposed(L, way)), 1.0)
+        with enough_memory(mj, model, at):
+            mj.mj_fwdPosition(model, at)
+        scaled, phi = _scaled(equalities, at, L)
+        V, values, weights = np.linalg.svd(scaled, full_matrices=False)
+        change = float(np.linalg.norm(scaled - before, 2)) / size
+        if change <= DEPENDENT:
+            break
+    length = float(np.linalg.norm(equalities(at)[0], 2))
+    error = max(ROUNDED, MARGIN * float(np.abs(phi).max()) / length, MARGIN * change)
+    rank = int((values > error * size).sum())
+    J_dot_v, terms = along
+    allowed = MARGIN * largest * float(data.qvel @ data.qvel) + ROUNDED * float(np.linalg.norm(terms))
+    if rank == equalities.m or np.linalg.norm(of_state[rank:] @ J_dot_v) > allowed:
+        return None
+    kept = np.asarray(~here.any(axis=0))
+    kept[qr(of_state[:rank], mode="r", pivoting=True)[1][:rank]] = True
+    return kept
+
+
+def _scaled(equalities: Equalities, data: Any, L: Matrix | None) -> tuple[Matrix, Vector]:
+    """Return the rows L^-1 J^T as columns, (nv, m), and the residuals, (m,)."""
+    J, phi, _ = equalities(data)
+    return J.T if L is None else solve_lower(L, J.T), phi
 
 
 class Equalities:

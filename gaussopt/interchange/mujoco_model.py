@@ -20,7 +20,13 @@ from gaussopt.core.errors import BadInput, MissingBackend
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import StepData
 from gaussopt.interchange.mujoco_contacts import AHEAD
-from gaussopt.interchange.mujoco_equalities import Equalities, constraint_rows, enough_memory, independent
+from gaussopt.interchange.mujoco_equalities import (
+    Equalities,
+    constraint_rows,
+    enough_memory,
+    independent,
+    independent_where_closed,
+)
 from gaussopt.interchange.mujoco_neighbours import derivatives, place_near
 from gaussopt.interchange.mujoco_rows import (
     PARTS,
@@ -90,6 +96,9 @@ def from_mujoco(model: Any, data: Any, *, at_rest: float = 1e-3) -> StepData:
         return np.concatenate((x, np.zeros((*x.shape[:-1], len(friction.mu)))), axis=-1)
 
     acting = J.any(axis=1) | (J_dot_v != 0.0)
+    kept = independent_where_closed(mj, model, data, equalities, M[: model.nv, : model.nv], (J_dot_v, terms))
+    if kept is not None:
+        acting &= kept
     of_rows = {"J": wider(J), "gamma": -J_dot_v, "J_terms": wider(sizes), "gamma_terms": terms}
     given: dict[str, Any] = {name: x[acting] for name, x in of_rows.items()} if acting.any() else {}
     if len(rows):
@@ -163,8 +172,10 @@ def contacts_from_mujoco(model: Any, data: Any, dt: float | None = None) -> Glob
     if dt <= 0:
         raise BadInput(f"dt is {dt:g}; the length of a time step is positive.")
     contacts, M, n = contacts_and_limits(mj, model, data), mass_matrix(mj, model, data), int(model.nv)
-    k, (J, *_), dry = len(contacts), Equalities(mj, model, data)(data), dry_friction(mj, model, data)
-    friction, J = _friction(contacts, np.zeros((k, ROLLING)), *dry), J[J.any(axis=1)]
+    equalities, k, dry = Equalities(mj, model, data), len(contacts), dry_friction(mj, model, data)
+    (J, *_), still = equalities(data), np.zeros(equalities.m)
+    kept = independent_where_closed(mj, model, data, equalities, M, (still, still))
+    friction, J = _friction(contacts, np.zeros((k, ROLLING)), *dry), J[J.any(axis=1) & (True if kept is None else kept)]
     if len(J) and (basis := independent(J.T)).shape[1] < len(J):
         J = basis.T @ J
     rows, inertia, bounds = friction.beside(_rows(contacts, model), M)

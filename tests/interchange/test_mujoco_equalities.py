@@ -67,8 +67,12 @@ def test_a_door_with_a_second_hinge_turns_as_without_at_random_states() -> None:
 
 
 def test_a_point_beside_the_hinge_is_no_rounding_however_near_it_lies() -> None:
-    """Its rows are 1e-9 long, ten thousand times what their terms are rounded by: the door stands."""
-    model, data = loaded(DOOR.format(axis="1 0 2", more='<connect body1="door" anchor="0 1e-9 0"/>'), [0.3, 0, 0], 0.0)
+    """Its rows are 1e-9 long, ten thousand times what their terms are rounded by: the door stands.
+
+    It is open by 1e-3 rad only: farther, the residual of the point would be as large as the rows, per rad, as it is
+    where rows imply each other but for the digits of a file.
+    """
+    model, data = loaded(DOOR.format(axis="1 0 2", more='<connect body1="door" anchor="0 1e-9 0"/>'), [1e-3, 0, 0], 0.0)
     step = go.from_mujoco(model, data)
     assert 0.0 < np.abs(step.J[:, 0]).max() < 3e-9
     answer = go.solve_step(step)
@@ -114,6 +118,27 @@ def test_gears_that_imply_each_other_but_for_digits_of_a_file_turn_as_exact_ones
     with pytest.raises(go.BadInput, match=r"off the constraints|cannot be projected"):
         motion(3e-5, 1.0)
     assert motion(0.0, 1.0 + 1e-5).q == pytest.approx(0.0, abs=1e-3)  # the third ratio is another one: wheels stand
+
+
+@pytest.mark.parametrize("open_by", [0.0, 1e-3])
+def test_a_planar_loop_whose_hinge_is_rounded_has_the_forces_of_one_in_a_plane(open_by: float) -> None:
+    """A loop tied by a point has a row along its hinges, which holds nothing but for a file that turns one by 3e-8 rad.
+
+    Soft loops are open by 1 mm, too.
+    """
+    text = """<mujoco><worldbody>
+    <body><joint axis="0 1 0"/><geom type="capsule" size=".05" fromto="0 0 0 0 0 -1" contype="0"/>
+      <body pos="0 0 -1"><joint axis="0 1 0"/><geom type="capsule" size=".05" fromto="0 0 0 2 0 0" contype="0"/>
+        <site name="one" pos="2 0 0"/></body></body>
+    <body pos="2 0 0"><joint axis="{off:.17g} 1 0"/><geom type="capsule" size=".05" fromto="0 0 0 0 0 -1" contype="0"/>
+        <site name="on" pos="0 0 -1"/></body></worldbody>
+    <equality><connect site1="one" site2="on"/></equality></mujoco>"""
+    q, v = np.array([0.3, -0.3, 0.3 + open_by]), np.array([1.0, -1.0, 1.0])
+    rounded, exact = (go.from_mujoco(*loaded(text.format(off=off), q, v)) for off in (3e-8, 0.0))
+    answer, due = go.solve_step(rounded), go.solve_step(exact)
+    assert answer.status == due.status == go.Status.SOLVED
+    assert answer.a == pytest.approx(due.a, abs=1e-6)
+    assert rounded.J.T @ answer.lam == pytest.approx(exact.J.T @ due.lam, abs=1e-5)
 
 
 def test_a_row_that_vanishes_only_here_contradicts_the_motion_by_name() -> None:
