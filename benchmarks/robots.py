@@ -141,16 +141,19 @@ def page(rows: list[tuple[str, dict[str, Any]]], remark: str, end: float) -> str
     """The table, and how many models run."""
     ran = [row for _, row in rows if row.get("motion") == "solved"]
     ratios = sorted(row["ratio"] for row in ran)
+    times = (
+        f"; the median of these takes {statistics.median(ratios):.0f} times MuJoCo's own time, the extremes "
+        f"{ratios[0]:.0f} and {ratios[-1]:.0f}" if ratios else ""
+    )  # fmt: skip
     lines = [
         "# Robots that others modelled", "",
         "`python benchmarks/robots.py FOLDER ... --out docs/robots.md` writes this page. " + remark, "",
-        f"Of {len(rows)} models {len(ran)} run {end:g} s as written; the median of these takes "
-        f"{statistics.median(ratios):.0f} times MuJoCo's own time, the extremes {ratios[0]:.0f} and {ratios[-1]:.0f}. "
+        f"Of {len(rows)} models {len(ran)} run {end:g} s as written{times}. "
         f"A step is that of a state, {STATES + 1} for each model, the first at rest.", "",
         "| model | velocities | steps solved | motion | most contacts with force | times MuJoCo | reason |",
         "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
-    lines[4:4] = goals(rows, len(ran), statistics.median(ratios))
+    lines[4:4] = goals(rows, len(ran), statistics.median(ratios or [math.inf]))
     for name, row in rows:
         ratio, t = row.get("ratio"), row.get("t")
         motion = row.get("motion", "none") + ("" if t is None or row["motion"] == "solved" else f" at {t:.3g} s")

@@ -44,13 +44,25 @@ class Actuated:
     data: Any
 
     def __init__(self, control: Control | None) -> None:
-        self._control, self._held = control, self.data.ctrl.copy()
+        self._control, kinds = control, self.mj.mjtTrn
+        self._adhesion = np.flatnonzero(self.model.actuator_trntype == kinds.mjTRN_BODY)
+        self._held = self._without_adhesion(self.data.ctrl.copy())
+
+    def _without_adhesion(self, ctrl: Vector) -> Vector:
+        """Return ctrl, (nu,), if no adhesion actuator is commanded or pulls by itself; otherwise raises BadInput."""
+        for i in self._adhesion.tolist():
+            if ctrl[i] or self.model.actuator_biasprm[i].any() or self.model.actuator_actnum[i]:
+                raise BadInput(
+                    f"Actuator {name_of(self.mj, self.model, i)!r} is an adhesion, which would pull wherever a motion "
+                    "looks for contacts; keep its control at zero, and its bias."
+                )
+        return ctrl
 
     def set_inputs(self, given: Any, n: int) -> dict[str, float]:
         """Set ctrl, (nu,); raises BadInput."""
         if self._control is not None:
             raise BadInput("problem_from_mujoco was given a control of its own; leave one of the two out.")
-        self._held = controls(given, self.model.nu)
+        self._held = self._without_adhesion(controls(given, self.model.nu))
         return {name_of(self.mj, self.model, i): x for i, x in enumerate(self._held.tolist())}
 
     def command(self, t: float, q: Vector, qvel: Vector) -> None:
@@ -58,7 +70,7 @@ class Actuated:
         held = self._held
         if self._control is not None:
             given = self._control(t, q[: self.model.nq].copy(), qvel.copy())
-            held = controls(given, self.model.nu, f" at t = {t:.9g}")
+            held = self._without_adhesion(controls(given, self.model.nu, f" at t = {t:.9g}"))
         self.data.ctrl[:] = held
 
 

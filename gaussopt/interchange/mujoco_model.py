@@ -325,9 +325,8 @@ def check_carried(mj: Any, model: Any, ahead: float) -> None:
         (model.npluginstate, f"{has} plugins with states of their own; use plugins without."),
         (model.flg_surfacevel, f"{has} surfaces that move by themselves, which the rows of a contact do not hold; "
                                "set surfacevel to zero."),
-        (model.flg_adhesion or (model.actuator_trntype == mj.mjtTrn.mjTRN_BODY).any(),
-         f"{has} adhesion, which would pull wherever contacts are looked for, {ahead:g} m ahead; set it to zero, and "
-         "remove adhesion actuators."),
+        (model.flg_adhesion,
+         f"{has} adhesion, which would pull wherever contacts are looked for, {ahead:g} m ahead; set it to zero."),
         (mj.get_mjcb_control() is not None,
          "A control callback is installed, which a motion does not call; remove it by mujoco.set_mjcb_control(None), "
          "and set ctrl of data."),

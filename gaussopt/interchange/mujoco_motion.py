@@ -81,8 +81,8 @@ def problem_from_mujoco(
     ------
     BadInput
         As in `from_mujoco`; for height fields that can touch others; for parts that motions do not support: actuators
-        with delays or activations of unusual dynamics, springs that yield, adhesion, moving surfaces, plugins with
-        states, and a control callback of MuJoCo; or if `control` returns no finite numbers, (nu,).
+        with delays or activations of unusual dynamics, springs that yield, adhesion that acts, moving surfaces, plugins
+        with states, and a control callback of MuJoCo; or if `control` returns no finite numbers, (nu,).
 
     Examples
     --------

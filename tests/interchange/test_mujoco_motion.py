@@ -172,13 +172,25 @@ MOTOR = STOP.replace("</mujoco>", '<actuator><motor joint="one" {words}/></actua
         (STOP.format(joint='stiffness="50" springyield="0.3"'), "springs that yield"),
         (BALL.format(height=0.6, words='surfacevel="1 0 0"'), "surfaces that move by themselves"),
         (BALL.format(height=0.6, words='adhesion="40"'), "adhesion"),
-        (BALL.format(height=0.6, words="").replace("<body ", '<body name="b" ').replace(
-            "</mujoco>", '<actuator><adhesion body="b" gain="40" ctrlrange="0 1"/></actuator></mujoco>'), "adhesion"),
     ],
-)  # fmt: skip
+)
 def test_what_a_motion_would_not_carry_on_is_refused(xml: str, words: str) -> None:
     with pytest.raises(go.BadInput, match=words):
         problem(xml, t_end=0.1)
+
+
+def test_an_adhesion_that_is_not_commanded_does_nothing_and_one_that_is_is_refused() -> None:
+    plain = BALL.format(height=0.6, words="").replace("<body ", '<body name="b" ')
+    adhesive = '<actuator><adhesion name="pad" body="b" gain="40" ctrlrange="0 1"/></actuator></mujoco>'
+    model, data = loaded(plain.replace("</mujoco>", adhesive))
+    assert np.array_equal(moved(go.problem_from_mujoco(model, data, t_end=0.5)).q, moved(problem(plain, t_end=0.5)).q)
+    late = go.problem_from_mujoco(model, data, t_end=0.5, control=lambda t, q, v: [float(t > 0.2)])
+    ended = moved(late)
+    assert ended.status == go.Status.BAD_INPUT
+    assert "'pad' is an adhesion" in ended.message
+    data.ctrl[0] = 1.0
+    with pytest.raises(go.BadInput, match="'pad' is an adhesion"):
+        go.problem_from_mujoco(model, data, t_end=0.5)
 
 
 @pytest.mark.parametrize(
