@@ -55,8 +55,11 @@ def main() -> None:
             rounds.append((sides["old"], sides["new"]))
         print("compiled motions in turns ...", file=sys.stderr, flush=True)
         turns = in_turns.table(trees, caches)
+    print("first motions in turns ...", file=sys.stderr, flush=True)
+    first = in_turns.first_table(trees)
     ratios = compared(rounds) if rounds else {}
     found = f"Compiled motions, one of each checkout in turns, processor time:\n\n{turns}"
+    found += f"\n\nFirst motions of a contact model, whose kernels are compiled for it, processor time:\n\n{first}"
     found += f"\n\nRows of the benchmarks:\n\n{table(ratios, rounds)}" if rounds else ""
     print(found)
     if arguments.out:

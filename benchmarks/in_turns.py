@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from measuring import Spread
 
 WARM, ROUNDS = 3, 200
 """Calls before the measurement, and rounds of it; a quarter of them for motions that are long."""
+
+FIRST, FIRST_ROUNDS = ("sliding-rod", "two-bar", "impacting-stick"), 3
+"""Problems whose first motion is timed, and how often."""
 
 CHILD = f"""
 import inspect, os, sys, time
@@ -116,3 +120,30 @@ def table(trees: dict[str, Path], caches: dict[str, Path]) -> str:
     for checkout in checkouts.values():
         checkout.close()
     return "\n".join(lines)
+
+
+def first_table(trees: dict[str, Path]) -> str:
+    """Markdown: the first motions of models with contact, compiled with an empty cache, seconds of each checkout."""
+    lines = [
+        "| first motion with an empty cache | old, least s | new, least s | new less old, s |",
+        "|---|---|---|---|",
+    ]
+    for name in FIRST:
+        rounds = [{which: _first(tree, name) for which, tree in trees.items()} for _ in range(FIRST_ROUNDS)]
+        old, new = (min(found[which] for found in rounds) for which in ("old", "new"))
+        lines.append(f"| {name}, RK4, compiled | {old:.2f} | {new:.2f} | {new - old:+.2f} |")
+    return "\n".join(lines)
+
+
+def _first(tree: Path, name: str) -> float:
+    """Seconds of a motion in a process of its own, without the start of Python and without the import."""
+    code = (
+        "import sys, time, gaussopt as go; problem = go.problem(sys.argv[1]); begin = time.process_time(); "
+        "motion = go.simulate(problem, stepper='rk4', engine='compiled', step_folder=None); "
+        "assert motion.status is go.Status.SOLVED, motion.message; print(time.process_time() - begin)"
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "PYTHONPATH": str(tree), "GAUSSOPT_CACHE": cache}
+        done = subprocess.run([sys.executable, "-c", code, name], cwd=tree, env=environment, check=True,
+                              capture_output=True, text=True)  # fmt: skip
+    return float(done.stdout)
