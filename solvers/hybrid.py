@@ -129,7 +129,6 @@ class Hybrid(Kept[HybridOptions]):
     sparse = True
     warm_starts = True
     options_type = HybridOptions
-    _redundant = 0  # number of the following programs for which proximal steps are tried first
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         if not self.program.k:
@@ -229,10 +228,11 @@ class Hybrid(Kept[HybridOptions]):
         if not self.options.followed or self.program.n > FOLLOWED_ROWS or self.program.sparse:
             return None
         ways = self._continued, self._shared
-        # Redundant contacts stay redundant for many steps, and Newton's method does not converge for them.
-        for way in ways[::-1] if self._redundant else ways:
+        # Redundant contacts stay redundant for many steps, and Newton's method does not converge for them: `memory` is
+        # the number of following programs for which proximal steps are tried first.
+        for way in ways[::-1] if self.memory else ways:
             if (found := way(r)) is not None:
-                self._redundant = (self._redundant or REDUNDANT) - 1 if way == self._shared else 0
+                self.memory = (self.memory or REDUNDANT) - 1 if way == self._shared else 0
                 return found
         return None
 

@@ -137,8 +137,6 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
         self.unit_rows = len(self._quaternions)
-        # Coordinates, rates and velocities at the end of the latest step, which is the beginning of the next step.
-        self.latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
         self.ahead = look_ahead(own, lambda: self.place(0.0, q, w))
         self.near = ContactFinder(mj, own, self.data, self.ahead)
@@ -189,8 +187,6 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
 
     def velocities(self, q: Vector, v: Vector) -> Vector:
         """Return MuJoCo's velocities w, (nv,), from rates v, (n,)."""
-        if q is self.latest[0] and v is self.latest[1]:
-            return self.latest[2]
         if not self._quaternions:
             return v[: self.model.nv].copy()
         w = np.empty(self.model.nv)
@@ -331,9 +327,9 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         taken, before = self._free(t, q, self.velocities(q, v), ends)
         if not taken:
             return None
-        end, w, none = self.data.qpos.copy(), self.data.qvel.copy(), self.data.act
-        self.latest = end, self.rates_of(end, w, none), w
-        return Free(taken, self.rates_of(*before, none), Reached(end, self.latest[1], np.zeros(self.unit_rows), 0.0))
+        q, w, none = self.data.qpos.copy(), self.data.qvel.copy(), self.data.act
+        end = Reached(q, self.rates_of(q, w, none), np.zeros(self.unit_rows), 0.0)
+        return Free(taken, self.rates_of(*before, none), end)
 
     def moved(self, q: Vector, way: Vector) -> Vector:
         """Return the configuration reached from q by a displacement, (nv,), on the manifold."""

@@ -207,5 +207,4 @@ class MujocoStep(TimeStep):
             q[system.model.nq :] = act = system.activations(self._act, self._of_act, self._dt)
             of_act = (act - self._act) / self._dt
         v = system.rates_of(q, w, of_act)
-        system.latest = q, v, w
         return Reached(q, v, np.append(lam, np.zeros(system.unit_rows)) if system.unit_rows else lam, missed)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.certificates.cone import surely_solved
+from gaussopt.cone.least_kernel import least_impulses
 from gaussopt.cone.one_contact import surely_unique
 from gaussopt.contact.activity import TOUCHING, refuse_penetration
 from gaussopt.core.arrays import Vector
@@ -30,11 +31,11 @@ from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
 from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.integration.recorded_contacts import STICKING, determined, forces_into
+from gaussopt.integration.recorded_contacts import STICKING, forces_into
 from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
-from gaussopt.linalg.cones import groups_of, rows_of, velocity_size
+from gaussopt.linalg.cones import rows_of, velocity_size
 
 MISSED = 1e-8
 """Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
@@ -47,23 +48,26 @@ ROUNDED = (
 SUNK = 1e-3
 """Depth, m, beyond which a start is said to be inside an obstacle; other engines let bodies sink by less at rest."""
 
+ROUNDED = 1e-12
+"""Natural map, relative to the size of the velocities of a problem, that rounding errors may cause."""
+
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
 
 
-NONE, NO_CONTACTS = np.zeros(0, dtype=bool), ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
-"""Which contacts can open, and the contact problem, of a step in which no constraint acts."""
+NO_CONTACTS = ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+"""The contact problem of a step in which no constraint acts."""
 
 
 class _Taken(NamedTuple):
-    """The step just taken: its contacts, the velocity before, the state after it, length, problem and impulses."""
+    """The step just taken: its contacts, velocity before, state after it, length, problem, impulses, and their uniqueness."""
 
     names: Sequence[str]
-    opens: NDArray[np.bool_]
     before: Vector
     end: Reached
     h: float
     problem: ConeComplementarity
     r: Vector
+    unique: bool
 
 
 class ContactRecorder(Recorder):
@@ -146,7 +150,11 @@ class StatedSteps(MoreauJeanSteps):
         """Continue from the state of an earlier loop."""
         self._pushed: dict[str, int] = dict(memory["idle"])
         self._sides = list(memory["sides"])
-        self._latest: tuple[Sequence[str], Vector] = (), np.zeros(0)
+        names, r = memory.get("latest", ((), ()))
+        self._latest: tuple[Sequence[str], Vector] = tuple(names), np.array(r, dtype=np.float64)
+        if len(r) != ROWS * len(names):
+            raise ValueError("a contact has three impulses")
+        self.motion.solver.sequence.solver.memory = int(memory.get("solver", 0))
         # Contacts, and which of them push, of the steps since the latest event.
         self._same: tuple[Sequence[str], list[bool]] = (), []
         self._grid = replace(self.control, origin=self.origin)
@@ -160,8 +168,9 @@ class StatedSteps(MoreauJeanSteps):
         return None
 
     def memory(self) -> dict[str, Any]:
-        """Return, for each contact, the steps since its last normal force, and the latest values of users' events."""
-        return {"idle": list(self._pushed.items()), "sides": list(self._sides)}
+        """Return what the base class does, the names and impulses of the latest contacts, and the solver's memory."""
+        solver = self.motion.solver.sequence.solver.memory
+        return {"idle": list(self._pushed.items()), "sides": list(self._sides), "latest": self._latest, "solver": solver}
 
     def _start(self, t: float, q: Vector, v: Vector) -> TimeStep:
         begin = perf_counter()
@@ -188,7 +197,7 @@ class StatedSteps(MoreauJeanSteps):
         h = ends[taken - 1] - (ends[taken - 2] if taken > 1 else self.t)
         self.steps += taken
         self.t, self.q, self.v, self._here = ends[taken - 1], end.q, end.v, None
-        self._free_step = _Taken((), NONE, before, end, h, NO_CONTACTS, np.zeros(0))
+        self._free_step = _Taken((), before, end, h, NO_CONTACTS, np.zeros(0), True)
         return True
 
     def take(self) -> End | None:
@@ -203,7 +212,7 @@ class StatedSteps(MoreauJeanSteps):
         self.motion.timing["build"] += perf_counter() - begin
         for _ in range(100):
             assert problem is not None
-            r, ending = self._impulses(problem, here.names)
+            r, unique, ending = self._impulses(problem, here)
             if ending is not None:
                 return ending
             stated, problem = problem, here.again(r)
@@ -221,7 +230,7 @@ class StatedSteps(MoreauJeanSteps):
                 )
             if left > MISSED and ROUNDED not in self.motion.warnings:
                 self.motion.warnings.append(ROUNDED)
-        of_step = _Taken(here.names, here.opens, before, end, h, stated, r)
+        of_step = _Taken(here.names, before, end, h, stated, r, unique)
         if not self.steps:
             self._record(here, of_step)
         self.steps += 1
@@ -240,21 +249,24 @@ class StatedSteps(MoreauJeanSteps):
             self._record(self._here or self._start(self.t, self.q, self.v), of_step)
         return ended
 
-    def _impulses(self, problem: ConeComplementarity, names: Sequence[str]) -> tuple[Vector, End | None]:
-        """Return the certified impulses of a step; if they are not accepted, also the status and message."""
-        motion, solver = self.motion, self.motion.solver
+    def _impulses(self, problem: ConeComplementarity, here: TimeStep) -> tuple[Vector, bool, End | None]:
+        """Return the certified impulses of a step and whether it determines them; if refused, also status and message."""
+        motion, solver, names = self.motion, self.motion.solver, here.names
         if not problem.k:
-            return np.zeros(0), None
+            return np.zeros(0), True, None
         if (problem.q[::ROWS] >= 0.0).all() and (problem.k > 1 or surely_unique(problem)):
-            return np.zeros(problem.n), None  # no contact closes: zero impulses satisfy the law exactly
+            return np.zeros(problem.n), True, None  # no contact closes: zero impulses satisfy the law exactly
         raw, timing = solver.sequence.solve(problem, self._known_impulses(names))
         begin = perf_counter()
         r = raw.x
         if r is None or (missed := surely_solved(problem, r, solver.tolerance)) == math.inf:
             judged = page_of(problem).judge(problem, RawSolution(r, None, raw.claim), solver.tolerance)
             if judged.status is not Status.SOLVED or r is None:
-                return np.zeros(0), (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
+                return np.zeros(0), True, (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
             missed = judged.proof.residual
+        least, choice = least_impulses(problem, here.opens, r)
+        if choice and (now := surely_solved(problem, least, solver.tolerance)) <= max(missed, ROUNDED):
+            r, missed = least, now
         motion.timing["verify"] += perf_counter() - begin
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
@@ -266,13 +278,13 @@ class StatedSteps(MoreauJeanSteps):
         worst["constraint_residual"] = max(worst["constraint_residual"], missed)
         if NOT_UNIQUE not in motion.warnings and problem.mu[r[::ROWS] > 0].any():
             motion.warnings.append(NOT_UNIQUE)
-        return r, None
+        return r, not choice, None
 
     def _known_impulses(self, names: Sequence[str]) -> Vector | None:
-        """Return initial impulses, zero at new contacts, if contacts have appeared or vanished; otherwise None."""
+        """Return the latest impulses of the contacts, zero at new contacts; None if there are none."""
         known, r = self._latest
         if names == known or not len(r):
-            return None
+            return r if len(r) else None
         there = {name: i for i, name in enumerate(known)}
         found = np.zeros((len(names), ROWS))
         pairs = [(i, there[name]) for i, name in enumerate(names) if name in there]
@@ -295,18 +307,8 @@ class StatedSteps(MoreauJeanSteps):
         energy = at.energy()
         about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
         a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
-        self.recorder.put((self.t, self.q, self.v, a, lam, *about, self._unique(of)), names, values)
+        self.recorder.put((self.t, self.q, self.v, a, lam, *about, of.unique), names, values)
         self.motion.timing["record"] += perf_counter() - begin
-
-    @staticmethod
-    def _unique(of: _Taken) -> bool:
-        """Return whether the motion determines the forces of the contacts that push."""
-        W: Any = of.problem.W
-        if not of.problem.sparse:
-            return not len(of.r) or determined(W, of.opens, of.r)
-        whole, every = W.tocsr(), np.arange(len(of.r)).reshape(-1, ROWS)
-        groups = ((g, every[g].ravel()) for g in groups_of(W))
-        return all(determined(whole[at][:, at].toarray(), of.opens[g], of.r[at]) for g, at in groups)
 
     def record_start(self) -> None:
         """Record the start of a motion whose first step has no accepted answer."""
