@@ -18,7 +18,7 @@ import numpy as np
 
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.newton_kernel import continued
-from gaussopt.cone.proximal_kernel import shared, shared_impulses
+from gaussopt.cone.proximal_kernel import proximal_impulses, shared_impulses
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
@@ -246,7 +246,7 @@ class Hybrid(Kept[HybridOptions]):
         """Return r if it is at rounding level, or what proximal steps find; None if that exceeds `enough`."""
         tolerance, enough, most = self.options.tolerance, self.options.enough, ROWS * self.options.followed
         limits = tolerance, SETTLED * tolerance, most, min(STILL_ROUNDED, enough), ROUNDED
-        found, least = shared(self.program, r, *limits)
+        found, least = proximal_impulses(self.program, r, *limits)
         return RawSolution(found, None, Status.SOLVED) if least <= enough else None
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:

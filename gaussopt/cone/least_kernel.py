@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gaussopt.cone.groups import root_of
 from gaussopt.cone.newton_kernel import eliminate
 from gaussopt.core.arrays import Index, Vector
-from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.jit.kernel import kernel
 from gaussopt.linalg.cones import velocity_size
 
@@ -30,14 +30,53 @@ SLOW, FULL = 1e-12, 0.999
 """Velocity, relative to the size of the velocities of a problem, up to which a contact sticks, and is closed without an
 impulse; friction of a contact that slides, relative to its bound, at least."""
 
+TINY = 1e-300
+"""Replaces zero as a divisor."""
+
 MOST = 300
 """Largest number of rows of a group of contacts whose impulses are chosen."""
 
-COMPLIANT, PROXIMAL, STEPS = 1e-10, 10, 20
+COMPLIANT, PROXIMAL, STEPS = 1e-13, 10, 20
 """Addition to the diagonal, whose entries are 1; largest number of proximal steps, and of Newton's steps in each."""
 
-SETTLED, ENOUGH = 1e-13, 1e-9
+SETTLED, ENOUGH = 3e-13, 1e-9
 """Change of velocities, relative to the largest, at which the steps end, and up to which it need not halve any more."""
+
+
+@kernel
+def height_into(
+    x: Vector, L: Vector, rank: int, place: Index, owner: Index, mu: Vector, way: Vector, first: bool, i: int, G: Vector
+) -> float:  # fmt: skip
+    """Return the normal entry of P(x) at contact i, which has a cone; write its derivative times L to G, (rank,)."""
+    push, before, row, passes = 1.0, -1.0, place[3 * i], 0
+    while passes < 6 and push != before:
+        # Newton's method on a concave function: from the left, with all discs full, to its zero.
+        before, push, size = push if passes > 0 else -1.0, x[row], 1.0
+        for j in range(rank):
+            G[j] = L[row * rank + j]
+        for c in range(len(owner)):
+            if owner[c] == i and place[3 * c + 1] >= 0:
+                one, e0, e1 = place[3 * c + 1], way[2 * c], way[2 * c + 1]
+                along = e0 * x[one] + e1 * x[one + 1]
+                full = e0 != 0.0 or e1 != 0.0
+                if not full and not first:
+                    along = math.sqrt(x[one] * x[one] + x[one + 1] * x[one + 1])
+                    full = along > 0.0 and (passes == 0 or along > mu[c] * before)
+                    e0, e1 = x[one] / max(along, TINY), x[one + 1] / max(along, TINY)
+                if full:
+                    push += mu[c] * along
+                    size += mu[c] * mu[c]
+                    for j in range(rank):
+                        G[j] += mu[c] * (e0 * L[one * rank + j] + e1 * L[(one + 1) * rank + j])
+        push /= size
+        for j in range(rank):
+            G[j] /= size
+        passes += 1
+    if push <= 0.0 and not first:
+        push = 0.0
+        for j in range(rank):
+            G[j] = 0.0
+    return push
 
 
 @kernel
@@ -52,41 +91,14 @@ def onto_cones(
     """
     k, G = len(owner), np.zeros(rank)
     for i in range(k):
-        push, before, size = 1.0, -1.0, 1.0
+        push = 1.0
+        for j in range(rank):
+            G[j] = 0.0
         if owner[i] == i:
-            row, passes = place[3 * i], 0
-            while passes < 6 and push != before:
-                # Newton's method on a concave function: from the left, with all discs full, to its zero.
-                before, push, size = push if passes > 0 else -1.0, x[row], 1.0
-                for j in range(rank):
-                    G[j] = L[row * rank + j]
-                for c in range(k):
-                    if owner[c] == i and place[3 * c + 1] >= 0:
-                        one = place[3 * c + 1]
-                        e0, e1 = way[2 * c], way[2 * c + 1]
-                        along = e0 * x[one] + e1 * x[one + 1]
-                        full = e0 != 0.0 or e1 != 0.0
-                        if not full and not first:
-                            along = math.sqrt(x[one] * x[one] + x[one + 1] * x[one + 1])
-                            full = along > 0.0 and (passes == 0 or along > mu[c] * before)
-                            e0, e1 = x[one] / max(along, 1e-300), x[one + 1] / max(along, 1e-300)
-                        if full:
-                            push += mu[c] * along
-                            size += mu[c] * mu[c]
-                            for j in range(rank):
-                                part = e0 * L[one * rank + j] + e1 * L[(one + 1) * rank + j]
-                                G[j] += mu[c] * part
-                push /= size
-                passes += 1
-            if push <= 0.0 and not first:
-                push, size = 0.0, 0.0
-            z[row] = push
+            push = height_into(x, L, rank, place, owner, mu, way, first, i, G)
+            z[place[3 * i]] = push
             for j in range(rank):
-                G[j] = G[j] / size if size > 0.0 else 0.0
-                D[row * rank + j] = G[j]
-        if owner[i] < 0:
-            for j in range(rank):
-                G[j] = 0.0
+                D[place[3 * i] * rank + j] = G[j]
         for c in range(k):
             one = place[3 * c + 1]
             if one >= 0 and (owner[c] == i if owner[i] == i else c == i and owner[i] < 0):
@@ -97,9 +109,7 @@ def onto_cones(
                     if length > radius and not first:
                         e0, e1, keep = x[one] / length, x[one + 1] / length, radius / length
                 full = keep < 1.0
-                z[one], z[one + 1] = x[one], x[one + 1]
-                if full:
-                    z[one], z[one + 1] = radius * e0, radius * e1
+                z[one], z[one + 1] = radius * e0 if full else x[one], radius * e1 if full else x[one + 1]
                 for j in range(rank):
                     a, b = L[one * rank + j], L[(one + 1) * rank + j]
                     along = e0 * a + e1 * b
@@ -155,6 +165,29 @@ def missed_by(L: Vector, z: Vector, y: Vector, b: Vector, compliance: float, F: 
 
 
 @kernel
+def newton_step(L: Vector, D: Vector, F: Vector, y: Vector, J: Vector) -> bool:
+    """Take Newton's step in y, (rank,), for the residual F with the derivative L^T D, which J is used for."""
+    rank = len(y)
+    for i in range(rank):
+        for j in range(rank):
+            J[i * rank + j] = COMPLIANT if i == j else 0.0
+    for a in range(len(D) // rank):
+        for i in range(rank):
+            part = L[a * rank + i]
+            if part != 0.0:
+                for j in range(i, rank):
+                    J[i * rank + j] += part * D[a * rank + j]
+    for i in range(rank):
+        for j in range(i):
+            J[i * rank + j] = J[j * rank + i]
+    if eliminate(J, F) == 0.0:
+        return False
+    for j in range(rank):
+        y[j] -= F[j]
+    return True
+
+
+@kernel
 def least_of_group(W: Vector, z: Vector, place: Index, owner: Index, mu: Vector, way: Vector, only: bool) -> int:
     """Replace impulses z, (m,), of a group by the least; return 0 if they are determined, 1 if replaced, otherwise 2."""
     m = len(z)
@@ -170,7 +203,7 @@ def least_of_group(W: Vector, z: Vector, place: Index, owner: Index, mu: Vector,
     for j in range(rank):
         for a in range(m):
             b[j] += L[a * rank + j] * z[a]
-    size, before = missed_by(L, found, y, b, 0.0, F), 0.0
+    size, before = missed_by(L, found, y, b, 0.0, F), math.inf
     for outer in range(PROXIMAL):
         for j in range(rank):
             y[j] = 0.0
@@ -180,24 +213,8 @@ def least_of_group(W: Vector, z: Vector, place: Index, owner: Index, mu: Vector,
         while moves and step < STEPS:
             onto_cones(x, L, rank, place, owner, mu, way, outer + step == 0, found, D)
             moves = missed_by(L, found, y, b, COMPLIANT, F) > 0.1 * SETTLED * size or step == 0
-            if moves:
-                for i in range(rank * rank):
-                    J[i] = 0.0
-                for i in range(rank):
-                    J[i * rank + i] = COMPLIANT
-                for a in range(m):
-                    for i in range(rank):
-                        part = L[a * rank + i]
-                        if part != 0.0:
-                            for j in range(i, rank):
-                                J[i * rank + j] += part * D[a * rank + j]
-                for i in range(rank):
-                    for j in range(i):
-                        J[i * rank + j] = J[j * rank + i]
-                if eliminate(J, F) == 0.0:
-                    return 2
-            for j in range(rank):
-                y[j] -= F[j] if moves else 0.0
+            if moves and not newton_step(L, D, F, y, J):
+                return 2
             for a in range(m):
                 x[a] = last[a]
                 for j in range(rank):
@@ -225,11 +242,32 @@ def entry(column: Index, stride: int, i: int, at: int) -> int:
 
 
 @kernel
+def scaled_rows(
+    own: Index, begin: Index, column: Index, W: Vector, stride: int, local: Index, place: Index, size: Vector, A: Vector
+) -> None:  # fmt: skip
+    """Write the rows of W of the contacts `own`, divided by `size` on both sides, to A, which holds zeros."""
+    m = 0
+    for at in range(len(place)):
+        m += 1 if place[at] >= 0 else 0
+    for c in range(len(own)):
+        for a in range(3):
+            row, scale = place[3 * c + a], size[3 * c + a]
+            if row >= 0:
+                for at in range(begin[own[c]], begin[own[c] + 1]):
+                    other, p = local[column[at]] - 1, entry(column, stride, own[c], at) + a * stride
+                    for b in range(3 if other >= 0 else 0):
+                        if place[3 * other + b] >= 0:
+                            A[row * m + place[3 * other + b]] = W[p + b] / (scale * size[3 * other + b])
+                if not A[row * m + row] > 0.0:
+                    A[row * m + row] = 1.0  # of a missing tangent
+
+
+@kernel
 def least_of_contacts(
     own: Index, begin: Index, column: Index, W: Vector, stride: int, mu: Vector, opens: Index, slow: float, u: Vector,
     local: Index, r: Vector,
 ) -> int:  # fmt: skip
-    """Apply `least_of_group` to the contacts `own` with velocities u; `local`, (k,), is working memory, which holds zeros."""
+    """Apply `least_of_group` to the contacts `own` with velocities u; `local`, (k,), holds zeros, here as before."""
     k, m = len(own), 0
     place, owner, size = np.zeros(3 * k, np.int64), np.zeros(k, np.int64), np.zeros(3 * k)
     share, way, where = np.zeros(k), np.zeros(2 * k), np.zeros(k, np.int64)
@@ -266,18 +304,9 @@ def least_of_contacts(
         i, of = own[c], owner[c]
         share[c] = mu[i] * size[3 * c + 1] * (r[3 * i] if of < 0 else 1.0 / size[3 * max(of, 0)])
         for a in range(3):
-            row, scale = place[3 * c + a], size[3 * c + a]
-            if row >= 0:
-                z[row] = r[3 * i + a] * scale
-                for at in range(begin[i], begin[i + 1]):
-                    other = local[column[at]] - 1
-                    p = entry(column, stride, i, at) + a * stride
-                    for b in range(3):
-                        if other >= 0 and place[3 * max(other, 0) + b] >= 0:
-                            to = 3 * max(other, 0) + b
-                            A[row * m + place[to]] = W[p + b] / (scale * size[to])
-                if not A[row * m + row] > 0.0:
-                    A[row * m + row] = 1.0  # of a missing tangent
+            if place[3 * c + a] >= 0:
+                z[place[3 * c + a]] = r[3 * i + a] * size[3 * c + a]
+    scaled_rows(own, begin, column, W, stride, local, place, size, A)
     found = least_of_group(A, z, place, owner, share, way, m > MOST)
     for c in range(k):
         for a in range(3):
@@ -296,7 +325,7 @@ def least_into(
 ) -> int:  # fmt: skip
     """Replace impulses r, in each group of contacts, by the least; return 0 if all are determined, 1 if all were found.
 
-    A contact takes part if it pushes or if its normal velocity is at most `slow`, m/s; above that velocity it may slide.
+    A contact takes part if it pushes or if its normal velocity is at most `slow`, m/s; faster contacts may slide.
     W holds blocks one by one, with `stride` 3, or a dense matrix by rows. A contact that cannot open, where `opens` is
     0, has the normal impulse of the contact to which its normal row connects it, or a given one.
     """
@@ -315,7 +344,7 @@ def least_into(
     for i in range(k):
         for at in range(begin[i], begin[i + 1] if closed[i] > 0 else 0):
             j, p, joins = column[at], entry(column, stride, i, at), False
-            for axis in range(3 if closed[j] > 0 else 0):
+            for _ in range(3 if closed[j] > 0 else 0):
                 joins = joins or W[p] != 0.0 or W[p + 1] != 0.0 or W[p + 2] != 0.0
                 p += stride
             if joins:

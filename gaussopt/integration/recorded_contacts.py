@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
 

@@ -48,8 +48,8 @@ ROUNDED = (
 SUNK = 1e-3
 """Depth, m, beyond which a start is said to be inside an obstacle; other engines let bodies sink by less at rest."""
 
-ROUNDED = 1e-12
-"""Natural map, relative to the size of the velocities of a problem, that rounding errors may cause."""
+ROUNDED = 1e-11
+"""Increase of the natural map, relative to the size of the velocities of a problem, that rounding errors may cause."""
 
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
 
@@ -59,7 +59,7 @@ NO_CONTACTS = ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
 
 
 class _Taken(NamedTuple):
-    """The step just taken: its contacts, velocity before, state after it, length, problem, impulses, and their uniqueness."""
+    """The step just taken: contacts, velocity before, state after it, length, problem, impulses, their uniqueness."""
 
     names: Sequence[str]
     before: Vector
@@ -154,6 +154,7 @@ class StatedSteps(MoreauJeanSteps):
         self._latest: tuple[Sequence[str], Vector] = tuple(names), np.array(r, dtype=np.float64)
         if len(r) != ROWS * len(names):
             raise ValueError("a contact has three impulses")
+        self.recorder.names.update({name: i for i, name in enumerate(memory.get("contacts", ()))})
         self.motion.solver.sequence.solver.memory = int(memory.get("solver", 0))
         # Contacts, and which of them push, of the steps since the latest event.
         self._same: tuple[Sequence[str], list[bool]] = (), []
@@ -168,9 +169,9 @@ class StatedSteps(MoreauJeanSteps):
         return None
 
     def memory(self) -> dict[str, Any]:
-        """Return what the base class does, the names and impulses of the latest contacts, and the solver's memory."""
-        solver = self.motion.solver.sequence.solver.memory
-        return {"idle": list(self._pushed.items()), "sides": list(self._sides), "latest": self._latest, "solver": solver}
+        """Return what the base class does, the latest impulses, the solver's memory, and the names of all contacts."""
+        more = {"solver": self.motion.solver.sequence.solver.memory, "contacts": list(self.recorder.names)}
+        return {"idle": list(self._pushed.items()), "sides": list(self._sides), "latest": self._latest, **more}
 
     def _start(self, t: float, q: Vector, v: Vector) -> TimeStep:
         begin = perf_counter()
@@ -250,7 +251,7 @@ class StatedSteps(MoreauJeanSteps):
         return ended
 
     def _impulses(self, problem: ConeComplementarity, here: TimeStep) -> tuple[Vector, bool, End | None]:
-        """Return the certified impulses of a step and whether it determines them; if refused, also status and message."""
+        """Return the certified impulses of a step, whether it determines them, and status and message if refused."""
         motion, solver, names = self.motion, self.motion.solver, here.names
         if not problem.k:
             return np.zeros(0), True, None
@@ -265,7 +266,7 @@ class StatedSteps(MoreauJeanSteps):
                 return np.zeros(0), True, (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
             missed = judged.proof.residual
         least, choice = least_impulses(problem, here.opens, r)
-        if choice and (now := surely_solved(problem, least, solver.tolerance)) <= max(missed, ROUNDED):
+        if choice and (now := surely_solved(problem, least, solver.tolerance)) <= missed + ROUNDED:
             r, missed = least, now
         motion.timing["verify"] += perf_counter() - begin
         motion.timing["solve"] += timing.solve
