@@ -189,7 +189,7 @@ def newton_step(L: Vector, D: Vector, F: Vector, y: Vector, J: Vector) -> bool:
 
 @kernel
 def least_of_group(W: Vector, z: Vector, place: Index, owner: Index, mu: Vector, way: Vector, only: bool) -> int:
-    """Replace impulses z, (m,), of a group by the least; return 0 if they are determined, 1 if replaced, otherwise 2."""
+    """Replace impulses z, (m,), of a group by the least; return 0 if determined, 1 if replaced, otherwise 2."""
     m = len(z)
     L = np.zeros(m * m)
     rank = half_factor(W, L, m, only)
