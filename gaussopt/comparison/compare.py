@@ -146,7 +146,8 @@ def carry_out(
     asked = planning.answer_jobs(plan)
     blanks = [blank for _, blank in asked]
     if not asked:
-        raise BadInput("None of these formulations and solvers fit these problems.")
+        fits = planning.fitting_pair(plan)
+        raise BadInput(f"None of these formulations and solvers fit these problems{fits and '; take ' + fits}.")
     if note is not None:
         note(planning.announcement(plan, blanks))
     with place as where:

@@ -279,6 +279,15 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
     return found
 
 
+def fitting_pair(plan: Plan) -> str:
+    """Return the options that name a formulation and a solver for the first problem, the usual ones if they fit."""
+    first = plan.specs[0]
+    asked = pairs(_all_formulations([first]), installed_solvers(stochastic=False), first.typical())
+    known = "gauss", "stick-slip", "coulomb-soccp", "hybrid", "kkt", "lemke"
+    best = max(asked, key=lambda pair: sum(name in known for name in pair), default=("", ""))
+    return " ".join(f"--{kind}s {x}" for kind, x in zip(("formulation", "solver"), best, strict=True) if x)
+
+
 def _words(spec: Spec) -> str:
     """Return a label that distinguishes a source from all other sources of a comparison."""
     source = spec.source

@@ -97,6 +97,8 @@ class SteppedSystem(AbstractSystem):
     """A system that formulates its time steps itself; its `evaluate` leaves contacts out."""
 
     stepper = "moreau-jean"
+    may_touch = True
+    """Whether a step may have contacts, limits or dry friction."""
 
     @abstractmethod
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
