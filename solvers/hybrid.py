@@ -175,26 +175,29 @@ class Hybrid(Kept[HybridOptions]):
         if len(groups) == 1:
             if whole.n <= FOLLOWED_ROWS:
                 self.setup(dense(whole))
-            found = self._quickly(given)
-            self.setup(whole)
-            return found
+            try:
+                return self._quickly(given)
+            finally:
+                self.setup(whole)
         sweeps = Sweeps(whole)
         if given is not None:
             sweeps.r[:] = given
         sweeps.run(FIRST, 0.1 * self.options.tolerance * velocity_size(whole))
         r, claims, steps = sweeps.r, set(), 0
         missed, sizes = rows_of(natural_map(whole, r, steps_of(W))) ** 2, rows_of(whole.q) ** 2
-        for at in groups:
-            if missed[at].sum() <= self.options.enough**2 * sizes[at].sum():
-                continue
-            rows = (ROWS * at[:, None] + np.arange(ROWS)).ravel()
-            self.setup(ConeComplementarity(as_blocks(W.tocsr()[rows][:, rows]), whole.q[rows], whole.mu[at]))
-            found = self.solve((r[rows], None))
-            claims.add(found.claim)
-            steps += found.iterations
-            if found.x is not None:
-                r[rows] = found.x
-        self.setup(whole)
+        try:
+            for at in groups:
+                if missed[at].sum() <= self.options.enough**2 * sizes[at].sum():
+                    continue
+                rows = (ROWS * at[:, None] + np.arange(ROWS)).ravel()
+                self.setup(ConeComplementarity(as_blocks(W.tocsr()[rows][:, rows]), whole.q[rows], whole.mu[at]))
+                found = self.solve((r[rows], None))
+                claims.add(found.claim)
+                steps += found.iterations
+                if found.x is not None:
+                    r[rows] = found.x
+        finally:
+            self.setup(whole)
         return RawSolution(r, None, Status.SOLVED, steps) if claims <= {Status.SOLVED} else None
 
     def _quickly(self, given: Vector | None) -> RawSolution | None:

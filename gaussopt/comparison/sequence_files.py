@@ -72,8 +72,9 @@ def export_sequence(
     """Write the step programs along a reference trajectory, each with its certified solution.
 
     The steps are those at every `stride`-th state of the problem's reference, by default its first, or of its own
-    motion up to `t_end` if it has none. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does not fit or
-    makes neither a quadratic program nor an LCP, and BadInput if the folder is not empty or cannot be written.
+    motion up to `t_end` if it has none. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does
+    not fit or makes neither a quadratic program nor an LCP, and BadInput if the folder is not empty or cannot be
+    written.
     """
     known = [r.name for r in problem.references] or [SIMULATED]
     if problem.references and t_end is not None:

@@ -139,13 +139,12 @@ class Problem:
         parameters = tuple(Parameter(name, value, "", "") for name, value in system.parameters.items())
         moved = callable(q0) or callable(v0) or bool(more.keys() & {"start", "events"})
         given: dict[str, Any] = {
-            "name": "", "source": "", "description": "", "parameters": parameters, "start": partial(_start, system, q0, v0),
-            "build": _Given(system, fixed=not moved), "t_end": t_end, "dt": dt, "title": title,
+            "name": "", "source": "", "description": "", "parameters": parameters, "title": title, "t_end": t_end,
+            "dt": dt, "start": partial(_start, system, q0, v0), "build": _Given(system, fixed=not moved),
         }  # fmt: skip
         problem = cls(**given | more)
-        q, v = problem.q0, problem.v0
-        try:
-            system.in_steps("time-stepping", None, None).evaluate(0.0, q, v)  # without contacts, if the system can
+        try:  # without contacts, if the system can
+            system.in_steps("time-stepping", None, None).evaluate(0.0, problem.q0, problem.v0)
         except BadInput as error:
             raise BadInput(f"The system cannot be evaluated at its start q0, v0: {error}") from None
         if not isinstance(problem.units, Mapping):
@@ -323,8 +322,7 @@ def _time(label: str, value: Any) -> float:
 
 def _start(system: AbstractSystem, q0: Any, v0: Any, p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """Return the start that a user gave as arrays or as functions of the parameters p."""
-    named = None if system.size is None else system.coordinates(system.size)
-    q = as_coordinates("q0", q0(p) if callable(q0) else q0, named)
+    q = as_coordinates("q0", q0(p) if callable(q0) else q0, system.coordinates(system.size) if system.size else None)
     rest = np.zeros(len(q)) if v0 is None else v0(p) if callable(v0) else v0
     return q, as_coordinates("v0", rest, system.coordinates(len(q)))
 

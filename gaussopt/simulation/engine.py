@@ -130,7 +130,7 @@ def _stated(s: RunSettings) -> CertifiedAccelerations:
     if s.solver == "hybrid" and quick is None:
         quick = {"searched": 0, "followed": FOLLOWED, "enough": ENOUGH * s.tolerance}
     solver = StepSolver(s.formulation, s.solver, quick, s.tolerance, s.warm_start)
-    if s.system.may_touch:
+    if getattr(s.system, "may_touch", True):
         try:
             solver.sequence.solver.check(NO_CONTACTS)
         except NotAccepted as error:

@@ -6,7 +6,8 @@ Each step (`gaussopt.core.time_step`) is a cone complementarity problem; contact
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from time import perf_counter
@@ -53,6 +54,12 @@ ROUNDED = 1e-11
 
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
 
+
+LOST = "although it carried a force and the step before kept it closed; take a smaller dt, or other geometries there."
+"""End of the sentence on a contact that is lost."""
+
+NUMBER = re.compile(r", \d+$")
+"""End of the name of a contact that is not the first one of its geometries."""
 
 NO_CONTACTS = ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
 """The contact problem of a step in which no constraint acts."""
@@ -239,8 +246,16 @@ class StatedSteps(MoreauJeanSteps):
         self.refuse_divergence(end.q, end.v)
         if self._note(here.names, r[::ROWS] * here.opens):
             self._note_gain(here, r)
-        self._start(following, end.q, end.v)
+        if (now := self._start(following, end.q, end.v).found.names) is not here.names:
+            self._say_lost(compress(here.names, (r[::ROWS] * here.opens > 0.0).tolist()), now)
         return self._taken(of_step)
+
+    def _say_lost(self, pushed: Iterable[str], now: Sequence[str]) -> None:
+        """Warn of the first contact that the step kept closed and that the model does not find at its end."""
+        # Where other contacts of the same pair of geometries remain, their number in the name may have changed.
+        lost = [x for x in set(pushed).difference(now) if NUMBER.sub("", x) not in now]
+        if lost and not any(warning.endswith(LOST) for warning in self.motion.warnings):
+            self.motion.warnings.append(f"At t = {self.t:.9g} the contact {min(lost)!r} is not found, {LOST}")
 
     def _taken(self, of_step: _Taken) -> End | None:
         """Record the state that is reached if it is due; return status and message if an event ends the motion."""
@@ -261,7 +276,7 @@ class StatedSteps(MoreauJeanSteps):
         begin = perf_counter()
         r = raw.x
         if r is None or (missed := surely_solved(problem, r, solver.tolerance)) == math.inf:
-            judged = page_of(problem).judge(problem, RawSolution(r, None, raw.claim), solver.tolerance)
+            judged = page_of(problem).judge(problem, RawSolution(r, None, raw.claim, note=raw.note), solver.tolerance)
             if judged.status is not Status.SOLVED or r is None:
                 return np.zeros(0), True, (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
             missed = judged.proof.residual
