@@ -36,10 +36,10 @@ TINY = 1e-300
 MOST = 300
 """Largest number of rows of a group of contacts whose impulses are chosen."""
 
-COMPLIANT, PROXIMAL, STEPS = 1e-13, 10, 20
-"""Addition to the diagonal, whose entries are 1; largest number of proximal steps, and of Newton's steps in each."""
+SHIFT, STEPS = 1e-13, 20
+"""Addition to the diagonal of a derivative, whose entries are of order one, and largest number of Newton's steps."""
 
-SETTLED, ENOUGH = 3e-13, 1e-9
+SETTLED, ENOUGH = 1e-15, 1e-9
 """Change of velocities, relative to the largest, at which the steps end, and up to which it need not halve any more."""
 
 
@@ -149,11 +149,11 @@ def half_factor(W: Vector, L: Vector, m: int, only: bool) -> int:
 
 
 @kernel
-def missed_by(L: Vector, z: Vector, y: Vector, b: Vector, compliance: float, F: Vector) -> float:
-    """Write F = L^T z - b + compliance y, (rank,); return the largest entry of |L F|."""
+def missed_by(L: Vector, z: Vector, b: Vector, F: Vector) -> float:
+    """Write F = L^T z - b, (rank,); return the largest entry of |L F|, by which velocities differ."""
     m, rank, missed = len(z), len(b), 0.0
     for j in range(rank):
-        F[j] = compliance * y[j] - b[j]
+        F[j] = -b[j]
         for a in range(m):
             F[j] += L[a * rank + j] * z[a]
     for a in range(m):
@@ -170,7 +170,7 @@ def newton_step(L: Vector, D: Vector, F: Vector, y: Vector, J: Vector) -> bool:
     rank = len(y)
     for i in range(rank):
         for j in range(rank):
-            J[i * rank + j] = COMPLIANT if i == j else 0.0
+            J[i * rank + j] = SHIFT if i == j else 0.0
     for a in range(len(D) // rank):
         for i in range(rank):
             part = L[a * rank + i]
@@ -199,39 +199,25 @@ def least_of_group(W: Vector, z: Vector, place: Index, owner: Index, mu: Vector,
         return 2
     rank += m + 1
     b, y, F, x = np.zeros(rank), np.zeros(rank), np.zeros(rank), np.zeros(m)
-    J, D, found, last = np.zeros(rank * rank), np.zeros(m * rank), np.zeros(m), np.zeros(m)
+    J, D, found = np.zeros(rank * rank), np.zeros(m * rank), np.zeros(m)
     for j in range(rank):
         for a in range(m):
             b[j] += L[a * rank + j] * z[a]
-    size, before = missed_by(L, found, y, b, 0.0, F), math.inf
-    for outer in range(PROXIMAL):
-        for j in range(rank):
-            y[j] = 0.0
-        for a in range(m):
-            x[a] = last[a]
-        step, moves = 0, True
-        while moves and step < STEPS:
-            onto_cones(x, L, rank, place, owner, mu, way, outer + step == 0, found, D)
-            moves = missed_by(L, found, y, b, COMPLIANT, F) > 0.1 * SETTLED * size or step == 0
-            if moves and not newton_step(L, D, F, y, J):
-                return 2
-            for a in range(m):
-                x[a] = last[a]
-                for j in range(rank):
-                    x[a] += L[a * rank + j] * y[j]
-            step += 1
-        for j in range(rank):
-            y[j] = 0.0
-        missed = missed_by(L, found, y, b, 0.0, F)
-        for a in range(m):
-            last[a] = found[a]
-        if moves:
-            return 2
-        if missed <= SETTLED * size or (missed <= ENOUGH * size and missed > 0.5 * before):
+    size, before = missed_by(L, found, b, F), math.inf
+    for step in range(STEPS):
+        onto_cones(x, L, rank, place, owner, mu, way, step == 0, found, D)
+        missed = missed_by(L, found, b, F)
+        if step > 0 and (missed <= SETTLED * size or (missed <= ENOUGH * size and missed > 0.5 * before)):
             for a in range(m):
                 z[a] = found[a]
             return 1
         before = missed
+        if not newton_step(L, D, F, y, J):
+            return 2
+        for a in range(m):
+            x[a] = 0.0
+            for j in range(rank):
+                x[a] += L[a * rank + j] * y[j]
     return 2
 
 

@@ -50,7 +50,7 @@ SUNK = 1e-3
 """Depth, m, beyond which a start is said to be inside an obstacle; other engines let bodies sink by less at rest."""
 
 SLACK = 1e-11
-"""Increase of the natural map, relative to the size of the velocities of a problem, that rounding errors may cause."""
+"""Natural map, relative to the size of the velocities of a problem, that rounding of chosen impulses may cause."""
 
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
 
@@ -281,7 +281,7 @@ class StatedSteps(MoreauJeanSteps):
                 return np.zeros(0), True, (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
             missed = judged.proof.residual
         least, choice = least_impulses(problem, here.opens, r)
-        if choice and (now := surely_solved(problem, least, solver.tolerance)) <= missed + SLACK:
+        if choice and (now := surely_solved(problem, least, solver.tolerance)) <= 2.0 * missed + SLACK:
             r, missed = least, now
         motion.timing["verify"] += perf_counter() - begin
         motion.timing["solve"] += timing.solve
