@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +173,18 @@ def test_a_motion_in_which_nothing_touched_says_so(ball: str, capsys: Any) -> No
     Path("lever.urdf").write_text(LEVER)
     assert run(["run", "lever.urdf", "--t-end", "0.01"]) == 0
     assert "no contact closed, so that no contact law had to be certified" in capsys.readouterr().out
+
+
+def test_a_body_at_rest_is_not_called_inexact(ball: str, monkeypatch: Any) -> None:
+    """Errors that the tolerance of the contact law may cause are no errors of the time steps."""
+    box = '<body pos="0 0 .1" euler="0 0 20"><freejoint/><geom type="box" size=".2 .1 .1"/></body>'
+    Path("box.xml").write_text(f'<mujoco><worldbody><geom type="plane" size="9 9 1"/>{box}</worldbody></mujoco>')
+    module = sys.modules["gaussopt.simulation.simulate"]
+    estimated = module.estimated
+
+    def warned(error: float) -> bool:
+        monkeypatch.setattr(module, "estimated", lambda *x, **y: replace(estimated(*x, **y), largest=np.full(7, error)))
+        return any("inexact" in text for text in go.simulate("box.xml", t_end=0.1).warnings)
+
+    assert not warned(1e-12)
+    assert warned(1e-6)
