@@ -16,6 +16,7 @@ import numpy as np
 
 from gaussopt.contact.impact_laws import ImpactLaw, newton
 from gaussopt.core.arrays import Vector, all_finite
+from gaussopt.core.endings import together
 from gaussopt.core.errors import BadInput
 from gaussopt.core.event import Event, Integrand
 from gaussopt.core.status import Status
@@ -269,7 +270,7 @@ class Advance(ABC):
         seen: set[tuple[str, str]] = set()
         kept: list[MotionEvent] = []
         for event in self.events:
-            now = abs(event.t - self.t) <= 1e-12 * (1 + abs(self.t))
+            now = abs(event.t - self.t) <= together(self.t, self.origin)
             if not (now and event.place in seen):
                 kept.append(event)
             if now:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gaussopt.contact.activity import RESTING
 from gaussopt.core.arrays import Vector
-from gaussopt.core.endings import ROUNDED, SLIVER
+from gaussopt.core.endings import ROUNDED, SLIVER, together
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.event import Event
 from gaussopt.core.status import Status
@@ -86,10 +86,10 @@ class EventPhases(Advance):
         self._functions = PhaseFunctions(self.motion, self.rules.events)
         fast = self.fast_forward
         located = () if fast is None else (fast.locate,)
-        self._crossings = Crossings(self._functions, self.method, self.control, *located)
+        self._stepping = replace(self.control, origin=self.origin, every_step=True)
+        self._crossings = Crossings(self._functions, self.method, self._stepping, *located)
         self._transitions = Transitions(self, self.motion, fast)
         self._changes: tuple[float, list[str]] = (0.0, [])
-        self._stepping = replace(self.control, origin=self.origin, every_step=True)
         self._fresh = True
 
     def memory(self) -> dict[str, Any]:
@@ -329,7 +329,7 @@ class EventPhases(Advance):
     def _count_changes(self, only_users: bool) -> None:
         """Count the changes at the present instant; raises MotionStopped if the modes do not settle."""
         t, left = self._changes
-        left = left if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else []
+        left = left if abs(self.t - t) <= together(t, self.origin) else []
         here = f"user {len(left)}" if only_users else self.motion.phase.key(self.v)
         self._changes = (self.t, [*left, here])
         if len(left) >= TOLERANCES.changes or left.count(here) >= TOLERANCES.returns:
