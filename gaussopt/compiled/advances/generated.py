@@ -117,7 +117,8 @@ class GeneratedAdvance(Advance):
             return SWITCHED_OFF
         formulation, solver = motion.solver.formulation.name, motion.solver.sequence.solver
         if (formulation, solver.name) != ("gauss", cls.solver) or solver.options != solver.options_type():
-            return f"it is the formulation gauss with the solver {cls.solver}, not {formulation} with {solver.name}"
+            given = f"{formulation} with {solver.name}{' and options' * (solver.options != solver.options_type())}"
+            return f"only the formulation gauss with the solver {cls.solver} is compiled, not {given}: leave both out"
         if motion.state != "velocity":
             return "its state is the velocity, not quasi-velocities"
         return cls.why_not(method, motion.stabiliser)

@@ -106,7 +106,7 @@ class ContactSolvers:
         if main.formulation.name in MECHANICS and sequence.solver.name in PIVOTING and plain:
             return None
         names = f"{' or '.join(sorted(MECHANICS))} with {' or '.join(sorted(PIVOTING))}"
-        return f"it is the formulation {names}, warm-started and without options"
+        return f"only the formulation {names}, warm-started and without options, is compiled: leave both out"
 
 
 class WatchedValues(NamedTuple):
