@@ -135,7 +135,8 @@ class EventPhases(Advance):
             return None
         before = self._before
         try:
-            t, q, v = self._integration.advance()
+            length = self._until_rest()
+            t, q, v = self._integration.advance() if length is None else self._crossings.repeat(before, length)
             self.refuse_divergence(q, v)
             after = self._sample(t, q, v)
         except (Rejected, BadInput) as error:
@@ -156,8 +157,28 @@ class EventPhases(Advance):
                 return self._handle([self._watches[i] for i in hits], reached, after)
         self._live |= after.values > 0
         self.t, self.q, self.v, self._before = t, q, v, after
+        if length is not None:
+            self._integration = self.method.start(self.motion, t, q, v, self._stepping)
         self._take_step()
         return None
+
+    def _until_rest(self) -> float | None:
+        """Return half the time in which a slip in space that turns may come to rest, if a step takes longer; else None.
+
+        The direction of such a slip turns faster and faster, and no step of constant length follows it to the end.
+        """
+        sigma, a = self.motion.phase.sigma, self._before.a
+        if sigma.shape[1] == 1 or self.method.adaptive or not sigma.any():
+            return None
+        step, sliding = self.motion.whole(self.t, self.q, self.v), sigma.any(axis=1)
+        slip, change = step.v_T[sliding], step.J_T[sliding] @ a + step.zeta_T[sliding]
+        speed, along = np.linalg.norm(slip, axis=1), np.einsum("kd,kd->k", slip, change)
+        slows = (along < 0.0) & (speed > 0.0)
+        speed, along, slip, change = speed[slows], along[slows], slip[slows], change[slows]
+        left = -(speed**2) / along
+        across = np.linalg.norm(change - (along / speed**2)[:, None] * slip, axis=1)
+        half = 0.5 * float(left[across * left > RESTING].min(initial=math.inf))
+        return half if half < self._stepping.instant(self._stepping.grid_index(self.t)) - self.t else None
 
     def _take_step(self) -> None:
         """Complete a step: align the directions of friction with the slip, project the state, and record it if due."""
