@@ -267,7 +267,7 @@ def test_groups_of_contacts_that_nothing_connects_are_solved_one_by_one() -> Non
 @pytest.mark.parametrize("size", [1e-11, 5e-11, 1e-9, 1e-6, 1e-3])
 @pytest.mark.parametrize("seed", range(3))
 def test_redundant_contacts_that_cannot_all_rest_slip_however_little(size: float, seed: int) -> None:
-    """Three feet of one body are asked for velocities that it cannot have: one foot at least slips, at full friction."""
+    """Three feet of one body are asked for velocities that it cannot have: one of them slips at full friction."""
     random, angles = np.random.default_rng(seed), np.array([0.3, 2.4, 4.5])
     rows = []
     for x, y in zip(0.2 * np.cos(angles), 0.2 * np.sin(angles), strict=True):
