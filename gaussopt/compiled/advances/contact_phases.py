@@ -17,7 +17,6 @@ import numpy as np
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
-from gaussopt.compiled.projection_kernel import project
 from gaussopt.compiled.stage_lines import stage_lines
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, UNDECIDED
@@ -79,7 +78,7 @@ class PhaseMarcher:
         assert tableau is not None
         self._motion, self._stages, self._recorder = motion, method.stages, recorder
         self._equations = contact_equations(system.model, system.source)
-        prepare(stage, kernel.march, kernel.locate, project)
+        prepare(stage, kernel.march, kernel.locate, kernel.projected)
         A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
@@ -202,7 +201,7 @@ class PhaseMarcher:
         y, space = np.concatenate((q, v)), self._space
         on = space.surface._replace(sharp=PROJECTED)
         equations, p = self._equations, self._marched.p
-        done = project(equations.step, equations.about, t, y, p, self._k, space.closed, space.flat, on)
+        done = kernel.projected(equations.step, equations.about, t, y, p, self._k, space.closed, space.flat, on)
         return (y[: self._n], y[self._n :]) if done else None
 
     def _rows(self, count: int) -> Matrix:
