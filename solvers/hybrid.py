@@ -90,6 +90,12 @@ DOUBLED = 7
 SETTLED = 1e3
 """The natural map of a solution may be at most this multiple of the tolerance; above 1 because of rounding errors."""
 
+REDUNDANT_ROWS = 1e-12
+"""Largest eigenvalue of W, relative to the largest, of a combination of impulses that moves nothing."""
+
+STRAINED = 16
+"""Number of starts in which redundant contacts strain each other."""
+
 APART = 1e-4
 """Two velocities count as different if their distance, relative to |q|, is at least this."""
 
@@ -280,8 +286,24 @@ class Hybrid(Kept[HybridOptions]):
             sweeps.run(10 * options.sweeps, 0.1 * options.tolerance * velocity_size(problem))
             yield sweeps.r.copy()
             yield np.zeros(problem.n)
+            yield from self._strained(sweeps.r)
         elif problem.k <= MOST_SPLIT:
             yield from self._split()
+
+    def _strained(self, r: Vector) -> Iterator[Vector]:
+        """Yield impulses in which redundant contacts press or pull each other up to their friction.
+
+        If q asks them for velocities that a rigid body does not allow, one of them slips, however slightly they differ.
+        """
+        q = self.program.q
+        values, ways = np.linalg.eigh(dense(self.program).W)
+        null = ways[:, values <= REDUNDANT_ROWS * values[-1]]
+        strain, most, random = null @ (null.T @ q), float(np.abs(r).max()), np.random.default_rng(self.options.seed)
+        if (size := float(np.abs(strain).max())) > 0.0:
+            for i in range(STRAINED):
+                other = null @ (null.T @ random.normal(size=len(q)))
+                way = strain / size + (i > 1) * other / float(np.abs(other).max())
+                yield project(r - (3.0 if i % 2 else 1.0) * most * way, self.program.mu)
 
     def _split(self) -> Iterator[Vector]:
         """Yield the results of alternating directions, refined by Newton's method and then by proximal problems."""

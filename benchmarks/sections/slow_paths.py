@@ -51,8 +51,7 @@ def measure(budget: float) -> Section:
             "as springs and lets friction creep. The error is that of the position at the end, in metres, against our "
             f"DOP853 with a tolerance of 1e-11. Batches have {BATCH_STEPS} steps on {THREADS} cores.",
             f"MuJoCo does more: {mujoco_engine.DOES_MORE}.",
-            "A feature is timed beside the same model without it. With dependent rows a recorded state is certified by "
-            "singular values in Python.",
+            "A feature is timed beside the same model without it.",
         ),
         (
             Table(("cart", "microseconds per step", "error"), rows, [

@@ -3,6 +3,10 @@
 The source unrolls the formulas of `gaussopt.certificates.bilateral`, without loops and arrays: M and J M^-1 J^T are
 factorised as sparse L D L^T, in the given order of their rows. Pivots are checked; where a pivot vanishes the function
 returns False, and the rank-revealing computation of the certificate is used instead.
+
+Rows that are redundant at a sample state are left out of J M^-1 J^T, and expressed by the other rows. The function
+returns False unless they depend on the other rows, and gamma agrees, to the rounding errors at which singular values
+count as zero (`gaussopt.linalg.balance`) and gamma as free of contradictions (`gaussopt.integration.redundant_rows`).
 """
 
 from __future__ import annotations
@@ -13,14 +17,19 @@ from itertools import pairwise
 
 from gaussopt.codegen.ldl import DefiniteFactors, Entry, StructurallySingular, Writer
 
+EPS = 2.220446049250313e-16
+
 PIVOT = 1e-8
 """Smallest pivot of J M^-1 J^T, relative to its diagonal, that counts as regular."""
 
 LARGEST = 24
 """Largest n + m that is unrolled; the source grows with the cube of n + m."""
 
+FAR = 1e300
+"""Stands for infinity: the reciprocal square of the distance of a redundant row from the span of the other rows."""
 
-def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | None:
+
+def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool], spare: Sequence[int] = ()) -> str | None:
     """Return the function `certificate(s, a, lam, out)` for patterns of M (n*n) and J (m*n), row by row.
 
     `s` holds M, h, Q, J and gamma in one sequence, `lam` the multipliers of the solver, or is None. The function writes
@@ -30,12 +39,15 @@ def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | No
     (m); then, for each row, the reciprocal square of its distance from the span of the rows before it (m). It returns
     False where a pivot is too small.
 
+    The rows `spare` depend on the others. If there are any, the function replaces the multipliers lam by those of least
+    norm that exert the same forces, which a solver of singular systems returns.
+
     Returns None if the system is too large to unroll, or M or J M^-1 J^T is singular by its pattern.
     """
     if n + len(J) // n > LARGEST:
         return None
     try:
-        lines = _Certificate(n, M, J).lines()
+        lines = _Certificate(n, M, J, spare).lines()
     except StructurallySingular:
         return None
     body = "\n".join(f"    {line}" for line in lines[:1] + [b for a, b in pairwise(lines) if a != b])
@@ -48,9 +60,10 @@ def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | No
 class _Certificate:
     """Writes the source of a certificate; its variables are named as in `gaussopt.certificates.bilateral`."""
 
-    def __init__(self, n: int, M: Sequence[bool], J: Sequence[bool]) -> None:
+    def __init__(self, n: int, M: Sequence[bool], J: Sequence[bool], spare: Sequence[int]) -> None:
         self.w = w = Writer()
         self.n, self.m = n, len(J) // n
+        self.spare, self.held = spare, [i for i in range(self.m) if i not in spare]
         at_h, at_Q, at_J = n * n, n * n + n, n * n + 2 * n
         rows = range(self.m)
         self.M: list[list[Entry]] = [
@@ -69,39 +82,97 @@ class _Certificate:
 
     def lines(self) -> list[str]:
         """Return the statements of the generated function."""
-        w, n, m = self.w, self.n, self.m
+        w, n, held = self.w, self.n, self.held
         # Y = M^-1 J^T by columns, S = J Y
-        mass = DefiniteFactors(w, self.M, 64 * n * 2.220446049250313e-16)
-        mass.check_determinant(math.e * 64 * n * 2.220446049250313e-16)
-        Y = [mass.solve(row) for row in self.J]
-        S: list[list[Entry]] = [[None] * m for _ in range(m)]
-        for i in range(m):
+        mass = DefiniteFactors(w, self.M, 64 * n * EPS)
+        mass.check_determinant(math.e * 64 * n * EPS)
+        Y = [mass.solve(self.J[i]) for i in held]
+        S: list[list[Entry]] = [[None] * len(held) for _ in held]
+        for i, row in enumerate(held):
             for j in range(i + 1):
-                S[i][j] = S[j][i] = w.let(w.dot(self.J[i], Y[j]))
+                S[i][j] = S[j][i] = w.let(w.dot(self.J[row], Y[j]))
         joints = DefiniteFactors(w, S, PIVOT)
-        best = joints.solve([w.let(w.dot(Y[i], self.r)) for i in range(m)])
+        combined = self._combinations(Y, joints)
+        of_held = joints.solve([w.let(w.dot(y, self.r)) for y in Y])
+        best = self._least(of_held, combined)
         k = self._forces(best)
         Mk = mass.solve(k)
         c = [w.let(w.total([w.dot(row, self.a)], [f"g{i}"])) for i, row in enumerate(self.J)]
-        Sc = joints.solve(c)
-        e = [w.let(w.total([Mk[j], *(w.product(Y[i][j], Sc[i]) for i in range(m))])) for j in range(n)]
-        self._write(0, w.total([w.dot(k, Mk), w.dot(c, Sc)]))
+        c_held = [c[i] for i in held]
+        Sc = joints.solve(c_held)
+        e = [w.let(w.total([Mk[j], *(w.product(y[j], x) for y, x in zip(Y, Sc, strict=True))])) for j in range(n)]
+        self._write(0, w.total([w.dot(k, Mk), w.dot(c_held, Sc)]))
         self._write(1, w.dot(e, e))
         self._write(2, w.dot(c, c))
         size, extent = self._sizes(best)
-        self._write(4, w.total([mass.growth(size), joints.growth(extent)]))
+        self._write(4, w.total([mass.growth(size), joints.growth([extent[i] for i in held])]))
         self._write(5, w.dot(self.a, self.Ma))
         self._write(6, w.dot(self.a, self.a))
-        self._write(7, w.total([f"g{i}*g{i}" for i in range(m)]))
+        self._write(7, w.total([f"g{i}*g{i}" for i in range(self.m)]))
         nearest: Entry = "1.0"
-        for i in range(1, m):
+        for i in range(1, len(held)):
             nearest = w.let(f"max({nearest}, {S[i][i]}*{joints.inverse[i]})")
-        for i, entry in enumerate([nearest, *best, *joints.inverse]):
+        closeness: list[Entry] = [repr(FAR)] * self.m
+        for i, entry in zip(held, joints.inverse, strict=True):
+            closeness[i] = entry
+        for i, entry in enumerate([nearest, *best, *closeness]):
             self._write(8 + i, entry)
         w.lines += ["if lam is None:", "    out[3] = 0.0", "    return True"]
-        d = self._forces([w.let(f"lam[{i}]") for i in range(m)])
+        lam = [w.let(f"lam[{i}]") for i in range(self.m)]
+        if self.spare:
+            given = [
+                w.let(w.total([lam[i], *(w.product(x[j], lam[r]) for r, x in zip(self.spare, combined, strict=True))]))
+                for j, i in enumerate(held)
+            ]
+            lam = self._least(given, combined)
+            w.lines += [f"lam[{i}] = {entry or '0.0'}" for i, entry in enumerate(lam)]
+        d = self._forces(lam)
         self._write(3, w.dot(d, mass.solve(d)))
         return [*w.lines, "return True"]
+
+    def _combinations(self, Y: Sequence[Sequence[Entry]], joints: DefiniteFactors) -> list[list[Entry]]:
+        """Return, for each redundant row, its coefficients in the other rows; the code checks that these exist."""
+        w, found, apart, wrong = self.w, [], [], []
+        if not self.spare:
+            return []
+        unit = [w.let(f"1.0/{self.M[j][j]}") for j in range(self.n)]
+        length = [w.let(w.total([w.product(x, x, u) for x, u in zip(row, unit, strict=True)])) for row in self.J]
+        for r in self.spare:
+            x: list[Entry] = [None] * len(self.held)
+            rest: list[Entry] = self.J[r]
+            for _ in range(2):  # the second time refines the coefficients
+                more = joints.solve([w.let(w.dot(y, rest)) for y in Y])
+                x = [w.let(w.total([a, b])) for a, b in zip(x, more, strict=True)]
+                rest = [
+                    w.let(
+                        w.total([self.J[r][j]], [w.product(a, self.J[i][j]) for a, i in zip(x, self.held, strict=True)])
+                    )
+                    for j in range(self.n)
+                ]
+            off = w.let(w.total([f"g{r}"], [w.product(a, f"g{i}") for a, i in zip(x, self.held, strict=True)]))
+            apart.append(f"({w.total([w.product(y, y, u) for y, u in zip(rest, unit, strict=True)])})/{length[r]}")
+            wrong.append(f"{off}*{off}/{length[r]}")
+            found.append(x)
+        least = (8 * max(self.n, self.m) * EPS) ** 2
+        size = " + ".join(f"g{i}*g{i}/{length[i]}" for i in range(self.m))
+        w.check(f"{' + '.join(apart)} <= {least!r}")
+        w.check(f"{' + '.join(wrong)} <= {least!r}*({size})")
+        return found
+
+    def _least(self, lam: Sequence[Entry], combined: Sequence[Sequence[Entry]]) -> list[Entry]:
+        """Return the multipliers of least norm of all rows that exert the same forces as `lam` of the rows `held`."""
+        w = self.w
+        if not self.spare:
+            return list(lam)
+        # lam_s = (1 + C C^T)^-1 C lam for the redundant rows C J of the rows J, and lam - C^T lam_s for these.
+        A = [[w.let(w.total(["1.0" if x is y else None, w.dot(x, y)])) for y in combined] for x in combined]
+        others = DefiniteFactors(w, A, 0.0).solve([w.let(w.dot(x, lam)) for x in combined])
+        found: list[Entry] = [None] * self.m
+        for j, i in enumerate(self.held):
+            found[i] = w.let(w.total([lam[j]], [w.product(x[j], y) for x, y in zip(combined, others, strict=True)]))
+        for r, entry in zip(self.spare, others, strict=True):
+            found[r] = entry
+        return found
 
     def _forces(self, lam: Sequence[Entry]) -> list[Entry]:
         """Return the names of the entries of M a + h - Q - J^T lam."""

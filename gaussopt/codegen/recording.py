@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from gaussopt.codegen import step
+from gaussopt.codegen.certificate import certificate_source
 from gaussopt.codegen.functions import Written, indented, names_in, stores
 from gaussopt.codegen.job import Orders, within_limit
+from gaussopt.codegen.pivot_order import Elimination
 from gaussopt.core.errors import NotCompiled
 from gaussopt.symbolic.model import SymbolicModel
 
 
 def write(model: SymbolicModel, equations: str, orders: Orders) -> Written:
     """Return the functions for a model, given the source `equations` of its generated module; may raise NotCompiled."""
-    if "def certificate(" not in equations:
-        raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
-    lines = within_limit(step.acceleration(model, orders.step, False)[0])
     known = residuals(model, equations)
     n, m = known.constants["N"], known.constants["M"]
+    texts, spare = list(known.functions), redundant_rows(model, orders.step)
+    certificates = [text for text in texts if text.startswith("def certificate(")]
+    if spare and certificates:
+        e = model.equations
+        other = certificate_source(n, [x != 0 for row in e.M for x in row], [x != 0 for row in e.J for x in row], spare)
+        texts, certificates = [text for text in texts if text not in certificates], [other] if other else []
+        texts += certificates
+    if not certificates:
+        raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
+    lines = within_limit(step.acceleration(model, orders.step, False)[0])
     sizes = {"FLAT": n * n + 2 * n + m * n + m, "CERTIFIED": 9 + 2 * m, **known.constants}
-    return Written([*known.functions, _answer(model, lines)], lines.imports | known.imports, sizes)
+    return Written([*texts, _answer(model, lines)], lines.imports | known.imports, sizes)
+
+
+def redundant_rows(model: SymbolicModel, how: Elimination) -> list[int]:
+    """Return the rows of J that an elimination leaves out, which counts only rows that are not of a quaternion."""
+    rows = [r for r in range(len(model.equations.J)) if r not in {turn.row for turn in model.turns}]
+    first = len(model.q) - len(model.turns)
+    return sorted(rows[i - first] for i in how.order[len(how.order) - how.spare :])
 
 
 def residuals(model: SymbolicModel, equations: str) -> Written:

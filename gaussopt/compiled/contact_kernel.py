@@ -293,14 +293,13 @@ def march(
     that of the last state; worst (5,) keeps maxima of the certificates. Each row of rows (count, width) holds, for the
     end of one step, the values of `Recorder` without t, then `friction_power`, and the proof of uniqueness.
 
-    A trial step (`trial` is 1) may contain events, and is not projected; the active set remains that at its start. If
-    `trial` is 2, no step is taken: the row is that of the state itself, and 1 is returned if it is sound.
+    A trial step (`trial` is 1) of length dt, which is not rounded, may contain events, and is not projected; the active
+    set remains that at its start. If `trial` is 2, the row is that of the state itself; 1 is returned if it is sound.
     """
-    active, kept, before, after = space.active, space.kept, space.before, space.after
-    closed, modes, memory = space.closed, space.modes, space.memory
-    kinds, p, mu, n, m, b = space.kinds, motion.p, motion.mu, motion.n, motion.m, motion.b
-    k, stages, doubtful = len(mu), len(b), may_lose_definiteness(kinds, mu)
-    done, s, begin, end = 0, 0, t, origin + (first + 1) * dt
+    active, kept, before, after, kinds = space.active, space.kept, space.before, space.after, space.kinds
+    closed, modes, memory, p, mu = space.closed, space.modes, space.memory, motion.p, motion.mu
+    n, m, b, k, stages = motion.n, motion.m, motion.b, len(motion.mu), len(motion.b)
+    done, s, h, begin, end, doubtful = 0, 0, dt, t, origin + (first + 1) * dt, may_lose_definiteness(kinds, mu)
     for evaluation in range(stages * count + 1):
         step(t, y[:n], y[n:], p, space.flat)
         pack(space.flat, mu, n, m, space.data)
@@ -312,7 +311,7 @@ def march(
             # This state begins or ends a step, which needs a quick proof that the contact operator is definite.
             watch(space, y, m, after)
             if evaluation and trial == 0:
-                sound = (how == DEFINITE or not doubtful) and quiet(before, after, kinds, end - begin)
+                sound = (how == DEFINITE or not doubtful) and quiet(before, after, kinds, h)
             if sound and (evaluation or trial == 2):
                 write_row(about, t, y, p, m, space, how, rows[done])
                 done, begin, end = done + 1, end, origin + (first + done + 2) * dt
@@ -329,11 +328,12 @@ def march(
             keep(active, kept)
             for i in range(k):
                 copy(after[i], before[i], 0)
+            h = dt if trial == 1 else end - begin
         for i in range(n):
             space.slopes[s, i], space.slopes[s, n + i] = y[n + i], space.out[i]
         s += 1
-        t = begin + motion.c[s] * (end - begin) if s < stages else end
-        next_stage(s, end - begin, motion.A, b, space, y)
+        t = begin + motion.c[s] * h if s < stages else end
+        next_stage(s, h, motion.A, b, space, y)
         if s == stages:
             s = 0
             if trial == 0 and not project(step, about, t, y, p, k, closed, space.flat, space.surface):
@@ -341,6 +341,15 @@ def march(
                 return done
     copy(space.start, y, 0)
     return done
+
+
+@kernel
+def projected(
+    step: Equations, about: Equations, t: float, y: Vector, p: Vector, k: int, closed: Index, flat: Vector,
+    on: SurfaceWorkspace,
+) -> bool:  # fmt: skip
+    """Project a state as `gaussopt.compiled.projection_kernel.project` does, which `march` calls, too."""
+    return project(step, about, t, y, p, k, closed, flat, on)
 
 
 @kernel

@@ -15,7 +15,6 @@ from gaussopt.contact.saddle_kernel import factorise, respond
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.endings import settled
 from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.jit.kernel import kernel
 
 MOST_ITERATIONS, CORRECTION, MISSED = 20, TOLERANCES.correction, 1e-9
 """Largest number of Newton iterations; largest correction, and largest residual of velocities that rows left out may
@@ -143,7 +142,6 @@ def missed(flat: Vector, n: int, m: int, k: int, closed: Index, on: SurfaceWorks
     return size
 
 
-@kernel
 def project(
     step: Equations, about: Equations, t: float, y: Vector, p: Vector, k: int, closed: Index, flat: Vector,
     on: SurfaceWorkspace,

@@ -12,6 +12,11 @@ ROUNDED = 2.0**-51
 """Instants that differ by less than this fraction of themselves are equal, even if SLIVER of a step is less."""
 
 
+def together(t: float, origin: float) -> float:
+    """Return how far two instants near t may lie apart and count as one, in a motion that starts at `origin`."""
+    return 1e-12 * (1.0 + abs(t - origin)) + ROUNDED * abs(t)
+
+
 def settled(size: float, goal: float, best: float) -> bool:
     """Return whether a residual has reached its goal: it is at most the goal, or close to it and no longer halves.
 

@@ -211,11 +211,15 @@ class CertifiedAccelerations:
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
         """Return whether the forces of the answer at a state are unique; add non-unique forces to `open_forces`."""
-        if not answer.forces_unique and not self.open_forces:
+        return answer.forces_unique or self.note_open_forces(t, q, v)
+
+    def note_open_forces(self, t: float, q: Vector, v: Vector) -> bool:
+        """Add the forces that are not unique at a state to `open_forces`, if these are not known; return False."""
+        if not self.open_forces:
             step = self.step(t, q, v)
             rows = range(0) if step.sparse else open_forces(step)[0]
             self.open_forces.update(("lam", i) for i in rows)
-        return answer.forces_unique
+        return False
 
     def row(self, t: float, q: Vector, v: Vector, answer: Answer) -> tuple[Any, ...]:
         """Return the values to record for a state and its certified answer, in the order of `Recorder`."""

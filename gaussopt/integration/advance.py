@@ -16,6 +16,7 @@ import numpy as np
 
 from gaussopt.contact.impact_laws import ImpactLaw, newton
 from gaussopt.core.arrays import Vector, all_finite
+from gaussopt.core.endings import together
 from gaussopt.core.errors import BadInput
 from gaussopt.core.event import Event, Integrand
 from gaussopt.core.status import Status
@@ -106,7 +107,8 @@ class Advance(ABC):
     events : list of MotionEvent
     sums : values of the user's integrals at the recorded instants
     looks : Looks or None, receives the positions at the ends of steps, and at requested instants within steps
-    why_interpreted : str or None, why a motion that is worth compiling is not compiled
+    why_interpreted : str or None, why a motion that is worth compiling is not compiled, or which part of it is not
+    patience : number of accelerations from which the motion says so
 
     Examples
     --------
@@ -148,6 +150,7 @@ class Advance(ABC):
     diverged: ClassVar[str] = "the motion diverged and is no longer finite; use a smaller step."
     looks: Looks | None = None
     why_interpreted: str | None = None
+    patience = 0.0
 
     def __init__(
         self, motion: CertifiedAccelerations, method: Stepper, control: Control, recorder: Recorder, every: int = 1,
@@ -233,12 +236,17 @@ class Advance(ABC):
 
     def about(self) -> dict[str, Any]:
         """Return entries for `Trajectory.meta`: engine, number of steps, and any reason why nothing was compiled."""
-        slow = {} if self.why_interpreted is None else {"why_interpreted": self.why_interpreted}
+        slow = {"why_interpreted": self.why_interpreted} if self._slow else {}
         return {"engine": self.engine, "steps": self.earlier + self.steps, **slow}
+
+    @property
+    def _slow(self) -> bool:
+        """Whether it is told why the motion is interpreted."""
+        return self.why_interpreted is not None and self.motion.evaluations >= self.patience
 
     def slow_sentence(self) -> str | None:
         """Return a warning if the motion was worth compiling but could not be compiled; None otherwise."""
-        if self.why_interpreted is None:
+        if not self._slow:
             return None
         return f"Every step was interpreted, which is slow, because {self.why_interpreted}."
 
@@ -269,7 +277,7 @@ class Advance(ABC):
         seen: set[tuple[str, str]] = set()
         kept: list[MotionEvent] = []
         for event in self.events:
-            now = abs(event.t - self.t) <= 1e-12 * (1 + abs(self.t))
+            now = abs(event.t - self.t) <= together(self.t, self.origin)
             if not (now and event.place in seen):
                 kept.append(event)
             if now:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -46,26 +45,6 @@ def collect(
         gaps[of.opening[i]] = gap
         least, lowest = min(least, square), min(lowest, gap)
     return least, lowest
-
-
-@kernel
-def clear_rounding(R: Matrix, m: int, turns: Vector, places: Matrix, centres: Matrix, share: float) -> None:
-    """Set entries of R after its first m rows to zero that are at most `share` of the sizes of their terms.
-
-    These are `gaussopt.interchange.mujoco_equalities.sizes_of_places` for the places and centres of mass of all bodies.
-    """
-    reach = 0.0
-    for i in range(len(places)):
-        one, other = 0.0, 0.0
-        for j in range(3):
-            one += places[i, j] * places[i, j]
-            other += centres[i, j] * centres[i, j]
-        reach = max(reach, one, other)
-    reach = math.sqrt(reach)
-    for i in range(m, len(R)):
-        for j in range(len(turns)):
-            if abs(R[i, j]) <= share * (2.0 * (1.0 - turns[j] + 4.0 * (reach * turns[j]))):
-                R[i, j] = 0.0
 
 
 @kernel

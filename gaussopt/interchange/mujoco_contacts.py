@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
-from gaussopt.core.row_rounding import rounding
-from gaussopt.interchange.contact_kernel import RowPlaces, bound_friction, clear_rounding, collect
-from gaussopt.interchange.mujoco_equalities import SMALL, turning
+from gaussopt.core.row_rounding import without_rounding
+from gaussopt.interchange.contact_kernel import RowPlaces, bound_friction, collect
+from gaussopt.interchange.mujoco_equalities import SMALL, distances, sizes_of_places, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 
 AHEAD = 0.01
@@ -173,7 +173,7 @@ class ContactFinder:
             R[:m] = E
         least, lowest = collect(J, data.efc_pos, data.efc_margin, pattern.places, CLOSED, m, R, gaps)
         if least < SMALL**2 and touching:
-            clear_rounding(R, m, self.turns, data.xpos, data.xipos, rounding(self.model.nv, ROWS * k))
+            R[m:] = without_rounding(R[m:], sizes_of_places(self.turns, distances(data).max()))
         return pattern, R, gaps, lowest
 
     def _limits(self, J: Matrix, at: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:

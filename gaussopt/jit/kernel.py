@@ -33,14 +33,14 @@ class Kernel:
     """A function that is compiled at its first call, with all functions that it calls, and cached on disk."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+        self._function, self.name = function, function.__name__
         update_wrapper(self, function)
 
     @cached_property
     def code(self) -> Any:
         """The machine code; products and sums are not contracted to fused operations."""
-        name = self._function.__name__
-        return functions(sys.modules[self._function.__module__], [name], contract=False, vectors=False)[name]
+        module = sys.modules[self._function.__module__]
+        return functions(module, [self.name], contract=False, vectors=False)[self.name]
 
     @property
     def address(self) -> int:
@@ -57,11 +57,16 @@ def kernel(function: F) -> F:
     return cast("F", Kernel(function)) if COMPILED else function
 
 
-def prepare(*functions: Callable[..., Any]) -> None:
-    """Compile kernels before their first call."""
-    for function in functions:
-        if isinstance(function, Kernel):
-            _ = function.code
+def prepare(*kernels: Callable[..., Any]) -> None:
+    """Compile kernels before their first call; what kernels of one module have in common is compiled once."""
+    waiting: dict[str, dict[str, Kernel]] = {}
+    for function in kernels:
+        if isinstance(function, Kernel) and "code" not in vars(function):
+            waiting.setdefault(function.__module__, {})[function.name] = function
+    for module, found in waiting.items():
+        code = functions(sys.modules[module], list(found), contract=False, vectors=False)
+        for name, one in found.items():
+            one.code = code[name]
 
 
 unrolled = range

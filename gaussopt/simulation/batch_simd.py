@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gaussopt.codegen.job import LoopJob, Orders
 from gaussopt.compiled import modules
-from gaussopt.compiled.advances.generated import CHUNK, norms, passing
+from gaussopt.compiled.advances.generated import CHUNK, norms, passing, unique
 from gaussopt.compiled.march.lanes import WIDTH
 from gaussopt.compiled.march.recording import ROW
 from gaussopt.core.arrays import Matrix
@@ -154,7 +154,7 @@ class MarchedBatch(ABC):
         assert self.table is not None
         error, a = (np.sqrt(np.abs(self.table[..., i])) for i in (1, 6))
         found = {"error_bound": error, "relative_error": error / (1.0 + a)}
-        found["forces_unique"] = np.where(np.isnan(error), np.nan, 1.0)  # true, because no pivot vanishes
+        found["forces_unique"] = np.where(np.isnan(error), np.nan, unique(self.table, self.m))
         for i, name in enumerate(("kinetic", "potential", "power", "position_drift", "velocity_drift")):
             found[name] = self.table[..., 10 + i]
         return found | {

@@ -34,7 +34,7 @@ Each of twelve registered problems had paid for its compilation by then, most of
 """
 
 SLOW = 20_000
-"""Number of accelerations above which a motion that cannot be compiled carries a warning that it is slow."""
+"""Number of accelerations, without contacts, from which a motion that cannot be compiled says that it is slow."""
 
 CONTACT_STAGES = 3, 8
 """Cost of an interpreted acceleration with contacts, in the plane and in space, in units of accelerations without; less
@@ -72,17 +72,17 @@ def choose_engine(settings: RunSettings, progress: Progress | None, long: bool =
     else:
         motion = _with_contacts(s) if s.with_contacts else _without_contacts(s)
         motion.know(s.first, s.first.t, s.start.q, s.start.v)
-    reason, outlook, slow = None, None, None
+    reason, outlook, slow, patience = None, None, None, 0.0
     for kind in ADVANCES:
         compiled = kind.engine == "compiled"
         if not kind.suits(s.system, s.method) or s.engine not in ("auto", kind.engine):
             continue
         if compiled:
             reason, outlook = _why_not_worth(s, long) if s.engine == "auto" else (None, None)
-            warned = reason is None and _evaluations(s) >= SLOW
+            worth = reason is None
             reason = reason or kind.can(motion, s.method, s.rules)
             reason = reason or (None if s.inputs is None else kind.why_uncontrolled)
-            slow = reason if warned else slow
+            slow, patience = (reason, SLOW / _weight(s)) if worth else (slow, patience)
             if reason is not None or outlook is not None:
                 continue
         elif (unfit := kind.can(motion, s.method, s.rules)) is not None:
@@ -92,8 +92,10 @@ def choose_engine(settings: RunSettings, progress: Progress | None, long: bool =
             advance.prepare(s.first, math.inf if s.engine == "compiled" else _evaluations(s))
         except NotCompiled as obstacle:
             slow = reason = str(obstacle)
+            patience = 0.0
             continue
-        advance.why_interpreted = None if compiled or outlook is not None else slow
+        if not compiled:
+            advance.why_interpreted, advance.patience = slow, patience
         return MotionLoop(advance, progress, None if compiled or reason is not None else outlook, s.inputs)
     raise NotAccepted(f"The engine 'compiled' cannot run this motion: {reason}. Use the engine 'interpreted'.")
 
@@ -144,19 +146,21 @@ def _why_not_worth(s: RunSettings, long: bool) -> tuple[str | None, _Outlook | N
     """Return why compiling is not worthwhile, or None; and an `_Outlook` if this depends on the rate of steps."""
     if s.named:
         return "the pair that was asked for is interpreted unless the engine 'compiled' is", None
-    if s.with_contacts or not s.method.adaptive:
-        weight = CONTACT_STAGES[s.first.J_T.shape[1] > 1] if s.with_contacts else 1
-        return None if _many(s, weight) else "only long motions are worth it", None
+    if not s.method.adaptive:
+        return None if _many(_evaluations(s), s) else "only long motions are worth it", None
     steps = 0.0 if s.inputs is None else s.inputs.count
     return None, None if long or _worth(s, s.control.t_end - s.first.t, steps) else _Outlook(s)
 
 
-def _many(settings: RunSettings, weight: int = 1) -> bool:
-    """Return whether a run is worth compiling; the answer is the same on every machine."""
-    if settings.control.dt is None:
-        return False
+def _weight(settings: RunSettings) -> int:
+    """Return the cost of an interpreted acceleration, in units of one without contacts."""
+    return CONTACT_STAGES[settings.first.J_T.shape[1] > 1] if settings.with_contacts else 1
+
+
+def _many(evaluations: float, settings: RunSettings) -> bool:
+    """Return whether a run of so many accelerations is worth compiling; the answer is the same on every machine."""
     # A step of a long linkage in NumPy takes as long as many steps of a small system.
-    return weight * _evaluations(settings) * max(1, settings.first.n // LONG_STATE) >= MANY
+    return _weight(settings) * evaluations * max(1, settings.first.n // LONG_STATE) >= MANY
 
 
 class _Outlook:
@@ -180,9 +184,8 @@ def _worth(settings: RunSettings, seconds: float, steps: float = 0.0) -> bool:
 
     Each recorded state between the ends of steps takes a step of its own.
     """
-    s = settings
-    recorded = 0.0 if s.control.dt is None else seconds / s.control.dt
-    return s.method.stages * (steps + recorded) * max(1, s.first.n // LONG_STATE) >= MANY
+    recorded = 0.0 if settings.control.dt is None else seconds / settings.control.dt
+    return _many(settings.method.stages * (steps + recorded), settings)
 
 
 def _evaluations(settings: RunSettings) -> float:

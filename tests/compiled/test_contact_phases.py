@@ -9,12 +9,14 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
+from gaussopt.compiled.advances import contact_phases
 from gaussopt.compiled.advances.contact_phases import PhaseMarcher, PhaseSegment
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.event import Event
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.jit.kernel import COMPILED
+from gaussopt.simulation import engine
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="compilation is switched off")
 
@@ -280,3 +282,32 @@ def test_machine_code_decides_the_modes_at_events(driven: go.System, monkeypatch
     ours = go.simulate(driven, engine="compiled", **settings)
     assert {"stick", "slip"} <= {e["kind"] for e in ours.events}
     same(ours, general)
+
+
+def test_an_adaptive_motion_with_contacts_is_compiled_where_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its length shows after 20 steps; what stays interpreted, and what to do about it, is said."""
+    monkeypatch.setattr(engine, "MANY", 20)
+    settings: dict[str, Any] = {"stepper": "rk45", "dt": None, "error_estimate": False}
+    rod = go.problem("sliding-rod")
+    long, short = (go.simulate(rod, t_end=end, **settings) for end in (0.5, 0.02))
+    assert [m.meta["engine"] for m in (long, short)] == ["compiled", "interpreted"]
+    assert (long.warnings, short.warnings) == ((), ())
+    same(long, go.simulate(rod, t_end=0.5, engine="compiled", **settings))
+    monkeypatch.setattr(contact_phases, "LOOPED", 100)
+    told = go.simulate(rod, t_end=0.5, engine="compiled", **settings)
+    assert told.meta["why_interpreted"] == "the stepper 'rk45' is taken in Python from event to event: take rk4"
+    assert told.warnings == (
+        "The accelerations were compiled, and the loop over the steps interpreted, which is slower, because "
+        f"{told.meta['why_interpreted']}.",
+    )
+
+
+def test_an_adaptive_motion_that_cannot_be_compiled_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the number of its accelerations on, which no setting tells before."""
+    monkeypatch.setattr(engine, "SLOW", 300)
+    monkeypatch.setattr(contact_phases.CompiledPhases, "can", lambda *motion: "it has no kernel")
+    settings: dict[str, Any] = {"stepper": "rk45", "dt": None, "error_estimate": False}
+    long, short = (go.simulate("sliding-rod", t_end=end, **settings) for end in (0.5, 0.02))
+    assert long.warnings == ("Every step was interpreted, which is slow, because it has no kernel.",)
+    assert short.warnings == ()
+    assert "why_interpreted" not in short.meta

@@ -14,6 +14,7 @@ import sympy as sp
 
 import gaussopt as go
 from gaussopt.codegen import sincos
+from gaussopt.codegen.certificate import FAR, certificate_source
 from gaussopt.codegen.job import Orders
 from gaussopt.codegen.pivot_order import elimination, elimination_order
 from gaussopt.compiled import modules
@@ -403,6 +404,67 @@ def test_massless_directions_and_redundant_rows_are_compiled(stepper: str, stabi
     assert quick.meta["handed_over"] == 0
     for column in ("q", "v", "a", "lam"):
         assert relative(getattr(quick, column), getattr(slow, column)) <= 1e-11, column
+
+
+def in_three_rows(third: Callable[[Any, Any], Any]) -> tuple[System, dict[str, Any]]:
+    """Two masses on two rods, and a third row made of the two rows of the rods."""
+    x, y, z, w, vx, vy, vz, vw = sp.symbols("x y z w vx vy vz vw")
+    rods = x**2 + y**2 - 1, (z - x) ** 2 + (w - y) ** 2 - 1
+    system = go.System.from_lagrangian(
+        [x, y, z, w], [vx, vy, vz, vw], kinetic=vx**2 + vy**2 + vz**2 / 2 + vw**2 / 2 + vy * vw / 5,
+        potential=9.81 * (y + w), holonomic=[rods[0], third(*rods), rods[1]], name="two rods in three rows",
+    )  # fmt: skip
+    return system, {"q0": [0.6, -0.8, 1.6, -0.8], "v0": [0.8, 0.6, 0.8, -0.4]}
+
+
+@pytest.mark.parametrize("stepper", ["rk4", "dop853"])
+def test_states_with_redundant_rows_are_certified_by_generated_code(
+    stepper: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Multipliers are those of least norm, as the solver's; the words on forces that are not unique are the same."""
+    system, start = in_three_rows(lambda a, b: 3 * a - b / 2)
+    settings = {**start, "dt": 1e-3, "t_end": 0.05, "stepper": stepper, "error_estimate": False}
+    slow = go.simulate(system, engine="interpreted", **settings)
+
+    def called(*state: Any) -> None:
+        raise AssertionError("a recorded state was certified by itself")
+
+    monkeypatch.setattr(generated.GeneratedAdvance, "_write", called)
+    quick = go.simulate(system, engine="compiled", **settings)
+    assert quick.status is slow.status is Status.SOLVED
+    assert quick.message == slow.message
+    assert quick.meta["open_forces"] == slow.meta["open_forces"] == {"lam": [0, 1, 2]}
+    assert not quick.forces_unique.any()
+    assert (quick.error_bound <= 1e-12).all()
+    for column in COLUMNS:
+        assert relative(getattr(quick, column), getattr(slow, column)) <= 1e-10, column
+
+
+def test_a_certificate_without_redundant_rows_is_refused_where_they_do_not_depend_on_the_others() -> None:
+    """Rows 1e-9 apart, or with gamma 1e-9 apart, are left to singular values; the error of others is the true one."""
+    n, J = 3, np.array([[1.0, 2.0, 0.5], [2.0, 4.0, 1.0], [0.0, 1.0, -1.0]])
+    M = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, 0.2], [0.0, 0.2, 4.0]])
+    Q, gamma, a = np.array([1.0, -2.0, 3.0]), np.array([1.0, 2.0, -1.0]), np.array([0.3, -0.2, 0.7])
+    space: dict[str, Any] = {}
+    exec(str(certificate_source(n, [True] * 9, [True] * 9, [1])), space)
+
+    def found(J: Any, gamma: Any) -> tuple[bool, list[float], list[float]]:
+        out, lam = [0.0] * 15, [0.0, 4.0, -1.0]
+        step = np.concatenate((M.ravel(), np.zeros(n), Q, J.ravel(), gamma))
+        return space["certificate"](step.tolist(), a.tolist(), lam, out), out, lam
+
+    good, out, lam = found(J, gamma)
+    whole = np.linalg.lstsq(np.block([[M, -J.T], [J, np.zeros((n, n))]]), np.concatenate((Q, gamma)), rcond=None)[0]
+    error = a - whole[:n]
+    assert good
+    assert out[0] == pytest.approx(error @ M @ error, rel=1e-12)
+    assert out[2] == pytest.approx(((J @ a - gamma) ** 2).sum(), rel=1e-12)
+    root = np.linalg.cholesky(np.linalg.inv(M)).T
+    assert out[9:12] == pytest.approx(np.linalg.lstsq(root @ J.T, root @ (M @ a - Q), rcond=None)[0], rel=1e-11)
+    assert lam == pytest.approx([1.6, 3.2, -1.0], rel=1e-12)  # exerts 8 times the first row, with least norm
+    assert out[13] == FAR
+    for other in ((J + 1e-9 * np.eye(3)[[0, 1, 0]], gamma), (J, gamma + np.array([0.0, 1e-9, 0.0]))):
+        assert not found(*other)[0]
 
 
 def test_a_top_by_quaternion_is_compiled() -> None:

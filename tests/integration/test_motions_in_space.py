@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.bodies import BallTouch, Model, Pile, Touch
+from gaussopt.bodies import AppliedForce, BallTouch, Model, Pile, Touch
 from gaussopt.bodies.overlaps import deepest
 from gaussopt.integration.events.turning import _bends
 from gaussopt.linalg.quaternions import spin_rows
@@ -73,6 +73,39 @@ def test_a_point_slides_straight_stops_and_holds_whatever_the_tangents() -> None
     held = (stepped.t > stop + 0.02) & (stepped.t < 2.0)
     assert np.abs(stepped.v[held]).max() < 1e-14
     assert np.abs(stepped.q[held] - rest).max() < 1e-3
+
+
+def block(pull: tuple[float, float, float], v: tuple[float, float, float]) -> go.Problem:
+    """A block of 2 kg that slides on its four lower corners and is pulled at its centre, so that it does not turn."""
+    model = Model(dim=3, gravity=(0, 0, -G), name="sliding block")
+    body = model.body("block", 2.0, (0.02, 0.03, 0.04), at=(0, 0, 0.1), velocity=v, quaternion_mass=0.03)
+    floor = model.ground.at(0, 0, 0, axis=(0, 0, 1))
+    for i, (x, y) in enumerate(((-1, -1), (1, -1), (1, 1), (-1, 1)), 1):
+        model.add(Touch(f"corner {i}", floor, body.at(0.2 * x, 0.15 * y, -0.1), mu=0.4))
+    model.add(AppliedForce("pull", model.ground, body, pull))
+    return model.problem(t_end=0.6, dt=1e-2)
+
+
+@pytest.mark.parametrize(("pull", "v"), [((0, 5, 0), (1, 0, 0)), ((3, -2, 0), (0.4, 0.8, 0)), ((0, 0, 0), (1, 0.5, 0))])
+@pytest.mark.parametrize(
+    ("settings", "accuracy"),
+    [
+        ({"stepper": "rk4", "dt": 1e-2}, 5e-5), ({"stepper": "rk4", "dt": 1e-2, "stabilisation": "projection"}, 5e-5),
+        ({"stepper": "rk4", "dt": 2.5e-3}, 1e-6), ({"stepper": "dop853", "rtol": 1e-9, "atol": 1e-9, "dt": None}, 1e-9),
+    ],
+)  # fmt: skip
+def test_a_block_pulled_across_its_slip_comes_to_rest(pull: Any, v: Any, settings: Any, accuracy: float) -> None:
+    """The slip turns towards the pull, infinitely fast at last; r |v| + p v, with the decelerations r and p, is linear.
+
+    Near the rest rounding turns the slips of the corners apart, so that only the sum of their friction is known.
+    """
+    r, p = 0.4 * G, np.array(pull) / 2.0
+    stop = (r * np.linalg.norm(v) + p @ v) / (r**2 - p @ p)
+    motion = run(block(pull, v), **settings, engine="compiled")
+    sticks = [e["t"] for e in motion.events if e["kind"] == "stick"]
+    assert sticks == pytest.approx([stop] * 4, abs=accuracy)
+    assert (motion.mode[-1] == 2).all()
+    assert motion.t[-1] == 0.6
 
 
 @pytest.mark.parametrize("stepper", ["dop853", "moreau-jean"])

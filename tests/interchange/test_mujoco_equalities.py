@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.row_rounding import rounding, without_rounding
-from gaussopt.interchange.contact_kernel import clear_rounding
-from gaussopt.interchange.mujoco_equalities import sizes_of_places
 from tests.interchange.humanoid import loaded
 
 mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
@@ -246,14 +243,3 @@ def test_only_an_equality_of_which_no_row_acts_holds_nothing(name: str, at: int,
     sentences = go.check(go.problem_from_mujoco(model, data, t_end=0.1))
     start = f"The constraint {name} holds nothing at the start: its derivatives"
     assert [s.startswith(start) for s in sentences if "holds nothing" in s] == [True] * told
-
-
-def test_rounding_in_rows_of_contacts_is_cleared_as_the_sizes_of_their_terms_say() -> None:
-    rng = np.random.default_rng(0)
-    turns, places, centres = (rng.random(7) < 0.6).astype(float), *rng.normal(size=(2, 5, 3))
-    R = rng.normal(size=(11, 7)) * 10.0 ** rng.uniform(-17, 0, (11, 7))
-    reach = np.sqrt(np.maximum((places**2).sum(axis=1), (centres**2).sum(axis=1))).max()
-    wanted = np.vstack((R[:2], without_rounding(R[2:], sizes_of_places(turns, reach))))
-    clear_rounding(R, 2, turns, places, centres, rounding(7, 9))
-    assert 0 < (R == 0.0).sum() < R.size
-    np.testing.assert_array_equal(R, wanted)

@@ -252,6 +252,25 @@ def test_members_that_go_alone_share_processes(
     assert len(done) == here
 
 
+def test_redundant_rows_are_certified_together() -> None:
+    """A row that stands twice: forces are not unique, and those of a single motion."""
+    x, y, u, v, L = sp.symbols("x y u v L")
+    row = x**2 + y**2 - L**2
+    system = go.System.from_lagrangian(
+        [x, y], [u, v], kinetic=(u**2 + v**2) / 2, potential=9.81 * y, holonomic=[row, 2 * row], parameters={L: 1.0},
+        name="rod twice",
+    )  # fmt: skip
+    problem = go.Problem.of(system, q0=[0.6, -0.8], v0=[0.8, 0.6], t_end=0.05, dt=1e-2)
+    data = go.simulate_batch(problem, initial={"v0": np.outer([1.0, 0.5], [0.8, 0.6])})
+    assert (data.status == "solved").all()
+    assert data.attrs["engine"] == "side by side"
+    assert not data.forces_unique.any()
+    for i, speed in enumerate((1.0, 0.5)):
+        one = go.simulate(problem, v0=[0.8 * speed, 0.6 * speed], engine="compiled", error_estimate=False)
+        for column in ("q", "v", "a", "lam"):
+            assert relative(data[column][i].values, getattr(one, column)) <= 1e-13, column
+
+
 def test_tables_of_parameters(pendulum: go.Problem) -> None:
     import pandas as pd
 

@@ -507,7 +507,7 @@ def test_no_step_is_a_rounding_error_of_a_late_time(t0: float, period: float, dt
 
 
 @pytest.mark.parametrize("engine", ["compiled", "interpreted"])
-@pytest.mark.parametrize(("t0", "length"), [(7e4, 0.5), (3e5, 0.3), (1e6, 0.7)])
+@pytest.mark.parametrize(("t0", "length"), [(7e4, 0.5), (3e5, 0.3), (1e6, 0.7), (1e7, 1.2)])
 def test_contacts_keep_their_multiples_of_dt_at_late_times(t0: float, length: float, engine: str) -> None:
     y, w = sp.symbols("y w")
     ball = go.System.from_lagrangian(
@@ -518,3 +518,20 @@ def test_contacts_keep_their_multiples_of_dt_at_late_times(t0: float, length: fl
     assert late.meta["steps"] == early.meta["steps"]
     np.testing.assert_allclose(late.t - t0, early.t, atol=1e-8)
     np.testing.assert_allclose(late.q, early.q, atol=1e-7)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+def test_impacts_accumulate_at_late_times_as_at_early_ones(engine: str) -> None:
+    """When a sequence of impacts counts as geometric does not depend on the time at which the motion starts."""
+    y, w = sp.symbols("y w")
+    ball = go.System.from_lagrangian(
+        [y], [w], kinetic=w**2 / 2, potential=GRAVITY * y, contacts=[go.Contact("floor", gap=y, e_N=0.5)]
+    )
+    settings: dict[str, Any] = {"q0": [1.0], "v0": [0.0], "dt": 1e-2, "engine": engine, "error_estimate": False}
+    whole = 3.0 * np.sqrt(2.0 / GRAVITY)
+    for t0 in (0.0, 1e5, 1e8):
+        motion = go.simulate(ball, **settings, t0=t0, t_end=t0 + 2.0)
+        assert motion.status is go.Status.ACCUMULATION
+        limit = next(e["time_estimate"] for e in motion.events if e["kind"] == "accumulation")
+        assert limit - t0 == pytest.approx(whole, abs=1e-8 + 1e-15 * t0)
+        assert motion.t[-1] - t0 == pytest.approx(whole, abs=1e-4 + 1e-12 * t0)

@@ -262,3 +262,21 @@ def test_groups_of_contacts_that_nothing_connects_are_solved_one_by_one() -> Non
     assert found.iterations > 0
     assert residual(problem, found.x) <= 9e-9
     assert solver.program is problem
+
+
+@pytest.mark.parametrize("size", [1e-11, 5e-11, 1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("seed", range(3))
+def test_redundant_contacts_that_cannot_all_rest_slip_however_little(size: float, seed: int) -> None:
+    """Three feet of one body are asked for velocities that it cannot have: one of them slips at full friction."""
+    random, angles = np.random.default_rng(seed), np.array([0.3, 2.4, 4.5])
+    rows = []
+    for x, y in zip(0.2 * np.cos(angles), 0.2 * np.sin(angles), strict=True):
+        rows += [[0, 0, 1, y, -x, 0], [1, 0, 0, 0, -0.1, -y], [0, 1, 0, 0.1, 0, x]]
+    J, inverse = np.array(rows), 1.0 / np.array([2.0, 2.0, 2.0, 0.02, 0.03, 0.04])
+    q = np.tile([-0.02, 0.0, 0.0], 3) + size * random.normal(size=9) * np.tile([0.0, 1.0, 1.0], 3)
+    problem = go.ConeComplementarity(J * inverse @ J.T, q, np.full(3, 0.4))
+    found = go.solve(problem, "hybrid")
+    assert found.status in (S.SOLVED, S.NOT_PROVED), found.message
+    assert residual(problem, found.x) <= 1e-10
+    r = found.x.reshape(3, 3)
+    assert (np.linalg.norm(r[:, 1:], axis=1) >= (1 - 1e-6) * 0.4 * r[:, 0]).any()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -18,7 +17,6 @@ import numpy as np
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
-from gaussopt.compiled.projection_kernel import project
 from gaussopt.compiled.stage_lines import stage_lines
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, UNDECIDED
@@ -42,7 +40,7 @@ from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.stabilisation import Projection, Unstabilised
 from gaussopt.integration.steppers.base import FixedStep
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
-from gaussopt.jit.kernel import COMPILED, prepare
+from gaussopt.jit.kernel import COMPILED, SWITCHED_OFF, prepare
 from gaussopt.modelling.lagrangian import LagrangianSystem
 
 FIRST, LEAST = 512, 16
@@ -54,9 +52,11 @@ SHARE = 0.1
 NOTICED = 1000
 """Number of interpreted accelerations, about a second of computation, up to which no warning is given."""
 
+LOOPED = 20_000
+"""Number of compiled accelerations from which a motion says that the loop around them is interpreted."""
+
 PATIENCE = 31
 """Largest number of steps left to the event loop after an empty segment, which costs as much as one of these steps."""
-
 
 PROJECTED = np.array([Projection().tolerance])
 """Tolerance of the projection at an event."""
@@ -78,7 +78,7 @@ class PhaseMarcher:
         assert tableau is not None
         self._motion, self._stages, self._recorder = motion, method.stages, recorder
         self._equations = contact_equations(system.model, system.source)
-        prepare(stage, kernel.march, kernel.locate, project)
+        prepare(stage, kernel.march, kernel.locate, kernel.projected)
         A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
@@ -102,18 +102,20 @@ class PhaseMarcher:
         self._latest: tuple[float, Vector] = (math.nan, np.zeros(1))
 
     @staticmethod
-    def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
-        """Return whether the steps of a motion can be taken in segments."""
+    def why_not(motion: ContactAccelerations, method: Stepper) -> str | None:
+        """Return why the steps of a motion cannot be taken in segments; None if they can."""
         system = motion.system
-        return (
-            COMPILED
-            and isinstance(system, LagrangianSystem)
-            and system.tangents == 1
-            and method.tableau is not None
-            and isinstance(method, FixedStep)
-            and isinstance(motion.stabiliser, Unstabilised | Projection)
-            and control.dt is not None
-        )
+        if not COMPILED:
+            return SWITCHED_OFF
+        if method.tableau is None or not isinstance(method, FixedStep):
+            return f"the stepper {method.name!r} is taken in Python from event to event: take rk4"
+        if not isinstance(system, LagrangianSystem):
+            return "the system is not given by energies (System.from_lagrangian)"
+        if system.tangents > 1:
+            return "loops over steps from event to event are for contacts in the plane"
+        if not isinstance(motion.stabiliser, Unstabilised | Projection):
+            return f"the stabilisation {motion.stabiliser.name!r} is none of their own: take projection"
+        return None
 
     def _enter(self) -> None:
         """Prepare for the present phase, if it is a new one."""
@@ -199,7 +201,7 @@ class PhaseMarcher:
         y, space = np.concatenate((q, v)), self._space
         on = space.surface._replace(sharp=PROJECTED)
         equations, p = self._equations, self._marched.p
-        done = project(equations.step, equations.about, t, y, p, self._k, space.closed, space.flat, on)
+        done = kernel.projected(equations.step, equations.about, t, y, p, self._k, space.closed, space.flat, on)
         return (y[: self._n], y[self._n :]) if done else None
 
     def _rows(self, count: int) -> Matrix:
@@ -371,20 +373,24 @@ class CompiledPhases(EventPhases):
         return super().about() | ({"engine": EventPhases.engine, "why_interpreted": reason} if many else {})
 
     def slow_sentence(self) -> str | None:
-        """Return a warning if many stages were interpreted; None otherwise."""
+        """Return a warning if many stages, or the loop over many steps, were interpreted; None otherwise."""
         (left, reason), count = self._left, self.motion.evaluations
-        if left <= max(SHARE * count, NOTICED):
-            return None
-        return f"{left} of {count} accelerations were interpreted, which is slow, because {reason}."
+        if left > max(SHARE * count, NOTICED):
+            return f"{left} of {count} accelerations were interpreted, which is slow, because {reason}."
+        loop = "The accelerations were compiled, and the loop over the steps interpreted, which is slower, because"
+        return f"{loop} {self.why_interpreted}." if self._slow else None
 
     def prepare(self, first: StepData, evaluations: float) -> None:
         """Compile the kernel of the stages, and the loop over segments if the equations can be generated."""
         motion = self.motion
         motion.kernel = StageKernel(motion.solvers.main.tolerance)
         super().prepare(first, math.inf)
-        if PhaseMarcher.fit(motion, self.method, self.control):
+        self.why_interpreted, self.patience = PhaseMarcher.why_not(motion, self.method), LOOPED
+        if self.why_interpreted is None:
             begin = perf_counter()
-            with suppress(NotCompiled):  # without the loop, single stages are still compiled
+            try:
                 marcher = PhaseMarcher(motion, self.method, self.recorder)
                 self.fast_forward, self.method = marcher, PhaseStep(self.method, marcher)
+            except NotCompiled as obstacle:  # without the loop, single stages are still compiled
+                self.why_interpreted = str(obstacle)
             motion.timing["compile"] = perf_counter() - begin

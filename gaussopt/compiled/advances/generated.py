@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.bodies.tables import TableSystem
+from gaussopt.codegen.certificate import FAR
 from gaussopt.codegen.job import MOST_LINES, QUICK_LINES, LoopJob, Orders
 from gaussopt.compiled import modules
 from gaussopt.compiled.march.recording import ROW
@@ -64,6 +65,11 @@ def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: f
     return np.asarray((table[..., 0] == 1.0) & good & np.isfinite(table).all(axis=-1))
 
 
+def unique(table: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    """Mark by 1.0 the recorded rows whose multipliers are unique, by 0.0 those of a state with redundant rows."""
+    return np.where(table[..., table.shape[-1] - m :].max(axis=-1, initial=0.0) < FAR, 1.0, 0.0)
+
+
 class GeneratedAdvance(Advance):
     """Base class of the advances by generated code, with the parts common to all methods.
 
@@ -111,7 +117,8 @@ class GeneratedAdvance(Advance):
             return SWITCHED_OFF
         formulation, solver = motion.solver.formulation.name, motion.solver.sequence.solver
         if (formulation, solver.name) != ("gauss", cls.solver) or solver.options != solver.options_type():
-            return f"it is the formulation gauss with the solver {cls.solver}, not {formulation} with {solver.name}"
+            given = f"{formulation} with {solver.name}{' and options' * (solver.options != solver.options_type())}"
+            return f"only the formulation gauss with the solver {cls.solver} is compiled, not {given}: leave both out"
         if motion.state != "velocity":
             return "its state is the velocity, not quasi-velocities"
         return cls.why_not(method, motion.stabiliser)
@@ -237,9 +244,13 @@ class GeneratedAdvance(Advance):
         ):  # fmt: skip
             worst[name] = max(worst[name], float(values.max()))
         kinetic, potential, power, drift, speed = table[:, 10:ROW].T
+        determined = unique(table, self.equations.m)
+        if not determined.all():
+            k = int(determined.argmin())
+            self.motion.note_open_forces(float(times[k]), states[k, :n], states[k, n:])
         self.recorder.extend(
             times, states[:, :n], states[:, n:], table[:, ROW : ROW + n], table[:, ROW + n : inverse], error, relative,
-            drift, speed, kinetic, potential, power, np.ones(len(times)),
+            drift, speed, kinetic, potential, power, determined,
         )  # fmt: skip
         self.motion.evaluations += len(times)
         self.motion.singular.extend(times, table[:, 9], table[:, inverse:])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gaussopt.contact.activity import RESTING
 from gaussopt.core.arrays import Vector
-from gaussopt.core.endings import ROUNDED, SLIVER
+from gaussopt.core.endings import ROUNDED, SLIVER, together
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.event import Event
 from gaussopt.core.status import Status
@@ -86,10 +86,10 @@ class EventPhases(Advance):
         self._functions = PhaseFunctions(self.motion, self.rules.events)
         fast = self.fast_forward
         located = () if fast is None else (fast.locate,)
-        self._crossings = Crossings(self._functions, self.method, self.control, *located)
+        self._stepping = replace(self.control, origin=self.origin, every_step=True)
+        self._crossings = Crossings(self._functions, self.method, self._stepping, *located)
         self._transitions = Transitions(self, self.motion, fast)
         self._changes: tuple[float, list[str]] = (0.0, [])
-        self._stepping = replace(self.control, origin=self.origin, every_step=True)
         self._fresh = True
 
     def memory(self) -> dict[str, Any]:
@@ -135,7 +135,8 @@ class EventPhases(Advance):
             return None
         before = self._before
         try:
-            t, q, v = self._integration.advance()
+            length = self._until_rest()
+            t, q, v = self._integration.advance() if length is None else self._crossings.repeat(before, length)
             self.refuse_divergence(q, v)
             after = self._sample(t, q, v)
         except (Rejected, BadInput) as error:
@@ -156,8 +157,28 @@ class EventPhases(Advance):
                 return self._handle([self._watches[i] for i in hits], reached, after)
         self._live |= after.values > 0
         self.t, self.q, self.v, self._before = t, q, v, after
+        if length is not None:
+            self._integration = self.method.start(self.motion, t, q, v, self._stepping)
         self._take_step()
         return None
+
+    def _until_rest(self) -> float | None:
+        """Return half the time in which a slip in space that turns may come to rest, if a step takes longer; else None.
+
+        The direction of such a slip turns faster and faster, and no step of constant length follows it to the end.
+        """
+        sigma, a = self.motion.phase.sigma, self._before.a
+        if sigma.shape[1] == 1 or self.method.adaptive or not sigma.any():
+            return None
+        step, sliding = self.motion.whole(self.t, self.q, self.v), sigma.any(axis=1)
+        slip, change = step.v_T[sliding], step.J_T[sliding] @ a + step.zeta_T[sliding]
+        speed, along = np.linalg.norm(slip, axis=1), np.einsum("kd,kd->k", slip, change)
+        slows = (along < 0.0) & (speed > 0.0)
+        speed, along, slip, change = speed[slows], along[slows], slip[slows], change[slows]
+        left = -(speed**2) / along
+        across = np.linalg.norm(change - (along / speed**2)[:, None] * slip, axis=1)
+        half = 0.5 * float(left[across * left > RESTING].min(initial=math.inf))
+        return half if half < self._stepping.instant(self._stepping.grid_index(self.t)) - self.t else None
 
     def _take_step(self) -> None:
         """Complete a step: align the directions of friction with the slip, project the state, and record it if due."""
@@ -329,7 +350,7 @@ class EventPhases(Advance):
     def _count_changes(self, only_users: bool) -> None:
         """Count the changes at the present instant; raises MotionStopped if the modes do not settle."""
         t, left = self._changes
-        left = left if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else []
+        left = left if abs(self.t - t) <= together(t, self.origin) else []
         here = f"user {len(left)}" if only_users else self.motion.phase.key(self.v)
         self._changes = (self.t, [*left, here])
         if len(left) >= TOLERANCES.changes or left.count(here) >= TOLERANCES.returns:

@@ -106,7 +106,7 @@ class ContactSolvers:
         if main.formulation.name in MECHANICS and sequence.solver.name in PIVOTING and plain:
             return None
         names = f"{' or '.join(sorted(MECHANICS))} with {' or '.join(sorted(PIVOTING))}"
-        return f"it is the formulation {names}, warm-started and without options"
+        return f"only the formulation {names}, warm-started and without options, is compiled: leave both out"
 
 
 class WatchedValues(NamedTuple):
@@ -329,15 +329,11 @@ class ContactAccelerations(CertifiedAccelerations):
         chosen.thorough = True
         return CertifiedAccelerations.solve(self, step, chosen)
 
-    def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
-        """Return whether the acceleration of an answer determines its forces; add non-unique forces to `open_forces`.
-
-        If quick proofs do not decide it, forces are unique if the columns of J^T, J_N^T and J_T^T are independent.
-        """
-        return answer.forces_unique or self.note_open_forces(t, q, v)
-
     def note_open_forces(self, t: float, q: Vector, v: Vector) -> bool:
-        """Add forces that the acceleration at a state leaves open to `open_forces`; return whether there are none."""
+        """Add forces that the acceleration at a state leaves open to `open_forces`; return whether there are none.
+
+        Forces are unique if the columns of J^T, J_N^T and J_T^T are independent.
+        """
         closed, names = self.phase.closed, ("lam", "lam_N", "lam_T")
         step = self.step(t, q, v)
         rows, found = self.rotations.rows, open_forces(self.rotations.reduced(step))

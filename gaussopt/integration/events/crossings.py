@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Vector
+from gaussopt.core.endings import together
 from gaussopt.core.stepper import Control, Integration, Stepper
 from gaussopt.integration.events.between import GOLDEN, StepInterior
 from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
 from gaussopt.integration.events.modes import TOLERANCES
 from gaussopt.integration.events.turning import Angles, Turning, turning_of
+from gaussopt.integration.steppers.base import FixedStep
 
 At = Callable[[float], Sample]
 """A function that returns the end of a step of the method that is shortened to the given length."""
@@ -33,14 +35,20 @@ class Crossings:
     ) -> None:
         self._functions, self._method, self._control, self._locate = functions, method, control, locate
         self._motion, self._system = functions.motion, functions.motion.system
+        self._origin = control.origin or 0.0
         self._turning: Turning | None = None
         self._known: tuple[Sample, Angles] | None = None
 
     def repeat(self, before: Sample, s: float, least_tolerance: float = 0.0) -> tuple[float, Vector, Vector]:
-        """Return the state at a time s after `before`, computed anew by the same method."""
+        """Return the state at a time s after `before`, computed anew by the same method.
+
+        A step of constant length takes exactly s, which `before.t + s` rounds at late times.
+        """
+        if isinstance(self._method, FixedStep):
+            return before.t + s, *self._method.step(self._motion, before.t, before.q, before.v, s)
         end = before.t + s
         rtol, atol = (max(x, least_tolerance) for x in (self._control.rtol, self._control.atol))
-        control = Control(end, None if self._method.adaptive else s, rtol, atol, first_step=s)
+        control = Control(end, None, rtol, atol, first_step=s)
         integration = self._method.start(self._motion, before.t, before.q, before.v, control)
         t, q, v = before.t, before.q, before.v
         while t < end:
@@ -84,7 +92,7 @@ class Crossings:
         if not roots:
             return [], after, self._pierced(watches, step, steps, at)
         first = min(roots.values())
-        same = 1e-12 * (1.0 + abs(before.t))
+        same = together(before.t, self._origin)
         reached = at(first)
         hits = [j for j, s in roots.items() if s <= first + same]
         # Redundant contacts start to slip together, although the limits of their shares may be exceeded one by one.
@@ -158,7 +166,7 @@ class Crossings:
             if after.values[j] >= level:
                 return high
             high, beyond = after.t - before.t, float(after.values[j])
-        accuracy = TOLERANCES.instant * (1.0 + abs(before.t))
+        accuracy = TOLERANCES.instant * (1.0 + abs(before.t - self._origin))
         found = self._locate(before, watches[j], (low, value - level, high, beyond - level), level, accuracy)
         if found is not None:
             root, q, v = found

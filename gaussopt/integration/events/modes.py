@@ -26,7 +26,7 @@ class EventTolerances:
         Largest number of returns to the same modes at one instant; rounding may cause one return, which must pass.
     noise : 1e-15 to 1e-12, relative to 1 + the largest entry of the state
         Gap or slip that counts as rounding error. Too small: rounding switches modes; too large: flights are missed.
-    instant : 1e-15 to 1e-12, relative to 1 + t
+    instant : 1e-15 to 1e-12, relative to 1 + the time of the motion
         Accuracy of the length of a step to an event. If it is too large, impacts begin with a penetration.
     unshared : 1e-13 to 1e-9, relative to the largest normal force
         Force that counts as zero. If it is too small, redundant contacts that carry no force seem to open.

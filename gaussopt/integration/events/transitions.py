@@ -14,6 +14,7 @@ from gaussopt.contact.activity import tolerances
 from gaussopt.contact.impact_laws import poisson
 from gaussopt.contact.joints import eliminate_joints
 from gaussopt.core.arrays import Vector
+from gaussopt.core.endings import ROUNDED
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.advance import Advance, EventKind
@@ -27,7 +28,8 @@ from gaussopt.modelling.contact_surface import ContactSurface
 from gaussopt.solving.answer import Answer
 
 SHORT = 1e-6
-"""Time between two impacts, relative to 1 s + t, below which a geometric sequence of them is not computed further."""
+"""Time between impacts, relative to 1 s + the motion's time, below which a geometric sequence is not computed further.
+At late times it is at least a thousand times the rounding error of the instants: the ratios of intervals are known."""
 
 STEADY = 0.05
 """Relative change of the ratio of successive intervals up to which the sequence counts as geometric."""
@@ -42,7 +44,7 @@ class ImpactAccumulation:
     ratio: float
 
 
-def accumulates(contact: int, instants: Sequence[float]) -> ImpactAccumulation | None:
+def accumulates(contact: int, instants: Sequence[float], origin: float) -> ImpactAccumulation | None:
     """Estimate when impacts accumulate from the last four instants; None if they do not seem to accumulate.
 
     Intervals are assumed to shrink geometrically, D, r D, r^2 D, ..., so that D r / (1 - r) remains after interval D.
@@ -53,7 +55,8 @@ def accumulates(contact: int, instants: Sequence[float]) -> ImpactAccumulation |
     if min(a, b, c) <= 0:
         return None
     before, ratio = b / a, c / b
-    if ratio >= 1 or abs(ratio - before) > STEADY * before or c > SHORT * (1 + abs(instants[-1])):
+    short = SHORT * (1 + abs(instants[-1] - origin)) + 1e3 * ROUNDED * abs(instants[-1])
+    if ratio >= 1 or abs(ratio - before) > STEADY * before or c > short:
         return None
     return ImpactAccumulation(contact, instants[-1] + c * ratio / (1 - ratio), ratio)
 
@@ -145,7 +148,7 @@ class Transitions:
             if step.gdot_N[place] < -rate:
                 history = self._impacts.setdefault(i, [])
                 history.append(self.loop.t)
-                found = found or accumulates(i, history)
+                found = found or accumulates(i, history, self.loop.origin)
         if found is not None and self.loop.rules.close:
             self.loop.note(EventKind.ACCUMULATION, found.contact, time_estimate=found.time, ratio=found.ratio)
             self._impacts[found.contact] = []
