@@ -224,7 +224,7 @@ class Model(Observed):
         if (pile := free_bodies(bodies, elements, g, values, name)) is not None:
             return pile
         potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
-        forces, names = generalised(elements, bodies), names_of(bodies)
+        (forces, potential), names = generalised(elements, potential, bodies), names_of(bodies)
         guesses = {x: sp.sympify(y).subs(values) for b in bodies for x, y in zip(b.new_q, b.guesses[0], strict=True)}
         known = guesses | values | {TIME: 0}
         rows = {f"{e.name}.{k}": (less_turns(k, row, known), e) for e in elements for k, row in e.holonomic().items()}

@@ -127,7 +127,7 @@ class TreeBody(RigidBody):
         if names:
             self.spin = named(spin) if space else names.name(spin)
             self.own_velocity = named(velocity - _cross(self.spin, s))
-            self.own_spin = self.spin if not space else own.own_spin if self._ball else named(self.R.T * self.spin)
+            self.own_spin = self.spin if not space else named(own.own_spin if self._ball else self.R.T * self.spin)
             return
         self.own_spin = far.A * spin if space else spin
         self.own_velocity = far.A * velocity - _cross(self.own_spin, far.s)
@@ -251,10 +251,15 @@ def rows_of_loops(
     return {label: found for label, found in rows.items() if label not in implied}
 
 
-def generalised(elements: Iterable[Element], bodies: Sequence[RigidBody]) -> dict[Any, Any]:
-    """Return the generalised forces of the elements, by coordinates."""
+def generalised(
+    elements: Iterable[Element], potential: list[Any], bodies: Sequence[RigidBody]
+) -> tuple[dict[Any, Any], list[Any]]:
+    """Return the generalised forces of the elements, by coordinates, and the terms of the potential, with names."""
     found, names = total(e.forces() for e in elements), names_of(bodies)
-    return found if names is None else names.generalised(found)
+    if names is None:
+        return found, potential
+    forces = names.shared([*found.values(), *potential])
+    return names.generalised(dict(zip(found, forces, strict=False))), forces[len(found) :]
 
 
 def moving(rows: Mapping[str, Any], bodies: Sequence[RigidBody]) -> dict[str, Any]:

@@ -160,6 +160,14 @@ class Recursion(Derivatives):
         found = self._names.get(expr)
         return self._append(self._symbol(f"{self._letter}{len(self.lines)}"), expr) if found is None else found
 
+    def shared(self, expressions: Sequence[Any]) -> list[Any]:
+        """Return expressions with names for the parts that occur in them more than once, such as a spring's length."""
+        parts, found = sp.cse(expressions, sp.numbered_symbols(f"{self._letter}shared"))
+        known = dict[Any, Any]()
+        for symbol, part in parts:
+            known[symbol] = self.name(part.xreplace(known))
+        return [x.xreplace(known) for x in found]
+
     def needed(self, expressions: Iterable[Any]) -> list[Any]:
         """Return the lines on which expressions depend, in order."""
         found: set[Any] = set()
