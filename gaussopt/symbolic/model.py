@@ -22,7 +22,7 @@ from gaussopt.symbolic.turns import Turn, turn_of
 TIME = sp.Symbol("t", real=True)
 
 LONG, GROWN = 100, 3
-"""A term of the kinetic energy is not expanded if it has more than LONG operations or would have GROWN times as many."""
+"""A term of the kinetic energy is expanded unless it has more operations than LONG or would have GROWN times as many."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class SymbolicModel:
     rows : names of the equality rows, in order; empty if they were given without names
     without_rows : names of joints without rows, because the choice of coordinates satisfies them
     lines : named parts of these expressions, in order, see `gaussopt.symbolic.derivatives`
+    chosen : the kind of coordinates and why it was chosen, if it was not the user's choice
     """
 
     name: str
@@ -61,6 +62,7 @@ class SymbolicModel:
     rows: Sequence[str] = ()
     without_rows: Sequence[str] = ()
     lines: Sequence[tuple[Any, Any]] = ()
+    chosen: str = ""
 
     @cached_property
     def key(self) -> str:
