@@ -231,6 +231,10 @@ class Advance(ABC):
         """Return the certified acceleration at a state, (n,)."""
         return self.motion.acceleration(t, q, v)
 
+    def may_exceed(self, limit: float, t: float, q: Vector, v: Vector) -> bool:
+        """Return whether the norm of the acceleration at a state may exceed `limit`; True if this is unknown."""
+        return True
+
     def about(self) -> dict[str, Any]:
         """Return entries for `Trajectory.meta`: engine, number of steps, and any reason why nothing was compiled."""
         slow = {} if self.why_interpreted is None else {"why_interpreted": self.why_interpreted}

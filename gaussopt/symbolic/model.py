@@ -22,7 +22,7 @@ from gaussopt.symbolic.turns import Turn, turn_of
 TIME = sp.Symbol("t", real=True)
 
 LONG, GROWN = 100, 3
-"""A term of the kinetic energy is expanded unless it has more operations than LONG or would have GROWN times as many."""
+"""A term of the kinetic energy is expanded unless it has more operations than LONG, or grows more than GROWN times."""
 
 
 @dataclass(frozen=True)
