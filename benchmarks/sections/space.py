@@ -81,8 +81,8 @@ def measure(budget: float) -> Section:
             "has compiled before, divided by its steps. The error is that of a point, in metres, or of all coordinates "
             f"where MuJoCo has no row, at {COMPARED:g} s, against our DOP853 with a tolerance of 1e-11. Of the "
             "platform MuJoCo holds the loops by soft constraints. Which of the dependent rows of Bricard's mechanism "
-            "is left out is decided in every stage. In the coordinates of all bodies most of a step is elimination. For "
-            f"the platform `auto` chooses {chosen}.",
+            "is left out is decided in every stage. In the coordinates of all bodies most of a step is elimination. "
+            f"For the platform `auto` chooses {chosen}.",
             f"MuJoCo does more: {mujoco_engine.DOES_MORE}.",
         ),
         (Table(("mechanism", "engine", "microseconds per step", "error"), rows, data),),
