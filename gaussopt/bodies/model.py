@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 import sympy as sp
 
 from gaussopt.bodies.body import TIME, RigidBody, column, evaluated, guesses, names_of, scalar
+from gaussopt.bodies.choice import fewer_operations
 from gaussopt.bodies.drawing import drawn
 from gaussopt.bodies.element import Element, Joint, less_turns
 from gaussopt.bodies.free_bodies import free_bodies, looked_at
@@ -64,8 +65,8 @@ class Model(Observed):
     gravity : dim numbers, m/s^2; zero if not given
     name : str, by default the name of its file
     parameters : parameters that the numbers may contain, in addition to those that `parameter` adds
-    coordinates : "maximal" for the coordinates of all bodies; "joint" for the coordinates of the joints of a spanning
-        tree, which then have no rows, while joints that close loops keep their rows
+    coordinates : "maximal" for those of all bodies; "joint" for those of the joints of a spanning tree, which then have
+        no rows, unlike joints that close loops; "auto" for the kind with less work, see `gaussopt.bodies.choice`
 
     Attributes
     ----------
@@ -80,9 +81,9 @@ class Model(Observed):
     ) -> None:  # fmt: skip
         if isinstance(dim, bool) or not isinstance(dim, int) or dim not in (2, 3):
             raise BadInput(f"dim is {dim!r}; give 2 for the plane or 3 for space.")
-        if coordinates not in ("maximal", "joint"):
-            raise UnknownName("kind of coordinates", coordinates, ("maximal", "joint"))
-        self.dim, self.name, self.t, self.kind = dim, name, TIME, coordinates
+        if coordinates not in ("maximal", "joint", "auto"):
+            raise UnknownName("kind of coordinates", coordinates, ("maximal", "joint", "auto"))
+        self.dim, self.name, self.t, self.kind, self.chosen = dim, name, TIME, coordinates, ""
         self.gravity = column("gravity", (0,) * dim if gravity is None else gravity, dim)
         self.ground: RigidBody = PlaneFrame("ground") if dim == 2 else SpaceFrame("ground")
         self.bodies: dict[str, RigidBody] = {}
@@ -159,11 +160,9 @@ class Model(Observed):
         shape: Any = None,
     ) -> RigidBody:  # fmt: skip
         """Add a body that does not rotate, with only the coordinates of its centre."""
-        body = Particle(name, mass, self.dim)
-        body.guess = list(column(f"at of {name!r}", (0,) * self.dim if at is None else at, self.dim))
-        body.guess_rate = list(
-            column(f"velocity of {name!r}", (0,) * self.dim if velocity is None else velocity, self.dim)
-        )
+        body, rest = Particle(name, mass, self.dim), (0,) * self.dim
+        body.guess = list(column(f"at of {name!r}", rest if at is None else at, self.dim))
+        body.guess_rate = list(column(f"velocity of {name!r}", rest if velocity is None else velocity, self.dim))
         body.shape = shape if self.dim == 2 else as_solids(name, shape)
         return self._take(body)
 
@@ -200,9 +199,16 @@ class Model(Observed):
 
     def built(self) -> Built:
         """Return bodies and elements in the model's coordinates, and the names of joints without constraint rows."""
+        if self.kind == "auto":
+            self.kind, self.chosen = fewer_operations(lambda kind: Assembly(lambda: self._in(kind)))
         if self.kind == "joint":
             return in_joint_coordinates(list(self.bodies.values()), list(self.elements.values()))
         return list(self.bodies.values()), list(self.elements.values()), frozenset()
+
+    def _in(self, kind: str) -> Model:
+        other = copy.copy(self)
+        vars(other).update({name: dict(x) for name, x in vars(self).items() if isinstance(x, dict)}, kind=kind)
+        return other
 
     def system(self, closed: bool = False) -> AbstractSystem:
         """Return the equations of motion, with names of coordinates, rows and contacts; raises BadInput.
@@ -224,12 +230,11 @@ class Model(Observed):
         if (pile := free_bodies(bodies, elements, g, values, name)) is not None:
             return pile
         potential = [-b.mass * g.dot(b.r) for b in bodies if b.q] + [sp.sympify(e.potential()) for e in elements]
-        forces, names = generalised(elements, bodies), names_of(bodies)
+        (forces, potential), names = generalised(elements, potential, bodies), names_of(bodies)
         guesses = {x: sp.sympify(y).subs(values) for b in bodies for x, y in zip(b.new_q, b.guesses[0], strict=True)}
         known = guesses | values | {TIME: 0}
         rows = {f"{e.name}.{k}": (less_turns(k, row, known), e) for e in elements for k, row in e.holonomic().items()}
-        if self.kind == "joint":
-            rows = rows_of_loops(rows, bodies, values)
+        rows = rows_of_loops(rows, bodies, values) if self.kind == "joint" else rows
         holonomic = {f"{body.name}.{k}": row for body in bodies for k, row in body.holonomic().items()}
         holonomic |= {label: row for label, (row, _) in rows.items()}
         nonholonomic = moving({f"{e.name}.{k}": x for e in elements for k, x in e.nonholonomic().items()}, bodies)
@@ -244,7 +249,7 @@ class Model(Observed):
         parts = {
             "kinetic": sum(body.kinetic for body in bodies), "potential": sum(potential), "forces": forces,
             "holonomic": holonomic, "nonholonomic": nonholonomic, "quasi_velocities": (), "contacts": contacts,
-            "without_rows": sorted(tree), "lines": names.pairs if names else (),
+            "without_rows": sorted(tree), "lines": names.pairs if names else (), "chosen": self.chosen,
         }  # fmt: skip
         return derive(read_model(q, v, parts, values, None, name))
 
@@ -262,8 +267,7 @@ class Model(Observed):
         self, system: AbstractSystem, hold: Sequence[Any] = (), values: Mapping[str, float] | None = None
     ) -> tuple[Vector, Vector]:
         """Return the state on the constraints nearest to the guesses; see `gaussopt.modelling.assembly.assemble`."""
-        values = system.parameters if values is None else values
-        built = self.built()
+        values, built = system.parameters if values is None else values, self.built()
         self._check(values)
         held = [hold] if isinstance(hold, str | sp.Symbol) else hold
         if not isinstance(held, Iterable):
@@ -323,19 +327,18 @@ class Model(Observed):
         hold : coordinates, as symbols or names, that keep their guesses
         more : further arguments of `Problem.of`, except the start
         """
-        kept = copy.copy(self)  # parts added later must not change this problem
-        kept.bodies, kept.elements = dict(self.bodies), dict(self.elements)
-        kept.parameters, kept.symbols = dict(self.parameters), dict(self.symbols)
+        bodies = self.built()[0]
+        kept = self._in(self.kind)  # parts added later must not change this problem
         for name in {"q0", "v0"} & more.keys():
             raise BadInput(f"The start of a model is assembled: give guesses to its bodies, and no {name}.")
         built = Assembly(lambda: kept, hold)
         sketch: dict[str, Any] = {"sketch": built.sketch} if self.dim == 2 else {"in_space": built.in_space}
         given: dict[str, Any] = {
             "name": self.name, "parameters": tuple(self.parameters.values()), "start": built.start,
-            "units": {name: unit for body in self.built()[0] for name, unit in body.units.items()},
+            "units": {name: unit for body in bodies for name, unit in body.units.items()},
         }  # fmt: skip
         system, (q, v) = built.build(), built.start(built.build().parameters)
-        near = guesses(self.built()[0], self.symbols, system.parameters)[0]
+        near = guesses(bodies, self.symbols, system.parameters)[0]
         system.notes += tuple(slips(self.bodies, self.elements, self.gravity, system.smooth_part(0.0, q, v), near))
         system.watch = shapes(self.bodies, self.elements, system.coordinates(len(q)))
         return Problem.of(system, q, t_end=t_end, **given | sketch | more)
@@ -355,10 +358,7 @@ class Model(Observed):
 class Assembly:
     """The functions `build`, `start`, `sketch` and `in_space` of a problem whose model is made when first needed.
 
-    Parameters
-    ----------
-    make : () -> Model
-    hold : coordinates, as symbols or names, that keep their guesses at the start
+    `hold` are coordinates, as symbols or names, that keep their guesses at the start.
     """
 
     def __init__(self, make: Callable[[], Model], hold: Sequence[Any] = ()) -> None:

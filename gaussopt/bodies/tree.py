@@ -45,7 +45,10 @@ ROUNDED = 256
 """A row counts as constant if it changes by at most this many rounding errors of its terms, as axes are inexact."""
 
 LONG = 5
-"""Number of coordinates in a row from which on poses and velocities get names: shorter chains have shorter formulas."""
+"""Number of coordinates in a row from which on poses and velocities get names: shorter chains have shorter formulas.
+
+A ball counts as one at the end of a row, since the angular velocity of its body holds no coordinates before it.
+"""
 
 UNITS = {TURN: ("angle", "rad"), SLIDE: ("along", "m")}
 """Names and units of the coordinates of a joint."""
@@ -127,7 +130,7 @@ class TreeBody(RigidBody):
         if names:
             self.spin = named(spin) if space else names.name(spin)
             self.own_velocity = named(velocity - _cross(self.spin, s))
-            self.own_spin = self.spin if not space else own.own_spin if self._ball else named(self.R.T * self.spin)
+            self.own_spin = self.spin if not space else named(own.own_spin if self._ball else self.R.T * self.spin)
             return
         self.own_spin = far.A * spin if space else spin
         self.own_velocity = far.A * velocity - _cross(self.own_spin, far.s)
@@ -186,7 +189,7 @@ def in_joint_coordinates(
     Joints are taken in order. Bodies that no joint of the tree reaches keep their coordinates.
     """
     built = {body: body for body in bodies if not body.q}
-    waiting, order, depth = [body for body in bodies if body.q], list[Any](), dict.fromkeys(built, 0)
+    waiting, order, depth, longest = [body for body in bodies if body.q], list[Any](), dict.fromkeys(built, 0), 0
     joints = [e for e in elements if isinstance(e, Joint) and e.moves is not None]
     while waiting:
         reached = next(_reached(joints, depth, waiting), None)
@@ -194,11 +197,13 @@ def in_joint_coordinates(
             depth[waiting.pop(0)] = 0
             continue
         joint, forward, base, body = reached
-        depth[body] = depth.get(base, 0) + sum(4 if x is BALL else isinstance(x, str) for x in joint.moves or ())
+        moves = [x for x in joint.moves or () if isinstance(x, str)]
+        longest = max(longest, depth.get(base, 0) + len(moves))
+        depth[body] = depth.get(base, 0) + sum(4 if x is BALL else 1 for x in moves)
         waiting.remove(body)
         order.append(reached)
     names = None
-    if max(depth.values(), default=0) >= LONG:
+    if longest >= LONG:
         names = Recursion({TIME: sp.Integer(1)}, (), "_")
         for root in {*bodies} - {body for *_, body in order}:
             names.know(root.q, root.v)
@@ -251,10 +256,15 @@ def rows_of_loops(
     return {label: found for label, found in rows.items() if label not in implied}
 
 
-def generalised(elements: Iterable[Element], bodies: Sequence[RigidBody]) -> dict[Any, Any]:
-    """Return the generalised forces of the elements, by coordinates."""
+def generalised(
+    elements: Iterable[Element], potential: list[Any], bodies: Sequence[RigidBody]
+) -> tuple[dict[Any, Any], list[Any]]:
+    """Return the generalised forces of the elements, by coordinates, and the terms of the potential, with names."""
     found, names = total(e.forces() for e in elements), names_of(bodies)
-    return found if names is None else names.generalised(found)
+    if names is None:
+        return found, potential
+    forces = names.shared([*found.values(), *potential])
+    return names.generalised(dict(zip(found, forces, strict=False))), forces[len(found) :]
 
 
 def moving(rows: Mapping[str, Any], bodies: Sequence[RigidBody]) -> dict[str, Any]:

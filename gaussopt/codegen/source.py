@@ -16,7 +16,7 @@ from sympy.printing.pycode import PythonCodePrinter
 
 from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
-from gaussopt.symbolic.derivatives import Recursion
+from gaussopt.symbolic.derivatives import Derivatives, Recursion
 
 VERSION = 12
 """Version of the generated source, raised whenever it changes, so that stale files are not reused."""
@@ -148,13 +148,14 @@ def _function(f: Function, printer: Printer, lines_of: Recursion | None) -> str:
     written = {i: e for i, e in enumerate(map(sp.sympify, f.outputs)) if e != 0}
     exprs = list(written.values())
     shared, reduced = shared_parts(exprs, "w", lines_of)
-    used = set().union(*(e.free_symbols for e in [*reduced, *(e for _, e in shared)]), set())
+    free = Derivatives().symbols if lines_of is None else lines_of.symbols
+    used = set().union(*map(free, [*reduced, *(e for _, e in shared)]))
     parameters = [f"{name}: {'float' if symbols is None else 'list'}" for name, symbols in f.arguments.items()]
     lines = [f"def {f.name}({', '.join([*parameters, 'out: list'])}):", f'    """{f.doc}"""']
     for argument, symbols in f.arguments.items():
         lines += [f"    {s} = {argument}[{i}]" for i, s in enumerate(symbols or ()) if s in used]
     try:
-        lines += [f"    {s} = {printed(printer, e)}" for s, e in shared]
+        lines += [f"    {s.name} = {printed(printer, e)}" for s, e in shared]
         lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in zip(written, reduced, strict=True)]
     except Unwritable:
         for part in sorted({x for e in exprs for x in e.atoms(sp.Function, sp.Derivative)}, key=sp.count_ops):

@@ -135,6 +135,11 @@ class AbstractSystem(ABC):
         """Names of the joints that have no rows, because the choice of coordinates satisfies them."""
         return ()
 
+    @property
+    def chosen(self) -> str:
+        """The kind of coordinates and the reason, such as "joint: ...", if they were chosen by a rule."""
+        return ""
+
     def outline(self, q: Vector) -> Outline | None:
         """Return the parts that are drawn if there is no sketch; None if the system has no points to draw."""
         return None

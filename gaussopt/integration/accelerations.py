@@ -97,6 +97,7 @@ class CertifiedAccelerations:
         self._whole: tuple[float, bytes, StepData] | None = None
         self._shape: tuple[int, int, int] | None = None
         self._redundant: bool | None = None
+        self._agreed: tuple[StepData, StepData] | None = None
 
     @property
     def stand_ins(self) -> list[str]:
@@ -141,7 +142,11 @@ class CertifiedAccelerations:
         step = self.stabiliser.shape(self.system, self.whole(t, q, v))
         if self._redundant is None:
             self._redundant = not self.system.contact_names and redundant(step)
-        return agreeing_step(self.system, step) if self._redundant else step
+        if not self._redundant:
+            return step
+        if self._agreed is None or self._agreed[0] is not step:
+            self._agreed = step, agreeing_step(self.system, step)
+        return self._agreed[1]
 
     def whole(self, t: float, q: Vector, v: Vector) -> StepData:
         """Return the system's step data with all contacts; repeated calls for the same state evaluate it only once.

@@ -234,6 +234,10 @@ class Advance(ABC):
         """Return the certified acceleration at a state, (n,)."""
         return self.motion.acceleration(t, q, v)
 
+    def may_exceed(self, limit: float, t: float, q: Vector, v: Vector) -> bool:
+        """Return whether the norm of the acceleration at a state may exceed `limit`; True if this is unknown."""
+        return True
+
     def about(self) -> dict[str, Any]:
         """Return entries for `Trajectory.meta`: engine, number of steps, and any reason why nothing was compiled."""
         slow = {"why_interpreted": self.why_interpreted} if self._slow else {}

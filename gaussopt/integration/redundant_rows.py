@@ -9,8 +9,10 @@ counts as zero if it does not exceed the change of J between the state and the n
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.row_rounding import rounding
@@ -28,10 +30,13 @@ AGREES = 0.1
 MARGIN = 4.0
 """Factor by which a singular value must exceed the change of J to count as nonzero."""
 
+Factors: TypeAlias = tuple[Matrix, Vector, Matrix, Vector, Vector, NDArray[np.bool_]]
+
 
 def agreeing(
-    system: AbstractSystem, step: StepData, J: Matrix, r: Vector, *, without_rounding: bool = False
-) -> tuple[Matrix, Vector] | None:
+    system: AbstractSystem, step: StepData, J: Matrix, r: Vector, *, without_rounding: bool = False,
+    factors: Factors | None = None,
+) -> tuple[Matrix, Vector] | None:  # fmt: skip
     """Make rows J x = r consistent where a position error made them inconsistent; return J and r, or None if unchanged.
 
     Parameters
@@ -40,12 +45,11 @@ def agreeing(
     J, r : (m, n), (m,), the first m rows of the step, with any right-hand side
     without_rounding : whether singular values at rounding level are removed as well, for callers whose scaling of the
         rows would raise them above that level
+    factors : those of J, if they are known
     """
     if not len(J) or step.q is None or step.v is None:
         return None
-    d, row = equilibrate(step.M, J)
-    U, s, Vt = np.linalg.svd(J * d * row[:, None], full_matrices=False)
-    tiny = rounded(U, s, rounding(step.n, len(J)), row_noise(step, d, row))
+    U, s, Vt, d, row, tiny = factors or _factors(step, J)
     kept, sure = ~tiny, s > DOUBTFUL * s[0]
     phi = system.position_residual(step.t, step.q)
     if phi is not None and (kept & ~sure).any():
@@ -64,21 +68,22 @@ def agreeing_step(system: AbstractSystem, step: StepData) -> StepData:
     """Return the step without the contradictions of redundant rows; the same object if there are none."""
     if step.sparse:
         return step
-    found = agreeing(system, step, step.J, step.gamma)
+    factors = _factors(step, step.J)
+    found = agreeing(system, step, step.J, step.gamma, factors=factors)
     if found is None:
-        gamma = _agreeing_gamma(system, step)
+        gamma = _agreeing_gamma(system, step, factors)
         return step if gamma is None else replace(step, gamma=gamma, arithmetic=None)
     return replace(step, J=found[0], gamma=found[1], arithmetic=None, J_terms=None)
 
 
-def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
+def _agreeing_gamma(system: AbstractSystem, step: StepData, factors: Factors) -> Vector | None:
     """Make gamma of dependent rows consistent where a position error made it inconsistent; return None if unchanged.
 
     Contradictions arise if the rows are dependent at every state, as in a mechanism with more rows than coordinates.
     """
     assert step.q is not None
     assert step.v is not None
-    U, s, Vt, d, row = _factors(step)
+    (U, s, Vt), (d, row) = _without_rounding(factors), factors[3:5]
     r = row * step.gamma
     here = float(np.linalg.norm(r - U @ (U.T @ r)))
     phi = system.position_residual(step.t, step.q)
@@ -90,19 +95,24 @@ def _agreeing_gamma(system: AbstractSystem, step: StepData) -> Vector | None:
     rate = system.velocity_residual(step.t, q, step.v)
     v = step.v if rate is None else step.v - d * (Vt.T @ ((U.T @ (row * rate)) / s))
     there = system.evaluate(step.t, q, v)
-    on, _, _, _, row_there = _factors(there)
-    r_there = row_there * there.gamma
+    beyond = _factors(there, there.J)
+    on, r_there = _without_rounding(beyond)[0], beyond[4] * there.gamma
     if np.linalg.norm(r_there - on @ (on.T @ r_there)) > AGREES * here:
         return None
     return np.asarray(U @ (U.T @ r) / row)
 
 
-def _factors(step: StepData) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
-    """Return U, s, V^T of the scaled J, for values s above rounding errors, and the scales of columns and rows."""
-    d, row = equilibrate(step.M, step.J)
-    U, s, Vt = np.linalg.svd(step.J * d * row[:, None], full_matrices=False)
-    counts = ~rounded(U, s, rounding(step.n, step.m), row_noise(step, d, row))
-    return U[:, counts], s[counts], Vt[counts], d, row
+def _factors(step: StepData, J: Matrix) -> Factors:
+    """Return U, s, V^T of the scaled J, the scales of columns and rows, and a mask of the s at rounding level."""
+    d, row = equilibrate(step.M, J)
+    U, s, Vt = np.linalg.svd(J * d * row[:, None], full_matrices=False)
+    return U, s, Vt, d, row, rounded(U, s, rounding(step.n, len(J)), row_noise(step, d, row))
+
+
+def _without_rounding(factors: Factors) -> tuple[Matrix, Vector, Matrix]:
+    """Return U, s, V^T for the values s above rounding errors."""
+    U, s, Vt, *_, tiny = factors
+    return U[:, ~tiny], s[~tiny], Vt[~tiny]
 
 
 def redundant(step: StepData) -> bool:

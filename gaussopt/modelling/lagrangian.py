@@ -158,6 +158,10 @@ class LagrangianSystem(AbstractSystem):
     def without_rows(self) -> tuple[str, ...]:
         return tuple(self.model.without_rows)
 
+    @property
+    def chosen(self) -> str:
+        return self.model.chosen
+
     def outline(self, q: Vector) -> Outline | None:
         """Return points, rods and contact points, inferred from the names of coordinates, constraints and contacts."""
         return None if self._outline is None else self._outline(q, self._p.list)

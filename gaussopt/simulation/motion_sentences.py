@@ -15,7 +15,7 @@ from gaussopt.core.time_step import SteppedSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.looks import Steps
 from gaussopt.integration.loop import MotionLoop
-from gaussopt.integration.singular_positions import abrupt_sentence
+from gaussopt.integration.singular_positions import ABRUPT, abrupt_sentence
 from gaussopt.integration.stabilisation import Projection
 from gaussopt.modelling.assembly import mobility
 from gaussopt.simulation.error_estimate import BOUND, HARDLY, Columns, MotionError, amplitudes, peaks
@@ -139,13 +139,15 @@ def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> 
         return abrupt_sentence(t, v, a, rest)
     if dt is None or mark is None or not t[0] < mark.t < t[-1]:
         return None
+    fastest = UNSEEN * float(np.linalg.norm(v, axis=1).max())
+    if isinstance(loop.advance.looks, Steps):
+        fastest = max(loop.advance.looks.fastest, fastest / UNSEEN)
+    if not loop.advance.may_exceed(max(rest, ABRUPT * fastest / dt), mark.t, mark.q, mark.v):
+        return None
     try:
         there = loop.advance.acceleration(mark.t, mark.q, mark.v)
     except GaussoptError:
         return None
-    fastest = UNSEEN * float(np.linalg.norm(v, axis=1).max())
-    if isinstance(loop.advance.looks, Steps):
-        fastest = max(loop.advance.looks.fastest, fastest / UNSEEN)
     twice = np.array([mark.v, mark.v]), np.array([there, there])
     return abrupt_sentence(np.array([mark.t, mark.t + dt]), *twice, rest, fastest)
 

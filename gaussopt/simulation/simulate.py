@@ -330,6 +330,7 @@ def _about(settings: RunSettings, advance: Advance, open_forces: Mapping[str, li
         "tolerance": s.tolerance if math.isfinite(s.tolerance) else "inf", "stabilisation": s.stabiliser.name,
         "warm_start": s.warm_start, "state": motion.state, "coordinates": list(names),
         "rows": list(s.system.row_names), "without_rows": list(s.system.without_rows),
+        "chosen_coordinates": s.system.chosen,
         "units": [start.units.get(name, "") for name in names],
         "evaluations": motion.evaluations, "iterations": motion.iterations, "record_every": s.record_every,
         "open_forces": open_forces,

@@ -20,7 +20,7 @@ R. Featherstone, Rigid Body Dynamics Algorithms, 2008, ch. 6 (composite inertia)
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -160,12 +160,20 @@ class Recursion(Derivatives):
         found = self._names.get(expr)
         return self._append(self._symbol(f"{self._letter}{len(self.lines)}"), expr) if found is None else found
 
-    def needed(self, expressions: Iterable[Any]) -> list[Any]:
-        """Return the lines on which expressions depend, in order."""
+    def shared(self, expressions: Sequence[Any]) -> list[Any]:
+        """Return expressions with names for the parts that occur in them more than once, such as a spring's length."""
+        parts, found = sp.cse(expressions, sp.numbered_symbols(f"{self._letter}shared"))
+        known = dict[Any, Any]()
+        for symbol, part in parts:
+            known[symbol] = self.name(part.xreplace(known))
+        return [x.xreplace(known) for x in found]
+
+    def needed(self, expressions: Iterable[Any], known: Container[Any] = ()) -> list[Any]:
+        """Return the lines on which expressions depend, in order, without those that `known` lines need alone."""
         found: set[Any] = set()
         waiting = [s for x in expressions for s in self.symbols(x)]
         while waiting:
-            if (symbol := waiting.pop()) in self.lines and symbol not in found:
+            if (symbol := waiting.pop()) in self.lines and symbol not in found and symbol not in known:
                 found.add(symbol)
                 waiting += self.symbols(self.lines[symbol])
         return sorted(found, key=self._place.__getitem__)
@@ -188,9 +196,8 @@ class Recursion(Derivatives):
 
     def along(self, expr: Any, *_: Any) -> Any:
         """Return the time derivative at constant velocities."""
-        for symbol in self.needed([expr]):
-            if symbol not in self.rates:
-                self.rates[symbol] = self.name(self._rate(self.lines[symbol]))
+        for symbol in self.needed([expr], self.rates):
+            self.rates[symbol] = self.name(self._rate(self.lines[symbol]))
         return self._rate(expr)
 
     def _rate(self, expr: Any) -> Any:
@@ -255,9 +262,11 @@ class Recursion(Derivatives):
 
 def _times(a: Any, b: Any) -> Any:
     """Return a b; for symbols and negative symbols without SymPy's evaluation, which asks whether they are zero."""
+    if a is sp.S.One or b is sp.S.One:
+        return b if a is sp.S.One else a
     signs = [x.is_Mul and len(x.args) == 2 and x.args[0] is sp.S.NegativeOne for x in (a, b)]
     x, y = (e.args[1] if minus else e for e, minus in zip((a, b), signs, strict=True))
     if not (x.is_Symbol and y.is_Symbol) or x is y:
         return a * b
     pair = (x, y) if x.name < y.name else (y, x)
-    return sp.Mul(*([-1] if signs[0] != signs[1] else []), *pair, evaluate=False)
+    return sp.Mul(*((sp.S.NegativeOne,) if signs[0] != signs[1] else ()), *pair, evaluate=False)

@@ -21,8 +21,8 @@ from gaussopt.symbolic.turns import Turn, turn_of
 
 TIME = sp.Symbol("t", real=True)
 
-LONG = 100
-"""A term of the kinetic energy with more operations than this is not expanded, because it would become longer."""
+LONG, GROWN = 100, 3
+"""A term of the kinetic energy is expanded unless it has more operations than LONG, or grows more than GROWN times."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class SymbolicModel:
     rows : names of the equality rows, in order; empty if they were given without names
     without_rows : names of joints without rows, because the choice of coordinates satisfies them
     lines : named parts of these expressions, in order, see `gaussopt.symbolic.derivatives`
+    chosen : the kind of coordinates and why it was chosen, if it was not the user's choice
     """
 
     name: str
@@ -61,6 +62,7 @@ class SymbolicModel:
     rows: Sequence[str] = ()
     without_rows: Sequence[str] = ()
     lines: Sequence[tuple[Any, Any]] = ()
+    chosen: str = ""
 
     @cached_property
     def key(self) -> str:
@@ -133,7 +135,7 @@ class SymbolicModel:
         d, n, name, vs = self.derivatives, len(self.q), self.name, self.v
         if isinstance(d, Recursion):
             return self.kinetic, d.curvature(self.kinetic, vs)
-        T = sp.Add(*(x if sp.count_ops(x) > LONG else sp.expand(x) for x in sp.Add.make_args(self.kinetic)))
+        T = sp.Add(*map(_expanded, sp.Add.make_args(self.kinetic)))
         M = [[d.twice(T, a, b) for b in vs] for a in vs]
         rates = set(vs)
         if any(not d.symbols(entry).isdisjoint(rates) for row in M for entry in row):
@@ -187,6 +189,13 @@ class SymbolicModel:
     def along(self, expr: Any) -> Any:
         """Return the time derivative at constant v: expr_q v + expr_t."""
         return self.derivatives.along(expr, self.q, self.v, TIME)
+
+
+def _expanded(term: Any) -> Any:
+    """Return a term of the kinetic energy expanded, unless this makes it much longer."""
+    size = sp.count_ops(term)
+    found = term if size > LONG else sp.expand(term)
+    return found if sp.count_ops(found) <= GROWN * size else term
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ def read_model(
 ) -> GivenModel:
     """Make a model from the arguments of `System.from_lagrangian`; `parts` holds the expressions by argument name.
 
-    Only two may be missing: `without_rows`, names of joints that need no rows because the coordinates satisfy them, and
-    `lines`, symbols that stand for expressions of the symbols before them.
+    Only three may be missing: `without_rows`, names of joints that need no rows because the coordinates satisfy them,
+    `lines`, symbols that stand for expressions of the symbols before them, and `chosen`.
     Raises BadInput, which names an unknown symbol, a wrong length, or an expression that is not allowed.
     """
     q = _listed("q", q, name)
@@ -79,7 +79,7 @@ def read_model(
     model = SymbolicModel(
         name, symbols.q, symbols.v, symbols.p, T, V, F, phi, f, omega, touching, layout.d, symbols.velocity_names,
         (*named["holonomic"], *named["nonholonomic"]) if isinstance(parts["holonomic"], Mapping) else (),
-        parts.get("without_rows", ()), derivatives.pairs,
+        parts.get("without_rows", ()), derivatives.pairs, parts.get("chosen", ""),
     )  # fmt: skip
     unused = [name for name, p in zip(values, symbols.p, strict=True) if p not in symbols.used]
     notes = tuple(of_symbols(symbols.coordinates, symbols.rates))

@@ -1,10 +1,13 @@
 """Motions whose steps are unstable, or whose state grows without bound, are never simply solved."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy as sp
 
 import gaussopt as go
+from gaussopt.compiled.advances.fixed_steps import GeneratedFixedSteps
 
 
 def _spring() -> go.System:
@@ -34,6 +37,34 @@ def test_steps_beyond_the_stability_of_a_method_are_told(
     )  # fmt: skip
     assert motion.status == "solved"
     assert any("no step follows it" in sentence for sentence in motion.warnings)
+
+
+@pytest.mark.parametrize(("k", "c", "stepper"), [(1e4, 0.0, "rk4"), (0.0, 107.0, "semi-implicit"), (1.0, 0.0, "rk4")])
+def test_a_short_step_decides_whether_steps_may_be_too_long(
+    k: float, c: float, stepper: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a row given twice an acceleration takes a decomposition, which a calm motion does not need."""
+    x, y, v, w = sp.symbols("x y v w")
+    system = go.System.from_lagrangian(
+        [x, y], [v, w], kinetic=(v**2 + w**2) / 2, potential=k * x**2 / 2, forces={x: -c * v}, holonomic=[y, 2 * y]
+    )
+    asked: list[float] = []
+    exact = GeneratedFixedSteps.acceleration
+
+    def counted(self: GeneratedFixedSteps, t: float, *state: Any) -> Any:
+        asked.append(t)
+        return exact(self, t, *state)
+
+    monkeypatch.setattr(GeneratedFixedSteps, "acceleration", counted)
+    dt = 0.0285 if stepper == "rk4" else 0.0205
+    motion = go.simulate(
+        system, q0=[1.0, 0.0], v0=[1.0, 0.0], stepper=stepper, dt=dt, t_end=35 * dt, engine="compiled",
+        record_every=100, error_estimate=False,
+    )  # fmt: skip
+    assert motion.status == "solved"
+    told = [sentence for sentence in motion.warnings if "no step follows it" in sentence]
+    assert bool(told) == bool(asked) == (k != 1.0)
+    assert asked == pytest.approx([34 * dt] * bool(told))
 
 
 @pytest.mark.parametrize("estimate", [True, False])

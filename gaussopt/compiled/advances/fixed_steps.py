@@ -26,6 +26,9 @@ FIRST = 1000
 AGAIN = 3
 """Number of steps that are interpreted where a motion fails: the step that fails, and its neighbours."""
 
+SHORT = 1e-3
+"""Length of a step that shows the acceleration at its start, relative to the steps of the motion."""
+
 
 class _Unrecorded(InterpretedSteps):
     """An interpreted motion that records nothing."""
@@ -176,6 +179,15 @@ class GeneratedFixedSteps(GeneratedAdvance):
             self.sharp, worst, trace,
         )  # fmt: skip
         return done
+
+    def may_exceed(self, limit: float, t: float, q: Vector, v: Vector) -> bool:
+        """Decide by the change of the velocity in a short generated step, since a certificate may take long."""
+        assert self.control.dt is not None
+        h, y, n = SHORT * self.control.dt, self._packed(q, v), len(q)
+        done = self._march.march(
+            t, h, t + h, 0, 1, 1, y, self._p, self.limit, self.sharp, np.zeros(2), self._trace(2, len(y))
+        )
+        return not done or not np.linalg.norm(y[n:] - v) <= limit * h / 2
 
     def _instant(self) -> float:
         """Return the instant reached after `self.steps` steps."""
