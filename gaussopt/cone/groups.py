@@ -122,12 +122,15 @@ def joined(m: int, rows: Index, at: Index, count: int, local: Vector, W: Matrix,
 
 @kernel
 def joined_blocks(
-    m: int, rows: Index, at: Index, count: int, local: Vector, begins: Index, columns: Index, data: Vector, q: Vector
-) -> None:  # fmt: skip
-    """Write the blocks of W, (3, 3), that are on the diagonal or not zero, in compressed rows, and q, of all groups.
+    m: int, rows: Index, at: Index, count: int, local: Vector, parents: Index, begins: Index, columns: Index,
+    data: Vector, q: Vector,
+) -> bool:  # fmt: skip
+    """Write W as blocks, (3, 3), in compressed rows, and q, of all groups; return whether `columns` hold all blocks.
 
-    `begins`, (k + 1,), is zero.
+    Blocks that are not zero are written, those on the diagonal, and those of a contact and its parent. `begins`,
+    (k + 1,), is zero.
     """
+    total = 0
     for fills in range(2):
         for g in range(count):
             o = 5 * g
@@ -138,7 +141,7 @@ def joined_blocks(
                 place = begins[row] if fills == 1 else 0
                 for j in range(size // 3):
                     first = at[o + 3] + 3 * i * size + 3 * j
-                    there = i == j
+                    there = i == j or parents[row] == (rows[begin + 3 * j] - m) // 3
                     for axis in range(3):
                         for other in range(3):
                             there = there or local[first + axis * size + other] != 0.0
@@ -151,9 +154,13 @@ def joined_blocks(
                         place += 1
                 if fills == 0:
                     begins[row + 1] = place
+                    total += place
+                    if total > len(columns):
+                        return False
                 for axis in range(3):
                     q[3 * row + axis] = local[at[o + 3] + size * size + 3 * i + axis]
         if fills == 0:
             begins[0] = 0
             for i in range(len(begins) - 1):
                 begins[i + 1] += begins[i]
+    return True

@@ -90,3 +90,37 @@ def bound_friction(W: Matrix, q: Vector, normals: Index, parents: Index, losses:
         W[row, row], q[row] = own[i], -own[i] * dt * losses[i]
         if parents[i] != row:
             W[row, parents[i]] = -own[i]
+
+
+@kernel
+def block_place(begins: Index, columns: Index, row: int, column: int) -> int:
+    """Return the place of a stored block in compressed rows."""
+    place = int(begins[row])
+    while columns[place] != column:
+        place += 1
+    return place
+
+
+@kernel
+def bound_blocks(
+    begins: Index, columns: Index, data: Vector, q: Vector, normals: Index, parents: Index, losses: Vector, dt: float
+) -> None:
+    """Write the rows of `bound_friction` into W stored by its blocks, (3, 3), in compressed rows of contacts."""
+    trace, own = 0.0, np.zeros(len(normals))
+    for contact in range(len(begins) - 1 if len(normals) > 0 else 0):
+        at = 9 * block_place(begins, columns, contact, contact)
+        trace = trace + data[at] + data[at + 4] + data[at + 8]
+    for i in range(len(normals)):
+        at = 9 * block_place(begins, columns, normals[i] // 3, normals[i] // 3)
+        for tangent in range(at + 4, at + 9, 4):
+            if data[tangent] == 0.0:
+                data[tangent] = trace / len(q)
+        own[i] = data[at + 4]
+        if parents[i] != normals[i]:
+            own[i] = data[9 * block_place(begins, columns, parents[i] // 3, parents[i] // 3)]
+    for i in range(len(normals)):
+        contact, parent = normals[i] // 3, parents[i] // 3
+        data[9 * block_place(begins, columns, contact, contact)] = own[i]
+        q[normals[i]] = -own[i] * dt * losses[i]
+        if parent != contact:
+            data[9 * block_place(begins, columns, contact, parent)] = -own[i]

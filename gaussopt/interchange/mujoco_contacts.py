@@ -74,27 +74,6 @@ class NearContacts:
             )  # fmt: skip
         return self._parts[key]
 
-    @cached_property
-    def only_joints(self) -> bool:
-        """Whether all friction without a normal is that of joints and tendons."""
-        return bool((self.bounds[0] == self.bounds[1]).all())
-
-    def bound_blocks(
-        self, blocks: NDArray[np.float64], columns: NDArray[np.intp], begins: NDArray[np.intp], q: Vector, dt: float
-    ) -> None:  # fmt: skip
-        """Change blocks of W, (b, 3, 3), in compressed rows as `bounded` changes W, for friction of joints only."""
-        own, _, losses = self.bounds
-        if not len(own):
-            return
-        places = np.flatnonzero(columns == np.repeat(np.arange(len(self.mu)), np.diff(begins)))
-        mean = float(np.einsum("iaa->", blocks[places])) / len(q)
-        for contact, loss in zip((own // ROWS).tolist(), losses.tolist(), strict=True):
-            block = blocks[places[contact]]
-            for tangent in (1, 2):
-                block[tangent, tangent] = block[tangent, tangent] or mean
-            block[0, 0] = block[1, 1]
-            q[ROWS * contact] = -block[0, 0] * dt * loss
-
     def bounded(self, W: Matrix, q: Vector, dt: float) -> tuple[Matrix, Vector]:
         """Return W and q with rows that set the normal impulse of friction without a normal to its bound.
 

@@ -13,10 +13,11 @@ from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, all_apart, conde
 from gaussopt.cone.groups import groups_into, joined, joined_blocks
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.delassus import FILLED, SMALL
+from gaussopt.core.delassus import FILLED
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, TimeStep
+from gaussopt.interchange.contact_kernel import bound_blocks
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_equalities import independent
 from gaussopt.interchange.mujoco_model import mass_matrix
@@ -31,6 +32,10 @@ FARTHER, CLOSE = 2.0, 0.01
 """A contact is taken into a step at first if it would close within FARTHER steps at its present velocity, but for a
 gap of CLOSE of the distance up to which contacts are looked for."""
 
+
+BLOCKS = 150
+"""Number of rows of a contact problem beyond which its operator is stored as blocks, if few of them are not zero;
+contacts that no block connects are then solved apart."""
 
 FEW = 24
 """Up to this number of contacts all are taken into the problem, which is then as quickly solved."""
@@ -135,14 +140,13 @@ class MujocoStep(TimeStep):
             raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
         mu, q = self._kept.mu, np.empty(ROWS * len(self._open_by))
         (_, rows, at, count), local = self._groups, self._local
-        if len(q) > SMALL and self._kept.only_joints:
-            begins, room = np.zeros(len(mu) + 1, dtype=np.int64), self._local.size
-            columns, data = np.empty(room // ROWS**2, dtype=np.int64), np.empty(room)
-            joined_blocks(self._m, rows, at, count, local, begins, columns, data, q)
-            blocks = data[: ROWS**2 * begins[-1]].reshape(-1, ROWS, ROWS), columns[: begins[-1]], begins
-            if len(blocks[0]) <= FILLED * len(mu) ** 2:
-                self._kept.bound_blocks(*blocks, q, self._dt)
-                stored: Any = bsr_array(blocks, shape=(len(q), len(q)))
+        if len(q) > BLOCKS:
+            begins, most = np.zeros(len(mu) + 1, dtype=np.int64), int(FILLED * len(mu) ** 2)
+            columns, data = np.empty(most, dtype=np.int64), np.empty(ROWS**2 * most)
+            if joined_blocks(self._m, rows, at, count, local, self._kept.parents, begins, columns, data, q):
+                columns, data = columns[: begins[-1]], data[: ROWS**2 * begins[-1]]
+                bound_blocks(begins, columns, data, q, *self._kept.bounds, self._dt)
+                stored: Any = bsr_array((data.reshape(-1, ROWS, ROWS), columns, begins), shape=(len(q), len(q)))
                 return ConeComplementarity(stored, q, mu)
         if count == 1:
             W, q = local[: len(q) ** 2].reshape(len(q), len(q)), local[len(q) ** 2 :]

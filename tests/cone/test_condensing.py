@@ -65,7 +65,9 @@ def test_a_step_is_what_its_equations_say(n: int, m: int, k: int, bodies: int) -
     assert step.found == 0
     assert step.count == bodies
     begins, columns, data = np.zeros(k + 1, dtype=np.int64), np.empty(k * k, dtype=np.int64), np.empty(9 * k * k)
-    joined_blocks(m, *step.groups[1:], step.local, begins, columns, data, (again := np.empty(3 * k)))
+    given = m, *step.groups[1:], step.local, np.arange(k), begins
+    assert joined_blocks(*given, columns, data, again := np.empty(3 * k))
+    assert not k or not joined_blocks(*given[:-1], np.zeros_like(begins), columns[:0], data, again)
     total = int(begins[-1])
     blocks = data[: 9 * total].reshape(-1, 3, 3), columns[:total], begins
     if k:
