@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from gaussopt.cone.newton_kernel import eliminate
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
@@ -113,20 +114,34 @@ def eliminate_rows(A: Matrix, p: int, m: int, local: Vector) -> int:
 
 @kernel
 def condense_one(
-    M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, gaps: Vector, whole: int, m: int, dt: float,
-    dofs: Index, rows: Index, S: Matrix, local: Vector,
+    M: SparseRows, D: Matrix, damping: Vector, R: SparseRows, f: Vector, w: Vector, gaps: Vector, whole: int, m: int,
+    dt: float, dofs: Index, place: Index, rows: Index, S: Matrix, local: Vector,
 ) -> int:  # fmt: skip
-    """Condense one group as `condense` does; `m` is its number of equality rows, `whole` that of all groups."""
+    """Condense one group as `condense` does; `m` is its number of equality rows, `whole` that of all groups.
+
+    `place`, (n,), are the places of its velocities among `dofs`.
+    """
     n, p = len(dofs), len(rows)
     L, Z, A = S[0:n], S[n : 2 * n], S[2 * n : 2 * n + p]
     used = np.zeros(p + 1, np.int64)
     for i in range(n):
+        row = dofs[i]
         for j in range(i + 1):
-            L[i, j] = M[dofs[i], dofs[j]]
-        L[i, i] += dt * damping[dofs[i]]
+            L[i, j] = 0.0
+        for e in range(M.begins[row], M.begins[row + 1]):
+            if M.values[e] != 0.0:  # otherwise the column may be in another group
+                L[i, place[M.columns[e]]] = M.values[e]
+        if len(D) > 0:
+            for j in range(i + 1):
+                L[i, j] += dt * D[row, dofs[j]]
+        L[i, i] += dt * damping[row]
         for a in range(p):
-            Z[i, a] = R[rows[a], dofs[i]]
-        Z[i, p] = f[dofs[i]]
+            Z[i, a] = 0.0
+        Z[i, p] = f[row]
+    for a in range(p):
+        for e in range(R.begins[rows[a]], R.begins[rows[a] + 1]):
+            if R.values[e] != 0.0:
+                Z[place[R.columns[e]], a] = R.values[e]
     if not factorise(L):
         return MASSLESS
     half_solve(L, Z, p + 1)
@@ -146,8 +161,8 @@ def condense_one(
                     A[a, used[to]] += Z[i, a] * Z[i, used[to]]
     for a in range(p):
         u = dt * A[a, p]
-        for i in range(n):
-            u += R[rows[a], dofs[i]] * w[dofs[i]]
+        for e in range(R.begins[rows[a]], R.begins[rows[a] + 1]):
+            u += R.values[e] * w[R.columns[e]]
         A[a, p] = u
     found, size = eliminate_rows(A, p, m, local), p - m
     for i in range(size // 3):
@@ -157,25 +172,28 @@ def condense_one(
 
 @kernel
 def condense(
-    M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, gaps: Vector, m: int, dt: float, dofs: Index,
-    rows: Index, at: Index, count: int, S: Matrix, local: Vector,
+    M: SparseRows, D: Matrix, damping: Vector, R: SparseRows, f: Vector, w: Vector, gaps: Vector, m: int, dt: float,
+    dofs: Index, rows: Index, at: Index, count: int, S: Matrix, local: Vector,
 ) -> int:  # fmt: skip
     """Write the contact problem of a step and the data that the other kernels need; return 0 or a code.
 
     Parameters
     ----------
-    M, damping : (n, n), (n,), masses and linear damping
-    R, m : (p, n), m rows of equalities, then the rows of contacts
+    M, D, damping : the lower part of the masses, (n, n); damping, (n, n) or without entries; its part on the diagonal
+    R, m : m rows of equalities, then the rows of contacts, of n columns
     f, w, gaps : (n,), (n,), (k,), forces, velocities, and gaps: u_N is increased by g / dt where a gap g is open
     dofs, rows, at, count : groups, see `gaussopt.cone.groups.groups_into`
     S : (2 n + p, max(n, p + 1)) for the sizes of each group, written: L, Z and A, whose rows 1 to m are G and
         G^-T (E M^-1 C^T), E M^-1 E^T = G^T G
     local : (9 k^2 + 3 k,) for each group, written: W by rows, and q
     """
+    place = np.zeros(len(w), np.int64)
     for g in range(count):
         o = 5 * g
+        for i in range(at[o], at[o + 5]):
+            place[dofs[i]] = i - at[o]
         found = condense_one(
-            M, damping, R, f, w, gaps, m, at[o + 4], dt, dofs[at[o] : at[o + 5]], rows[at[o + 1] : at[o + 6]],
+            M, D, damping, R, f, w, gaps, m, at[o + 4], dt, dofs[at[o] : at[o + 5]], place, rows[at[o + 1] : at[o + 6]],
             S[at[o + 2] : at[o + 7]], local[at[o + 3] : at[o + 8]],
         )  # fmt: skip
         if found != 0:
@@ -286,7 +304,7 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
 
 @kernel
 def finish(
-    R: Matrix, w: Vector, m: int, dt: float, dofs: Index, rows: Index, at: Index, count: int, S: Matrix, r: Vector,
+    R: SparseRows, w: Vector, m: int, dt: float, dofs: Index, rows: Index, at: Index, count: int, S: Matrix, r: Vector,
     lam: Vector, end: Vector, way: Vector,
 ) -> float:  # fmt: skip
     """Write velocities and displacement at the end of a step with impulses r, (3 k,); return the largest |E w'|.
@@ -308,10 +326,10 @@ def finish(
             end[j] = x[i] + w[j]
             way[j] = dt * end[j]
         for j in range(of):
-            u = 0.0
-            for i in range(n):
-                u += R[rows[begin + j], dofs[at[o] + i]] * end[dofs[at[o] + i]]
-            lam[rows[begin + j]] = y[j]
+            u, row = 0.0, rows[begin + j]
+            for e in range(R.begins[row], R.begins[row + 1]):
+                u += R.values[e] * end[R.columns[e]]
+            lam[row] = y[j]
             missed = max(missed, abs(u))
     return missed
 

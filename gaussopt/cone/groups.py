@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
@@ -19,22 +20,28 @@ def root_of(parent: Index, i: int) -> int:
 
 
 @kernel
-def connect(M: Matrix, R: Matrix, m: int, parents: Index, parent: Index, first: Index) -> None:
+def connect(
+    M: SparseRows, D: Matrix, R: SparseRows, m: int, parents: Index, parent: Index, first: Index
+) -> None:  # fmt: skip
     """Join the velocities that a mass or a row connects in the forest `parent`; write one velocity of each row."""
-    n, p = M.shape[0], R.shape[0]
+    n, p = len(parent), len(first)
     for i in range(n):
         parent[i] = i
+        for e in range(M.begins[i], M.begins[i + 1]):
+            if M.values[e] != 0.0:
+                parent[root_of(parent, M.columns[e])] = root_of(parent, i)
+    for i in range(len(D)):
         for j in range(i):
-            if M[i, j] != 0.0:
+            if D[i, j] != 0.0:
                 parent[root_of(parent, j)] = root_of(parent, i)
     for a in range(p):
         first[a] = n
-        for i in range(n):
-            if R[a, i] != 0.0:
+        for e in range(R.begins[a], R.begins[a + 1]):
+            if R.values[e] != 0.0:
                 if first[a] == n:
-                    first[a] = i
+                    first[a] = R.columns[e]
                 else:
-                    parent[root_of(parent, i)] = root_of(parent, first[a])
+                    parent[root_of(parent, R.columns[e])] = root_of(parent, first[a])
     for a in range(m, p):
         of = m + 3 * ((a - m) // 3)  # all rows of a contact, and those of its parent, are in one group
         for other in range(2):
@@ -54,20 +61,22 @@ def connect(M: Matrix, R: Matrix, m: int, parents: Index, parent: Index, first: 
 
 
 @kernel
-def groups_into(M: Matrix, R: Matrix, m: int, parents: Index, dofs: Index, rows: Index, at: Index) -> int:
+def groups_into(
+    M: SparseRows, D: Matrix, R: SparseRows, m: int, parents: Index, dofs: Index, rows: Index, at: Index
+) -> int:  # fmt: skip
     """Group velocities and rows that no mass and no row connects to those of other groups; return the number of groups.
 
     Parameters
     ----------
-    M, R : (n, n), (p, n), masses, and m rows of equalities, then the rows of contacts
+    M, D, R : masses and damping as in `gaussopt.cone.condensing.condense`; m rows of equalities, then those of contacts
     parents : (k,), the contact that bounds each contact's friction, or its own index
     dofs, rows : (n,), (p,), written: velocities and rows, sorted by group
     at : (5 (n + 1),), written: for each group, and the end, where its velocities, its rows, its rows of `S` and its
         entries of `local` (`gaussopt.cone.condensing.condense`) begin, and its number of equality rows
     """
-    n, p = M.shape[0], R.shape[0]
+    n, p = len(dofs), len(rows)
     parent, first, number = np.zeros(n, np.int64), np.zeros(p, np.int64), np.zeros(n, np.int64)
-    connect(M, R, m, parents, parent, first)
+    connect(M, D, R, m, parents, parent, first)
     count = 0
     for i in range(n):
         if root_of(parent, i) == i:

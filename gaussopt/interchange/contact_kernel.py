@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
@@ -26,20 +27,26 @@ class RowPlaces(NamedTuple):
 
 @kernel
 def collect(
-    J: Matrix, distances: Vector, margins: Vector, of: RowPlaces, closed: float, m: int, R: Matrix, gaps: Vector
-) -> tuple[float, float]:  # fmt: skip
+    J: SparseRows, distances: Vector, margins: Vector, of: RowPlaces, closed: float, m: int, R: SparseRows, gaps: Vector
+) -> tuple[float, float]:
     """Copy rows of J to R, after its first m rows, and write gaps, of which those up to `closed` become zero.
 
-    Return the least square of the norm of a normal row, at most 1, and the least gap, at most 1.
+    Return the least square of the norm of a normal row, at most 1, and the least gap, at most 1. R.begins is zero
+    after its first m + 1 entries.
     """
-    n, least, lowest = J.shape[1], 1.0, 1.0
+    least, lowest = 1.0, 1.0
     for i in range(len(of.rows)):
-        for j in range(n):
-            R[m + of.places[i], j] = J[of.rows[i], j]
+        R.begins[m + of.places[i] + 1] = J.begins[of.rows[i] + 1] - J.begins[of.rows[i]]
+    for a in range(m, len(R.begins) - 1):
+        R.begins[a + 1] += R.begins[a]
+    for i in range(len(of.rows)):
+        to = R.begins[m + of.places[i]] - J.begins[of.rows[i]]
+        for e in range(J.begins[of.rows[i]], J.begins[of.rows[i] + 1]):
+            R.columns[to + e], R.values[to + e] = J.columns[e], J.values[e]
     for i in range(len(of.opening)):
         square, row = 0.0, of.normals[i]
-        for j in range(n):
-            square += J[row, j] * J[row, j]
+        for e in range(J.begins[row], J.begins[row + 1]):
+            square += J.values[e] * J.values[e]
         gap = distances[row] - margins[row] + of.ahead[i]
         if gap > 0.0 and gap <= closed:
             gap = 0.0
@@ -49,7 +56,7 @@ def collect(
 
 
 @kernel
-def clear_rounding(R: Matrix, m: int, turns: Vector, places: Matrix, centres: Matrix, share: float) -> None:
+def clear_rounding(R: SparseRows, m: int, turns: Vector, places: Matrix, centres: Matrix, share: float) -> None:
     """Set entries of R after its first m rows to zero that are at most `share` of the sizes of their terms.
 
     These are `gaussopt.interchange.mujoco_equalities.sizes_of_places` for the places and centres of mass of all bodies.
@@ -62,10 +69,10 @@ def clear_rounding(R: Matrix, m: int, turns: Vector, places: Matrix, centres: Ma
             other += centres[i, j] * centres[i, j]
         reach = max(reach, one, other)
     reach = math.sqrt(reach)
-    for i in range(m, len(R)):
-        for j in range(len(turns)):
-            if abs(R[i, j]) <= share * (2.0 * (1.0 - turns[j] + 4.0 * (reach * turns[j]))):
-                R[i, j] = 0.0
+    for e in range(R.begins[m], R.begins[len(R.begins) - 1]):
+        turn = turns[R.columns[e]]
+        if abs(R.values[e]) <= share * (2.0 * (1.0 - turn + 4.0 * (reach * turn))):
+            R.values[e] = 0.0
 
 
 @kernel

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.row_rounding import rounding, without_rounding
 from gaussopt.interchange.contact_kernel import clear_rounding
 from gaussopt.interchange.mujoco_equalities import sizes_of_places
@@ -254,6 +255,7 @@ def test_rounding_in_rows_of_contacts_is_cleared_as_the_sizes_of_their_terms_say
     R = rng.normal(size=(11, 7)) * 10.0 ** rng.uniform(-17, 0, (11, 7))
     reach = np.sqrt(np.maximum((places**2).sum(axis=1), (centres**2).sum(axis=1))).max()
     wanted = np.vstack((R[:2], without_rounding(R[2:], sizes_of_places(turns, reach))))
-    clear_rounding(R, 2, turns, places, centres, rounding(7, 9))
-    assert 0 < (R == 0.0).sum() < R.size
-    np.testing.assert_array_equal(R, wanted)
+    rows = SparseRows.of(R)
+    clear_rounding(rows, 2, turns, places, centres, rounding(7, 9))
+    assert 0 < (rows.values == 0.0).sum() < R.size
+    np.testing.assert_array_equal(rows.dense(0, 11, 7), wanted)
