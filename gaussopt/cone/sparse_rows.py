@@ -31,17 +31,21 @@ class SparseRows(NamedTuple):
         found[rows, self.columns[at]] = self.values[at]
         return found
 
-    def only(self, rows: Index) -> SparseRows:
-        """Return the given rows."""
-        counts = np.diff(self.begins)[rows]
-        begins = np.append(0, np.cumsum(counts))
-        at = np.repeat(self.begins[rows] - begins[:-1], counts) + np.arange(begins[-1])
-        return SparseRows(begins, self.columns[at], self.values[at])
+    def only(self, first: int, blocks: Index, size: int) -> SparseRows:
+        """Return the rows before `first`, and then those of the given blocks of `size` rows."""
+        begins, columns = np.zeros(first + size * len(blocks) + 1, dtype=np.int64), np.empty_like(self.columns)
+        found = SparseRows(begins, columns, np.empty(len(columns)))
+        copy_rows(self, first, blocks, size, found)
+        return found
 
-    def joined(self, other: SparseRows) -> SparseRows:
-        """Return these rows, and then those of `other`, which begin at its first entry."""
-        begins = np.concatenate((self.begins, self.begins[-1] + other.begins[1:]))
-        columns, values = (np.concatenate(x) for x in zip(self[1:], other[1:], strict=True))
+    def after(self, E: Matrix, first: int) -> SparseRows:
+        """Return the rows E, and then these from `first` on."""
+        own, at = SparseRows.of(E), self.begins[first]
+        begins = np.concatenate((own.begins, own.begins[-1] + self.begins[first + 1 :] - at))
+        columns, values = (
+            np.concatenate((own.columns, self.columns[at:])),
+            np.concatenate((own.values, self.values[at:])),
+        )
         return SparseRows(begins, columns, values)
 
     def times(self, x: Vector, first: int, step: int, found: Vector) -> Vector:
@@ -60,6 +64,20 @@ def add_products(rows: SparseRows, x: Vector, first: int, step: int, found: Vect
         row = first + i * step
         for e in range(rows.begins[row], rows.begins[row + 1]):
             found[i] += rows.values[e] * x[rows.columns[e]]
+
+
+@kernel
+def copy_rows(rows: SparseRows, first: int, blocks: Index, size: int, found: SparseRows) -> None:
+    """Write the rows that `SparseRows.only` returns."""
+    to = 0
+    for i in range(len(found.begins) - 1):
+        row = i
+        if i >= first:
+            row = first + size * blocks[(i - first) // size] + (i - first) % size
+        for e in range(rows.begins[row], rows.begins[row + 1]):
+            found.columns[to], found.values[to] = rows.columns[e], rows.values[e]
+            to += 1
+        found.begins[i + 1] = to
 
 
 @kernel

@@ -148,7 +148,7 @@ class ContactFinder:
         if pattern is None:
             numbers = (x.tolist() for x in self._limits(J, first, limits))
             pattern = self._known[key] = self._found(tuple(zip(*numbers, strict=True)))
-        k, own = len(pattern.mu), E.begins[m]
+        k, own = len(pattern.mu), int(E.begins[m])
         begins, room, gaps = np.zeros(m + ROWS * k + 1, dtype=np.int64), own + len(J.values), np.zeros(k)
         R = SparseRows(begins, np.empty(room, dtype=np.int64), np.empty(room))
         if m:

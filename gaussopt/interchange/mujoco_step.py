@@ -129,15 +129,14 @@ class MujocoStep(TimeStep):
         self._kept, self._wanted, self._open_by = self._contacts, wanted, self._gaps
         if not wanted.all():
             self._kept, self._open_by = self._contacts.only(wanted), self._gaps[wanted]
-            R = R.only(np.flatnonzero(np.concatenate((np.ones(m, dtype=bool), np.repeat(wanted, ROWS)))))
+            R = R.only(m, np.flatnonzero(wanted), ROWS)
         found = self._condensed(R, m)
         if found == ROWS_MAY_DEPEND:
             # Independent combinations of the rows yield the smallest impulses for the rows themselves.
             self._condensed(R, m, apart=False)
             self._basis = basis = independent(self._S[len(self._w) :, :m][: len(self._w)])
-            E = SparseRows.of(basis.T @ R.dense(0, m, len(self._w)))
-            R = E.joined(R.only(np.arange(m, m + ROWS * len(self._open_by))))
-            found = self._condensed(R, basis.shape[1], apart=False)
+            E = basis.T @ R.dense(0, m, len(self._w))
+            found = self._condensed(R.after(E, m), len(E), apart=False)
         if found == MASSLESS:
             raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
         mu, q = self._kept.mu, np.empty(ROWS * len(self._open_by))
