@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
+from gaussopt.core.delassus import ROWS, stored_blocks
 from gaussopt.jit.kernel import kernel
 
 
@@ -173,3 +176,54 @@ def joined_blocks(
             for i in range(len(begins) - 1):
                 begins[i + 1] += begins[i]
     return True
+
+
+@kernel
+def number_groups(begins: Index, columns: Index, number: Index) -> int:
+    """Number the groups of contacts that no block of an operator in compressed rows connects; return their number."""
+    count, k = 0, len(number)
+    parent, of_root = np.zeros(k, np.int64), np.zeros(k, np.int64)
+    for i in range(k):
+        parent[i] = i
+    for i in range(k):
+        for e in range(begins[i], begins[i + 1]):
+            parent[root_of(parent, columns[e])] = root_of(parent, i)
+    for i in range(k):
+        root = root_of(parent, i)
+        if of_root[root] == 0:
+            count += 1
+            of_root[root] = count
+        number[i] = of_root[root] - 1
+    return count
+
+
+@kernel
+def gather(begins: Index, columns: Index, blocks: Vector, members: Index, place: Index, W: Matrix) -> None:
+    """Add to W the blocks of a group, whose members no block connects to others; `place`, (k,), is working memory."""
+    for i in range(len(members)):
+        place[members[i]] = i
+    for i in range(len(members)):
+        for e in range(begins[members[i]], begins[members[i] + 1]):
+            j = place[columns[e]]
+            for axis in range(3):
+                for other in range(3):
+                    W[3 * i + axis, 3 * j + other] += blocks[9 * e + 3 * axis + other]
+
+
+class Groups:
+    """The groups of contacts that no block of an operator W stored as blocks connects: `number`, (k,), and `count`."""
+
+    def __init__(self, W: Any) -> None:
+        self._blocks = stored_blocks(W)
+        self._place, self.number = np.empty((2, W.shape[0] // ROWS), dtype=np.int64)
+        self.count = int(number_groups(*self._blocks[:2], self.number))
+
+    def members(self, group: int) -> Index:
+        """Return the contacts of a group."""
+        return np.flatnonzero(self.number == group)
+
+    def operator(self, members: Index) -> Matrix:
+        """Return the dense operator of a group with the given members."""
+        W = np.zeros((ROWS * len(members),) * 2)
+        gather(*self._blocks, members, self._place, W)
+        return W

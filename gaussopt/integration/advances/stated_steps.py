@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.certificates.cone import surely_solved
+from gaussopt.cone.groups import Groups
 from gaussopt.cone.one_contact import surely_unique
 from gaussopt.contact.activity import TOUCHING, refuse_penetration
 from gaussopt.core.arrays import Vector
@@ -34,7 +35,7 @@ from gaussopt.integration.recorded_contacts import STICKING, determined, forces_
 from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
-from gaussopt.linalg.cones import groups_of, rows_of, velocity_size
+from gaussopt.linalg.cones import rows_of, velocity_size
 
 MISSED = 1e-8
 """Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
@@ -302,11 +303,15 @@ class StatedSteps(MoreauJeanSteps):
     def _unique(of: _Taken) -> bool:
         """Return whether the motion determines the forces of the contacts that push."""
         W: Any = of.problem.W
+        rows = np.repeat(of.r[::ROWS] > 0, ROWS) & (W.diagonal() > 0)
+        rows[::ROWS] &= of.opens
+        if np.count_nonzero(rows) > len(of.before):
+            return False  # more forces than velocities
         if not of.problem.sparse:
             return not len(of.r) or determined(W, of.opens, of.r)
-        whole, every = W.tocsr(), np.arange(len(of.r)).reshape(-1, ROWS)
-        groups = ((g, every[g].ravel()) for g in groups_of(W))
-        return all(determined(whole[at][:, at].toarray(), of.opens[g], of.r[at]) for g, at in groups)
+        groups, each = Groups(W), rows_of(of.r)
+        members = map(groups.members, range(groups.count))
+        return all(determined(groups.operator(at), of.opens[at], each[at].ravel()) for at in members)
 
     def record_start(self) -> None:
         """Record the start of a motion whose first step has no accepted answer."""
