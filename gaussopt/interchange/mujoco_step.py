@@ -14,7 +14,6 @@ from gaussopt.cone.groups import groups_into, joined, joined_blocks
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.delassus import FILLED
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, TimeStep
@@ -33,9 +32,9 @@ FARTHER, CLOSE = 2.0, 0.01
 gap of CLOSE of the distance up to which contacts are looked for."""
 
 
-BLOCKS = 150
-"""Number of rows of a contact problem beyond which its operator is stored as blocks, if few of them are not zero;
-contacts that no block connects are then solved apart."""
+BLOCKS, FILLED = 150, 0.2
+"""Number of rows of a contact problem beyond which its operator is stored as blocks, if at most this share of them is
+not zero; contacts that no block connects are then solved apart."""
 
 FEW = 24
 """Up to this number of contacts all are taken into the problem, which is then as quickly solved."""
