@@ -34,7 +34,6 @@ from gaussopt.linalg.cones import (
     project,
     residual,
     rows_of,
-    steps_of,
     velocity_size,
     way_inside,
 )
@@ -182,9 +181,9 @@ class Hybrid(Kept[HybridOptions]):
         sweeps = Sweeps(whole)
         if given is not None:
             sweeps.r[:] = given
-        sweeps.run(FIRST, 0.1 * self.options.tolerance * velocity_size(whole))
+        sweeps.run_groups(groups, FIRST, 0.1 * self.options.tolerance * velocity_size(whole))
         r, claims, steps = sweeps.r, set(), 0
-        parts = natural_map(whole, r, steps_of(W)), whole.q
+        parts = natural_map(whole, r, sweeps.rho), whole.q
         missed, sizes = (np.bincount(groups.number, (rows_of(x) ** 2).sum(axis=1), groups.count) for x in parts)
         for group in np.flatnonzero(~(missed <= self.options.enough**2 * sizes)).tolist():
             at = groups.members(group)
@@ -314,8 +313,9 @@ class Hybrid(Kept[HybridOptions]):
         problem = self.program
         if monotonicity(problem) > 0:
             return ()
-        size, rho = velocity_size(problem), np.repeat(steps_of(problem.W), ROWS)
+        size = velocity_size(problem)
         random, sweeps = np.random.default_rng(self.options.seed), Sweeps(problem)
+        rho = np.repeat(sweeps.rho, ROWS)
         found = [first]
         for i in range(self.options.starts):
             # The first two starts are wedged states, which sweeps from r = 0 do not reach; the others are random.

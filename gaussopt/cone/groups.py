@@ -211,16 +211,21 @@ def gather(begins: Index, columns: Index, blocks: Vector, members: Index, place:
 
 
 class Groups:
-    """The groups of contacts that no block of an operator W stored as blocks connects: `number`, (k,), and `count`."""
+    """The groups of contacts that no block of an operator W stored as blocks connects: `number`, (k,), and `count`.
+
+    Group g has the members order[ends[g]], ..., order[ends[g + 1] - 1].
+    """
 
     def __init__(self, W: Any) -> None:
         self._blocks = stored_blocks(W)
         self._place, self.number = np.empty((2, W.shape[0] // ROWS), dtype=np.int64)
         self.count = int(number_groups(*self._blocks[:2], self.number))
+        self.order = np.argsort(self.number, kind="stable")
+        self.ends = np.append(0, np.cumsum(np.bincount(self.number, minlength=self.count)))
 
     def members(self, group: int) -> Index:
         """Return the contacts of a group."""
-        return np.flatnonzero(self.number == group)
+        return self.order[self.ends[group] : self.ends[group + 1]]
 
     def operator(self, members: Index) -> Matrix:
         """Return the dense operator of a group with the given members."""

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gaussopt.cone.newton_kernel import steps_into, steps_of_traces
+from gaussopt.cone.newton_kernel import invert_traces, steps_into
 from gaussopt.core.arrays import Index, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.delassus import DelassusProduct, stored_blocks
@@ -80,7 +80,7 @@ def distances_by_blocks(
                     u[3 * i + axis] += part
                     terms[3 * i + axis] += abs(part)
                     largest = max(largest, abs(entry))
-    steps_of_traces(rho)
+    invert_traces(rho)
     return judged(u, terms, largest, rho, q, mu, r, violated)
 
 

@@ -35,11 +35,11 @@ def steps_into(w: Vector, rho: Vector) -> None:
         for row in range(3 * i, 3 * i + 3):
             trace += w[row * 3 * k + row]
         rho[i] = trace
-    steps_of_traces(rho)
+    invert_traces(rho)
 
 
 @kernel
-def steps_of_traces(rho: Vector) -> None:
+def invert_traces(rho: Vector) -> None:
     """Replace the traces of the diagonal blocks of W by the numbers of `steps_into`."""
     k, mean = len(rho), 0.0
     for i in range(k):

@@ -91,7 +91,11 @@ def way_inside(mu: Vector, r: Vector, d: Vector) -> float:
 
 def steps_of(W: Matrix) -> Vector:
     """Return the step sizes rho_i = 3 / tr W_ii, kg, (k,); for a zero block W_ii the mean trace is used."""
-    trace = W.diagonal().reshape(-1, ROWS).sum(axis=1)
+    return steps_of_traces(W.diagonal().reshape(-1, ROWS).sum(axis=1))
+
+
+def steps_of_traces(trace: Vector) -> Vector:
+    """Return the same as `steps_of` from tr W_ii, (k,)."""
     mean = float(np.abs(trace).mean()) if len(trace) else 0.0
     small = ~(trace > 1e-14 * mean)
     return np.asarray(ROWS / np.where(small, mean or float(ROWS), trace))

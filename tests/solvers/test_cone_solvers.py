@@ -12,7 +12,7 @@ from scipy.sparse import block_diag
 import gaussopt as go
 from gaussopt.cone.groups import Groups
 from gaussopt.cone.newton_kernel import continued, solve_coupled
-from gaussopt.cone.sweeps import Sweeps
+from gaussopt.cone.sweeps import Sweeps, block_rows
 from gaussopt.core import registry
 from gaussopt.core.delassus import as_blocks
 from gaussopt.core.solver import make_solver, missing_packages
@@ -257,6 +257,12 @@ def test_groups_of_contacts_that_nothing_connects_are_solved_one_by_one() -> Non
     problem = go.ConeComplementarity(W, q, mu)
     groups = Groups(W)
     assert np.bincount(groups.number).tolist() == [12] * groups.count == [12] * 8
+    whole, apart = Sweeps(problem), Sweeps(problem)
+    assert all(map(np.array_equal, whole.blocks, block_rows(W.toarray(), problem.k)))
+    whole.run(7)
+    apart.run_groups(groups, 7, 0.0)
+    assert np.array_equal(whole.r, apart.r)
+    assert whole.r.any()
     rows = (3 * (at := groups.members(5))[:, None] + np.arange(3)).ravel()
     assert np.array_equal(groups.operator(at), W.toarray()[np.ix_(rows, rows)])
     solver = make_solver("hybrid", {"searched": 0, "followed": 30, "enough": 9e-9})
