@@ -36,6 +36,9 @@ NEARLY = 1e-8
 ROUNDED = 1e-13
 """Largest penetration or gap at the end of a step, relative to the sum of its terms, that counts as zero."""
 
+TILE = 32
+"""Number of rows and columns of a part of a matrix that is transposed in fast memory."""
+
 LEFT = 1e-6
 """Pushes may leave at most this penetration, relative to the largest without them, unless contacts are incompatible."""
 
@@ -64,19 +67,50 @@ def factorise(L: Matrix) -> bool:
 
 
 @kernel
+def nonzero(row: Vector, found: Index) -> int:
+    """Write the places of the entries that are not zero; return their number."""
+    count = 0
+    for b in range(len(row)):
+        if row[b] != 0.0:
+            found[count] = b
+            count += 1
+    return count
+
+
+@kernel
 def half_solve(L: Matrix, Z: Matrix, columns: int) -> None:
     """Write L^-T Z over the first columns of Z."""
-    n = L.shape[0]
+    n, used = L.shape[0], np.zeros(columns, np.int64)
     for back in range(n):
         k = n - 1 - back
-        pivot = L[k, k]
-        for b in range(columns):
-            Z[k, b] /= pivot
+        pivot, count = L[k, k], nonzero(Z[k, 0:columns], used)
+        for at in range(count):
+            Z[k, used[at]] /= pivot
         for i in range(k):
             factor = L[k, i]
             if factor != 0.0:
-                for b in range(columns):
-                    Z[i, b] -= factor * Z[k, b]
+                for at in range(count):
+                    Z[i, used[at]] -= factor * Z[k, used[at]]
+
+
+@kernel
+def responses(Z: Matrix, p: int, local: Vector) -> None:
+    """Write W = C M^-1 C^T and C M^-1 f, without equality rows, from the columns of Z, (n, p + 1)."""
+    used = np.zeros(p, np.int64)
+    for j in range(p * p + p):
+        local[j] = 0.0
+    for i in range(Z.shape[0]):
+        count = nonzero(Z[i, 0:p], used)  # each velocity is in few rows
+        for at in range(count):
+            row = used[at] * p
+            for to in range(at, count):
+                local[row + used[to]] += Z[i, used[at]] * Z[i, used[to]]
+            local[p * p + used[at]] += Z[i, used[at]] * Z[i, p]
+    for first in range(0, p, TILE):
+        for other in range(first, p, TILE):
+            for a in range(first, min(first + TILE, p)):
+                for b in range(max(other, a + 1), min(other + TILE, p)):
+                    local[b * p + a] = local[a * p + b]
 
 
 @kernel
@@ -123,7 +157,7 @@ def condense_one(
     """
     n, p = len(dofs), len(rows)
     L, Z, A = S[0:n], S[n : 2 * n], S[2 * n : 2 * n + p]
-    used = np.zeros(p + 1, np.int64)
+    used, found, size = np.zeros(p + 1, np.int64), 0, p - m
     for i in range(n):
         row = dofs[i]
         for j in range(i + 1):
@@ -145,26 +179,32 @@ def condense_one(
     if not factorise(L):
         return MASSLESS
     half_solve(L, Z, p + 1)
-    for a in range(p):
+    if m == 0:
+        responses(Z, p, local)
+    for a in range(p if m > 0 else 0):
         for b in range(a, p + 1):
             A[a, b] = 0.0
-    for i in range(n):
-        count = 0  # each velocity is in few rows
-        for a in range(p + 1):
-            if Z[i, a] != 0.0:
-                used[count] = a
-                count += 1
+    for i in range(n if m > 0 else 0):
+        count = nonzero(Z[i, 0 : p + 1], used)
         for at in range(count):
             a = used[at]
             if a < p:
                 for to in range(at, count):
                     A[a, used[to]] += Z[i, a] * Z[i, used[to]]
     for a in range(p):
-        u = dt * A[a, p]
+        u = 0.0
+        if m > 0:  # a conditional expression would read both entries
+            u = dt * A[a, p]
+        if m == 0:
+            u = dt * local[p * p + a]
         for e in range(R.begins[rows[a]], R.begins[rows[a] + 1]):
             u += R.values[e] * w[R.columns[e]]
-        A[a, p] = u
-    found, size = eliminate_rows(A, p, m, local), p - m
+        if m > 0:
+            A[a, p] = u
+        else:
+            local[p * p + a] = u
+    if m > 0:
+        found = eliminate_rows(A, p, m, local)
     for i in range(size // 3):
         local[size * size + 3 * i] += max(gaps[(rows[m + 3 * i] - whole) // 3], 0.0) / dt
     return found
@@ -183,8 +223,8 @@ def condense(
     R, m : m rows of equalities, then the rows of contacts, of n columns
     f, w, gaps : (n,), (n,), (k,), forces, velocities, and gaps: u_N is increased by g / dt where a gap g is open
     dofs, rows, at, count : groups, see `gaussopt.cone.groups.groups_into`
-    S : (2 n + p, max(n, p + 1)) for the sizes of each group, written: L, Z and A, whose rows 1 to m are G and
-        G^-T (E M^-1 C^T), E M^-1 E^T = G^T G
+    S : (2 n + p, max(n, p + 1)) for the sizes of each group, (2 n, p + 1) without equality rows, written: L, Z and A,
+        whose rows 1 to m are G and G^-T (E M^-1 C^T), E M^-1 E^T = G^T G
     local : (9 k^2 + 3 k,) for each group, written: W by rows, and q
     """
     place = np.zeros(len(w), np.int64)

@@ -97,7 +97,7 @@ def groups_into(
     for g in range(count):
         o = 5 * g
         size = at[o + 6] - at[o + 4]
-        at[o + 7] = at[o + 2] + 2 * at[o + 5] + at[o + 6]
+        at[o + 7] = at[o + 2] + 2 * at[o + 5] + (at[o + 6] if at[o + 4] > 0 else 0)
         at[o + 8] = at[o + 3] + size * size + size
         at[o + 5] += at[o]
         at[o + 6] += at[o + 1]
@@ -142,39 +142,42 @@ def joined_blocks(
     Blocks that are not zero are written, those on the diagonal, and those of a contact and its parent. `begins`,
     (k + 1,), is zero.
     """
-    total = 0
-    for fills in range(2):
-        for g in range(count):
-            o = 5 * g
-            begin = at[o + 1] + at[o + 4]
-            size = at[o + 6] - begin
-            for i in range(size // 3):
-                row = (rows[begin + 3 * i] - m) // 3
-                place = begins[row] if fills == 1 else 0
-                for j in range(size // 3):
-                    first = at[o + 3] + 3 * i * size + 3 * j
-                    there = i == j or parents[row] == (rows[begin + 3 * j] - m) // 3
-                    for axis in range(3):
-                        for other in range(3):
-                            there = there or local[first + axis * size + other] != 0.0
-                    if there:
-                        if fills == 1:
-                            columns[place] = (rows[begin + 3 * j] - m) // 3
-                            for axis in range(3):
-                                for other in range(3):
-                                    data[9 * place + 3 * axis + other] = local[first + axis * size + other]
-                        place += 1
-                if fills == 0:
-                    begins[row + 1] = place
-                    total += place
-                    if total > len(columns):
-                        return False
+    total, k = 0, len(begins) - 1
+    others, first_of = np.empty(len(columns), np.int64), np.zeros(k, np.int64)
+    for g in range(count):
+        begin = at[5 * g + 1] + at[5 * g + 4]
+        size = at[5 * g + 6] - begin
+        for i in range(size // 3):
+            row = (rows[begin + 3 * i] - m) // 3
+            first_of[row] = total
+            for j in range(size // 3):
+                first = at[5 * g + 3] + 3 * i * size + 3 * j
+                there = i == j or parents[row] == (rows[begin + 3 * j] - m) // 3
                 for axis in range(3):
-                    q[3 * row + axis] = local[at[o + 3] + size * size + 3 * i + axis]
-        if fills == 0:
-            begins[0] = 0
-            for i in range(len(begins) - 1):
-                begins[i + 1] += begins[i]
+                    for other in range(3):
+                        there = there or local[first + axis * size + other] != 0.0
+                if there:
+                    if total == len(columns):
+                        return False
+                    others[total] = j
+                    total += 1
+            begins[row + 1] = total - first_of[row]
+    for i in range(k):
+        begins[i + 1] += begins[i]
+    for g in range(count):
+        begin = at[5 * g + 1] + at[5 * g + 4]
+        size = at[5 * g + 6] - begin
+        for i in range(size // 3):
+            row = (rows[begin + 3 * i] - m) // 3
+            for place in range(begins[row], begins[row + 1]):
+                j = others[first_of[row] + place - begins[row]]
+                first = at[5 * g + 3] + 3 * i * size + 3 * j
+                columns[place] = (rows[begin + 3 * j] - m) // 3
+                for axis in range(3):
+                    for other in range(3):
+                        data[9 * place + 3 * axis + other] = local[first + axis * size + other]
+            for axis in range(3):
+                q[3 * row + axis] = local[at[5 * g + 3] + size * size + 3 * i + axis]
     return True
 
 

@@ -160,7 +160,7 @@ class MujocoStep(TimeStep):
         p, nv = len(R.begins) - 1, len(self._w)
         D = NO_MATRIX if self.D is None else self.D
         dofs, rows, count = np.arange(nv), np.arange(p), 1
-        at = np.array((0, 0, 0, 0, m, nv, p, 2 * nv + p, (p - m) * (p - m + 1)))
+        at = np.array((0, 0, 0, 0, m, nv, p, 2 * nv + (p if m else 0), (p - m) * (p - m + 1)))
         width = max(nv, p + 1)
         if apart and nv > LARGE:
             at = np.empty(5 * (nv + 1), dtype=np.int64)
