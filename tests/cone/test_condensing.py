@@ -7,9 +7,10 @@ import pytest
 from scipy.sparse import bsr_array
 
 from gaussopt.certificates.cone import violations
-from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, all_apart, condense, finish, ways_apart
+from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish
 from gaussopt.cone.groups import groups_into, joined, joined_blocks
 from gaussopt.cone.measure import distances, measured
+from gaussopt.cone.pushes import all_apart, ways_apart
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
