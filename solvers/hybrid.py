@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gaussopt.cone.groups import Groups
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.newton_kernel import continued
 from gaussopt.cone.proximal_kernel import proximal_impulses, shared_impulses
@@ -28,13 +29,11 @@ from gaussopt.core.solver import POSITIVE, Limits, Options
 from gaussopt.core.status import Status
 from gaussopt.linalg.cones import (
     dense,
-    groups_of,
     in_cones,
     natural_map,
     project,
     residual,
     rows_of,
-    steps_of,
     velocity_size,
     way_inside,
 )
@@ -177,8 +176,8 @@ class Hybrid(Kept[HybridOptions]):
         whole, W = self.program, self.program.W
         if isinstance(W, DelassusProduct):
             return None
-        groups = groups_of(W)
-        if len(groups) == 1:
+        groups = Groups(W)
+        if groups.count == 1:
             if whole.n <= FOLLOWED_ROWS:
                 self.setup(dense(whole))
             try:
@@ -188,15 +187,17 @@ class Hybrid(Kept[HybridOptions]):
         sweeps = Sweeps(whole)
         if given is not None:
             sweeps.r[:] = given
-        sweeps.run(FIRST, 0.1 * self.options.tolerance * velocity_size(whole))
+        sweeps.run_groups(groups, FIRST, 0.1 * self.options.tolerance * velocity_size(whole))
         r, claims, steps = sweeps.r, set(), 0
-        missed, sizes = rows_of(natural_map(whole, r, steps_of(W))) ** 2, rows_of(whole.q) ** 2
+        parts = natural_map(whole, r, sweeps.rho), whole.q
+        missed, sizes = (np.bincount(groups.number, (rows_of(x) ** 2).sum(axis=1), groups.count) for x in parts)
         try:
-            for at in groups:
-                if missed[at].sum() <= self.options.enough**2 * sizes[at].sum():
-                    continue
+            for group in np.flatnonzero(~(missed <= self.options.enough**2 * sizes)).tolist():
+                at = groups.members(group)
                 rows = (ROWS * at[:, None] + np.arange(ROWS)).ravel()
-                self.setup(ConeComplementarity(as_blocks(W.tocsr()[rows][:, rows]), whole.q[rows], whole.mu[at]))
+                few = len(rows) <= FOLLOWED_ROWS
+                part = groups.operator(at) if few else as_blocks(W.tocsr()[rows][:, rows])
+                self.setup(ConeComplementarity(part, whole.q[rows], whole.mu[at]))
                 found = self.solve((r[rows], None))
                 claims.add(found.claim)
                 steps += found.iterations
@@ -337,8 +338,9 @@ class Hybrid(Kept[HybridOptions]):
         problem = self.program
         if monotonicity(problem) > 0:
             return ()
-        size, rho = velocity_size(problem), np.repeat(steps_of(problem.W), ROWS)
+        size = velocity_size(problem)
         random, sweeps = np.random.default_rng(self.options.seed), Sweeps(problem)
+        rho = np.repeat(sweeps.rho, ROWS)
         found = [first]
         for i in range(self.options.starts):
             # The first two starts are wedged states, which sweeps from r = 0 do not reach; the others are random.

@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import nnls
 
-from gaussopt.cone.newton_kernel import eliminate
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
@@ -26,20 +25,8 @@ HELD = 1e-13
 MASSLESS, ROWS_MAY_DEPEND = 1, 2
 """Codes that `condense` returns if a velocity has no mass, or if equality rows may be dependent; else 0."""
 
-MOST_STEPS = 30
-"""Largest number of steps of Newton's method for the removal of penetration."""
-
-NEARLY = 1e-8
-"""A contact with less than this penetration, relative to the largest without pushes, counts as just touching."""
-
-ROUNDED = 1e-13
-"""Largest penetration or gap at the end of a step, relative to the sum of its terms, that counts as zero."""
-
-LEFT = 1e-6
-"""Pushes may leave at most this penetration, relative to the largest without them, unless contacts are incompatible."""
-
-SHIFT = 1e-12
-"""Relative increase of the response of pushing contacts to their own push; redundant contacts then share a push."""
+TILE = 32
+"""Number of rows and columns of a part of a matrix that is transposed in fast memory."""
 
 
 @kernel
@@ -63,19 +50,66 @@ def factorise(L: Matrix) -> bool:
 
 
 @kernel
+def nonzero(row: Vector, found: Index) -> int:
+    """Write the places of the entries that are not zero; return their number."""
+    count = 0
+    for b in range(len(row)):
+        if row[b] != 0.0:
+            found[count] = b
+            count += 1
+    return count
+
+
+@kernel
 def half_solve(L: Matrix, Z: Matrix, columns: int) -> None:
     """Write L^-T Z over the first columns of Z."""
-    n = L.shape[0]
+    n, used = L.shape[0], np.zeros(columns, np.int64)
     for back in range(n):
         k = n - 1 - back
-        pivot = L[k, k]
-        for b in range(columns):
-            Z[k, b] /= pivot
+        pivot, count = L[k, k], nonzero(Z[k, 0:columns], used)
+        for at in range(count):
+            Z[k, used[at]] /= pivot
         for i in range(k):
             factor = L[k, i]
             if factor != 0.0:
-                for b in range(columns):
-                    Z[i, b] -= factor * Z[k, b]
+                for at in range(count):
+                    Z[i, used[at]] -= factor * Z[k, used[at]]
+
+
+@kernel
+def products(Z: Matrix, p: int, A: Matrix) -> None:
+    """Write the upper part of the first p rows of Z^T Z, with Z of p + 1 columns."""
+    used = np.zeros(p + 1, np.int64)
+    for a in range(p):
+        for b in range(a, p + 1):
+            A[a, b] = 0.0
+    for i in range(Z.shape[0]):
+        count = nonzero(Z[i, 0 : p + 1], used)
+        for at in range(count):
+            a = used[at]
+            if a < p:
+                for to in range(at, count):
+                    A[a, used[to]] += Z[i, a] * Z[i, used[to]]
+
+
+@kernel
+def responses(Z: Matrix, p: int, local: Vector) -> None:
+    """Write W = C M^-1 C^T and C M^-1 f, without equality rows, from the columns of Z, (n, p + 1)."""
+    used = np.zeros(p, np.int64)
+    for j in range(p * p + p):
+        local[j] = 0.0
+    for i in range(Z.shape[0]):
+        count = nonzero(Z[i, 0:p], used)  # each velocity is in few rows
+        for at in range(count):
+            row = used[at] * p
+            for to in range(at, count):
+                local[row + used[to]] += Z[i, used[at]] * Z[i, used[to]]
+            local[p * p + used[at]] += Z[i, used[at]] * Z[i, p]
+    for first in range(0, p, TILE):
+        for other in range(first, p, TILE):
+            for a in range(first, min(first + TILE, p)):
+                for b in range(max(other, a + 1), min(other + TILE, p)):
+                    local[b * p + a] = local[a * p + b]
 
 
 @kernel
@@ -113,43 +147,55 @@ def eliminate_rows(A: Matrix, p: int, m: int, local: Vector) -> int:
 
 @kernel
 def condense_one(
-    M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, gaps: Vector, whole: int, m: int, dt: float,
-    dofs: Index, rows: Index, S: Matrix, local: Vector,
+    M: SparseRows, D: Matrix, damping: Vector, R: SparseRows, f: Vector, w: Vector, gaps: Vector, whole: int, m: int,
+    dt: float, dofs: Index, place: Index, rows: Index, S: Matrix, local: Vector,
 ) -> int:  # fmt: skip
-    """Condense one group as `condense` does; `m` is its number of equality rows, `whole` that of all groups."""
+    """Condense one group as `condense` does; `m` is its number of equality rows, `whole` that of all groups.
+
+    `place`, (n,), are the places of its velocities among `dofs`.
+    """
     n, p = len(dofs), len(rows)
     L, Z, A = S[0:n], S[n : 2 * n], S[2 * n : 2 * n + p]
-    used = np.zeros(p + 1, np.int64)
+    found, size = 0, p - m
     for i in range(n):
+        row = dofs[i]
         for j in range(i + 1):
-            L[i, j] = M[dofs[i], dofs[j]]
-        L[i, i] += dt * damping[dofs[i]]
+            L[i, j] = 0.0
+        for e in range(M.begins[row], M.begins[row + 1]):
+            if M.values[e] != 0.0:  # otherwise the column may be in another group
+                L[i, place[M.columns[e]]] = M.values[e]
+        if len(D) > 0:
+            for j in range(i + 1):
+                L[i, j] += dt * D[row, dofs[j]]
+        L[i, i] += dt * damping[row]
         for a in range(p):
-            Z[i, a] = R[rows[a], dofs[i]]
-        Z[i, p] = f[dofs[i]]
+            Z[i, a] = 0.0
+        Z[i, p] = f[row]
+    for a in range(p):
+        for e in range(R.begins[rows[a]], R.begins[rows[a] + 1]):
+            if R.values[e] != 0.0:
+                Z[place[R.columns[e]], a] = R.values[e]
     if not factorise(L):
         return MASSLESS
     half_solve(L, Z, p + 1)
+    if m == 0:
+        responses(Z, p, local)
+    else:
+        products(Z, p, A)
     for a in range(p):
-        for b in range(a, p + 1):
-            A[a, b] = 0.0
-    for i in range(n):
-        count = 0  # each velocity is in few rows
-        for a in range(p + 1):
-            if Z[i, a] != 0.0:
-                used[count] = a
-                count += 1
-        for at in range(count):
-            a = used[at]
-            if a < p:
-                for to in range(at, count):
-                    A[a, used[to]] += Z[i, a] * Z[i, used[to]]
-    for a in range(p):
-        u = dt * A[a, p]
-        for i in range(n):
-            u += R[rows[a], dofs[i]] * w[dofs[i]]
-        A[a, p] = u
-    found, size = eliminate_rows(A, p, m, local), p - m
+        u = 0.0
+        if m > 0:  # a conditional expression would read both entries
+            u = dt * A[a, p]
+        if m == 0:
+            u = dt * local[p * p + a]
+        for e in range(R.begins[rows[a]], R.begins[rows[a] + 1]):
+            u += R.values[e] * w[R.columns[e]]
+        if m > 0:
+            A[a, p] = u
+        else:
+            local[p * p + a] = u
+    if m > 0:
+        found = eliminate_rows(A, p, m, local)
     for i in range(size // 3):
         local[size * size + 3 * i] += max(gaps[(rows[m + 3 * i] - whole) // 3], 0.0) / dt
     return found
@@ -157,25 +203,28 @@ def condense_one(
 
 @kernel
 def condense(
-    M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, gaps: Vector, m: int, dt: float, dofs: Index,
-    rows: Index, at: Index, count: int, S: Matrix, local: Vector,
+    M: SparseRows, D: Matrix, damping: Vector, R: SparseRows, f: Vector, w: Vector, gaps: Vector, m: int, dt: float,
+    dofs: Index, rows: Index, at: Index, count: int, S: Matrix, local: Vector,
 ) -> int:  # fmt: skip
     """Write the contact problem of a step and the data that the other kernels need; return 0 or a code.
 
     Parameters
     ----------
-    M, damping : (n, n), (n,), masses and linear damping
-    R, m : (p, n), m rows of equalities, then the rows of contacts
+    M, D, damping : the lower part of the masses, (n, n); damping, (n, n) or without entries; its part on the diagonal
+    R, m : m rows of equalities, then the rows of contacts, of n columns
     f, w, gaps : (n,), (n,), (k,), forces, velocities, and gaps: u_N is increased by g / dt where a gap g is open
     dofs, rows, at, count : groups, see `gaussopt.cone.groups.groups_into`
-    S : (2 n + p, max(n, p + 1)) for the sizes of each group, written: L, Z and A, whose rows 1 to m are G and
-        G^-T (E M^-1 C^T), E M^-1 E^T = G^T G
+    S : (2 n + p, max(n, p + 1)) for the sizes of each group, (2 n, p + 1) without equality rows, written: L, Z and A,
+        whose rows 1 to m are G and G^-T (E M^-1 C^T), E M^-1 E^T = G^T G
     local : (9 k^2 + 3 k,) for each group, written: W by rows, and q
     """
+    place = np.zeros(len(w), np.int64)
     for g in range(count):
         o = 5 * g
+        for i in range(at[o], at[o + 5]):
+            place[dofs[i]] = i - at[o]
         found = condense_one(
-            M, damping, R, f, w, gaps, m, at[o + 4], dt, dofs[at[o] : at[o + 5]], rows[at[o + 1] : at[o + 6]],
+            M, D, damping, R, f, w, gaps, m, at[o + 4], dt, dofs[at[o] : at[o + 5]], place, rows[at[o + 1] : at[o + 6]],
             S[at[o + 2] : at[o + 7]], local[at[o + 3] : at[o + 8]],
         )  # fmt: skip
         if found != 0:
@@ -222,71 +271,8 @@ def spread(S: Matrix, n: int, m: int, share: float, r: Vector, lam: Vector, x: V
 
 
 @kernel
-def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) -> bool:
-    """Write pushes, (3 k,): pseudo-impulses that move bodies apart where they penetrate; return whether any are found.
-
-    The gaps at the end are dt u_N plus the penetration at the beginning. Pushes act along normals and never pull; they
-    act only at contacts that they leave closed, and whose gaps they can change. Newton's method on min(push, gap) = 0
-    treats a contact as closed if its push exceeds its gap, until the set of closed contacts no longer changes. If
-    contacts are incompatible, pushes grow until `SHIFT` bounds them, and penetration remains.
-    """
-    n, k, deepest, some = len(r), len(gaps), 0.0, 0
-    ahead, was, N, x, closed = np.zeros(k), np.zeros(k), np.empty(k * k), np.zeros(k), np.zeros(k, np.int64)
-    used = np.zeros(n, np.int64)
-    for j in range(n):
-        push[j] = 0.0
-        if r[j] != 0.0:
-            used[some] = j
-            some += 1
-    for i in range(k):
-        u = local[n * n + 3 * i]
-        terms = abs(u)
-        for at in range(some):
-            part = local[3 * i * n + used[at]] * r[used[at]]
-            u, terms = u + part, terms + abs(part)
-        ahead[i] = min(gaps[i], 0.0) + dt * u
-        if abs(ahead[i]) <= ROUNDED * (dt * terms - min(gaps[i], 0.0)):
-            ahead[i] = 0.0  # it just touches: rounding must not decide whether it is pushed
-        deepest = max(deepest, abs(ahead[i]))
-    c = 0
-    for _ in range(MOST_STEPS):
-        changed, left, before = False, 0.0, c
-        for at in range(before):
-            x[at] = push[3 * closed[at]]
-        c = 0
-        for i in range(k):
-            gap = ahead[i]
-            for at in range(before):
-                gap += local[3 * i * n + 3 * used[at]] * x[at]
-            left = max(left, was[i] * abs(gap))
-            presses = push[3 * i] > 0.0 if was[i] > 0.0 else gap < -NEARLY * abs(ahead[i])
-            now = 1.0 if presses and local[3 * i * n + 3 * i] > 0.0 else 0.0
-            changed = changed or now != was[i]
-            was[i] = now
-            if now > 0.0:
-                closed[c] = i
-                c += 1
-        if not changed:
-            return left <= LEFT * deepest
-        for a in range(c):
-            i = closed[a]
-            used[a] = i
-            x[a] = -ahead[i]
-            for b in range(c):
-                N[a * c + b] = local[3 * i * n + 3 * closed[b]]
-            N[a * c + a] *= 1.0 + SHIFT
-        if c > 0 and eliminate(N[0 : c * c], x[0:c]) == 0.0:
-            return False
-        for i in range(k):
-            push[3 * i] = 0.0
-        for a in range(c):
-            push[3 * closed[a]] = x[a]
-    return False
-
-
-@kernel
 def finish(
-    R: Matrix, w: Vector, m: int, dt: float, dofs: Index, rows: Index, at: Index, count: int, S: Matrix, r: Vector,
+    R: SparseRows, w: Vector, m: int, dt: float, dofs: Index, rows: Index, at: Index, count: int, S: Matrix, r: Vector,
     lam: Vector, end: Vector, way: Vector,
 ) -> float:  # fmt: skip
     """Write velocities and displacement at the end of a step with impulses r, (3 k,); return the largest |E w'|.
@@ -308,69 +294,9 @@ def finish(
             end[j] = x[i] + w[j]
             way[j] = dt * end[j]
         for j in range(of):
-            u = 0.0
-            for i in range(n):
-                u += R[rows[begin + j], dofs[at[o] + i]] * end[dofs[at[o] + i]]
-            lam[rows[begin + j]] = y[j]
+            u, row = 0.0, rows[begin + j]
+            for e in range(R.begins[row], R.begins[row + 1]):
+                u += R.values[e] * end[R.columns[e]]
+            lam[row] = y[j]
             missed = max(missed, abs(u))
     return missed
-
-
-@kernel
-def way_back(
-    m: int, dofs: Index, rows: Index, at: Index, count: int, S: Matrix, phi: Vector, push: Vector, way: Vector
-) -> None:
-    """Add M^-1 (C^T push + E^T lam) to the displacement `way`, (n,), with lam such that E maps this sum to -phi."""
-    lam, x, own = np.zeros(m), np.zeros(len(way)), np.zeros(len(push))
-    for g in range(count):
-        o = 5 * g
-        n, of = at[o + 5] - at[o], at[o + 4]
-        begin, p, first = at[o + 1], at[o + 6] - at[o + 1], at[o + 2] + 2 * n
-        for j in range(of):
-            y = phi[rows[begin + j]]
-            for b in range(j):
-                y -= S[first + b, j] * lam[b]
-            lam[j] = y / S[first + j, j]
-        for a in range(p - of):
-            own[a] = push[rows[begin + of + a] - m]
-        spread(S[at[o + 2] : at[o + 7]], n, of, 0.0, own[0 : p - of], lam[0:of], x[0:n])
-        for i in range(n):
-            way[dofs[at[o] + i]] += x[i]
-
-
-@kernel
-def all_apart(
-    m: int, dt: float, dofs: Index, rows: Index, at: Index, count: int, S: Matrix, local: Vector, gaps: Vector,
-    r: Vector, phi: Vector, first: int, push: Vector, way: Vector,
-) -> int:  # fmt: skip
-    """Write the pushes of `ways_apart`, (3 k,), from the group `first` on, and correct `way` by all pushes and by phi.
-
-    Return `count`, or the first group without pushes, where it ends.
-    """
-    own, ahead, found = np.zeros(len(r)), np.zeros(len(gaps)), np.zeros(len(r))
-    for g in range(first, count):
-        o = 5 * g
-        begin = at[o + 1] + at[o + 4]
-        size = at[o + 6] - begin
-        if size > 0:
-            for a in range(size):
-                own[a] = r[rows[begin + a] - m]
-                ahead[a // 3] = gaps[(rows[begin + a] - m) // 3]
-            if not ways_apart(local[at[o + 3] : at[o + 8]], ahead[0 : size // 3], own[0:size], dt, found[0:size]):
-                return g
-            for a in range(size):
-                push[rows[begin + a] - m] = found[a]
-    way_back(m, dofs, rows, at, count, S, phi, push, way)
-    return count
-
-
-def least_pushes(local: Vector, gaps: Vector, r: Vector, dt: float) -> Vector:
-    """Return nonnegative pushes, (3 k,), that open the gaps at the end of a step as far as possible (least squares)."""
-    n, push = len(r), np.zeros(len(r))
-    W, q = local[: n * n].reshape(n, n), local[n * n :]
-    ahead = np.minimum(gaps, 0.0) + dt * (W @ r + q)[::3]
-    values, vectors = np.linalg.eigh(W[::3, ::3])
-    kept = values > SHIFT * values[-1]
-    values, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    push[::3] = nnls(values[:, None] * vectors.T, -(vectors.T @ ahead) / values)[0]
-    return push

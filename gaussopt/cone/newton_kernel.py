@@ -29,13 +29,21 @@ SMALL = 1e-14
 @kernel
 def steps_into(w: Vector, rho: Vector) -> None:
     """Write rho_i = 3 / tr W_ii, the numbers that `gaussopt.linalg.cones.steps_of` returns."""
-    k, mean = len(rho), 0.0
+    k = len(rho)
     for i in range(k):
         trace = 0.0
         for row in range(3 * i, 3 * i + 3):
             trace += w[row * 3 * k + row]
         rho[i] = trace
-        mean += abs(trace) / k
+    invert_traces(rho)
+
+
+@kernel
+def invert_traces(rho: Vector) -> None:
+    """Replace the traces of the diagonal blocks of W by the numbers of `steps_into`."""
+    k, mean = len(rho), 0.0
+    for i in range(k):
+        mean += abs(rho[i]) / k
     for i in range(k):
         trace = rho[i]
         if not trace > SMALL * mean:

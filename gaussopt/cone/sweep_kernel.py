@@ -195,6 +195,25 @@ def blocks_into(W: Matrix, begin: Index, column: Index, beside: Vector, own: Vec
 
 
 @kernel
+def split_blocks(
+    begins: Index, columns: Index, blocks: Vector, begin: Index, column: Index, beside: Vector, own: Vector
+) -> None:
+    """Write the same as `blocks_into` from blocks in compressed rows, among them all those on the diagonal."""
+    place = 0
+    for i in range(len(begin) - 1):
+        for e in range(begins[i], begins[i + 1]):
+            if columns[e] == i:
+                for entry in range(9):
+                    own[9 * i + entry] = blocks[9 * e + entry]
+            else:
+                column[place] = columns[e]
+                for entry in range(9):
+                    beside[9 * place + entry] = blocks[9 * e + entry]
+                place += 1
+        begin[i + 1] = place
+
+
+@kernel
 def block_part(
     order: Index, first: int, last: int, begin: Index, column: Index, block: Vector, own: Vector, q: Vector,
     mu: Vector, rho: Vector, r: Vector, alpha: Vector, changes: Vector,
@@ -241,6 +260,22 @@ def block_sweeps(
         if change <= tolerance:
             return change
     return change
+
+
+@kernel
+def grouped_sweeps(
+    order: Index, ends: Index, begin: Index, column: Index, block: Vector, own: Vector, q: Vector, mu: Vector,
+    rho: Vector, r: Vector, alpha: Vector, changes: Vector, count: int, tolerance: float,
+) -> None:  # fmt: skip
+    """Sweep as `block_sweeps` over each group order[ends[g]], ..., order[ends[g + 1] - 1], which no block connects."""
+    for g in range(len(ends) - 1):
+        for _ in range(count):
+            block_part(order, ends[g], ends[g + 1], begin, column, block, own, q, mu, rho, r, alpha, changes)
+            change = 0.0
+            for at in range(ends[g], ends[g + 1]):
+                change += changes[order[at]]
+            if change <= tolerance * tolerance:
+                break
 
 
 @kernel

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gaussopt.cone.groups import Groups
 from gaussopt.cone.sweep_kernel import (
     block_part,
     block_sweeps,
@@ -20,13 +21,15 @@ from gaussopt.cone.sweep_kernel import (
     colours_of,
     factor_part,
     factor_sweeps,
+    grouped_sweeps,
     projected_sweep,
+    split_blocks,
 )
 from gaussopt.core.arrays import Index, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.delassus import DelassusProduct, formed
+from gaussopt.core.delassus import DelassusProduct, formed, stored_blocks
 from gaussopt.jit.threads import share
-from gaussopt.linalg.cones import steps_of
+from gaussopt.linalg.cones import steps_of, steps_of_traces
 
 
 class BlockRows(NamedTuple):
@@ -45,12 +48,11 @@ def block_rows(W: Any, k: int) -> BlockRows:
         beside, own = np.empty(W.size), np.empty(ROWS**2 * k)
         blocks_into(np.ascontiguousarray(W), begin, column, beside, own)
         return BlockRows(begin, column[: begin[-1]], beside[: ROWS**2 * begin[-1]], own)
-    every = np.repeat(np.arange(k), np.diff(W.indptr))
-    others = W.indices != every
-    row = every[others]
-    begin = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=k)))).astype(np.int64)
-    column = W.indices[others].astype(np.int64)
-    return BlockRows(begin, column, W.data[others].ravel(), np.ascontiguousarray(W.data[~others]).ravel())
+    begins, columns, blocks = stored_blocks(W)
+    begin, column, own = np.zeros(k + 1, dtype=np.int64), np.empty(len(columns) - k, dtype=np.int64), np.empty(9 * k)
+    beside = np.empty(len(blocks) - len(own))
+    split_blocks(begins, columns, blocks, begin, column, beside, own)
+    return BlockRows(begin, column, beside, own)
 
 
 class ContactFactors(NamedTuple):
@@ -94,17 +96,18 @@ class Sweeps:
         self._order: Index
         self._ends: Index
         self._order, self._ends = coloured(problem) if threads else (np.arange(k), np.array([0, k]))
-        self._rho = steps_of(problem.W)
         self._alpha, self._changes = np.zeros(k), np.zeros(k)
         self._product = isinstance(problem.W, DelassusProduct)
         self._data: BlockRows | ContactFactors = (
             ContactFactors.of(problem.W, k) if isinstance(problem.W, DelassusProduct) else block_rows(problem.W, k)
         )
+        own = self._data.own.reshape(k, ROWS**2)[:, :: ROWS + 1]
+        self.rho = steps_of(problem.W) if self._product else steps_of_traces(own.sum(axis=1))
 
     def run(self, count: int, tolerance: float = 0.0) -> float:
         """Sweep at most `count` times, until r changes by at most the tolerance in m/s; return the last change."""
         data: tuple[Any, ...] = (
-            *self._data, np.ascontiguousarray(self.problem.q), self.problem.mu, self._rho, self.r, self._alpha,
+            *self._data, np.ascontiguousarray(self.problem.q), self.problem.mu, self.rho, self.r, self._alpha,
             self._changes,
         )  # fmt: skip
         if self._product:
@@ -123,6 +126,12 @@ class Sweeps:
                     break
             return change
 
+    def run_groups(self, groups: Groups, count: int, tolerance: float) -> None:
+        """Sweep at most `count` times over each group of contacts of an operator stored as blocks, as `run` does."""
+        q = np.ascontiguousarray(self.problem.q)
+        data: Any = (*self._data, q, self.problem.mu, self.rho, self.r, self._alpha, self._changes, count, tolerance)
+        grouped_sweeps(groups.order, groups.ends, *data)
+
     @cached_property
     def _largest(self) -> Vector:
         """Largest singular value of each diagonal block, (k,)."""
@@ -130,7 +139,7 @@ class Sweeps:
 
     def run_projected(self, count: int, omega: float) -> None:
         """Sweep with one projected step per contact, of size omega / (largest singular value of its block)."""
-        step = omega / np.where(self._largest > 0, self._largest, 1.0 / self._rho)
+        step = omega / np.where(self._largest > 0, self._largest, 1.0 / self.rho)
         q = np.ascontiguousarray(self.problem.q)
         with np.errstate(over="ignore", invalid="ignore"):
             projected_sweep(*self.blocks, q, self.problem.mu, step, count, self.r)
@@ -138,7 +147,7 @@ class Sweeps:
     @property
     def nbytes(self) -> int:
         """Memory of the data of a sweep, in bytes."""
-        return sum(part.nbytes for part in (*self._data, self.r, self._rho, self._alpha, self._changes, self._order))
+        return sum(part.nbytes for part in (*self._data, self.r, self.rho, self._alpha, self._changes, self._order))
 
     @cached_property
     def blocks(self) -> BlockRows:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from gaussopt.core.arrays import Matrix, Vector, as_array, given_sparse
+from gaussopt.core.arrays import Index, Matrix, Vector, as_array, given_sparse
 from gaussopt.core.errors import BadInput
 from gaussopt.core.sparse_arrays import LARGEST_BLOCK, Pattern, block_layout, check_sparse_mass, read_sparse
 
@@ -94,6 +94,11 @@ class DelassusProduct:
 def is_blocks(W: Any) -> bool:
     """Return whether an operator is not dense, that is, stored as blocks or by its factors."""
     return not isinstance(W, np.ndarray)
+
+
+def stored_blocks(W: Any) -> tuple[Index, Index, Vector]:
+    """Return where the rows of an operator stored as blocks begin, the columns of its blocks, and these, (9 b,)."""
+    return W.indptr.astype(np.int64), W.indices.astype(np.int64), np.ascontiguousarray(W.data).ravel()
 
 
 def formed(W: Any) -> Any:

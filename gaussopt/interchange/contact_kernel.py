@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.jit.kernel import kernel
 
@@ -25,20 +26,26 @@ class RowPlaces(NamedTuple):
 
 @kernel
 def collect(
-    J: Matrix, distances: Vector, margins: Vector, of: RowPlaces, closed: float, m: int, R: Matrix, gaps: Vector
-) -> tuple[float, float]:  # fmt: skip
+    J: SparseRows, distances: Vector, margins: Vector, of: RowPlaces, closed: float, m: int, R: SparseRows, gaps: Vector
+) -> tuple[float, float]:
     """Copy rows of J to R, after its first m rows, and write gaps, of which those up to `closed` become zero.
 
-    Return the least square of the norm of a normal row, at most 1, and the least gap, at most 1.
+    Return the least square of the norm of a normal row, at most 1, and the least gap, at most 1. R.begins is zero
+    after its first m + 1 entries.
     """
-    n, least, lowest = J.shape[1], 1.0, 1.0
+    least, lowest = 1.0, 1.0
     for i in range(len(of.rows)):
-        for j in range(n):
-            R[m + of.places[i], j] = J[of.rows[i], j]
+        R.begins[m + of.places[i] + 1] = J.begins[of.rows[i] + 1] - J.begins[of.rows[i]]
+    for a in range(m, len(R.begins) - 1):
+        R.begins[a + 1] += R.begins[a]
+    for i in range(len(of.rows)):
+        to = R.begins[m + of.places[i]] - J.begins[of.rows[i]]
+        for e in range(J.begins[of.rows[i]], J.begins[of.rows[i] + 1]):
+            R.columns[to + e], R.values[to + e] = J.columns[e], J.values[e]
     for i in range(len(of.opening)):
         square, row = 0.0, of.normals[i]
-        for j in range(n):
-            square += J[row, j] * J[row, j]
+        for e in range(J.begins[row], J.begins[row + 1]):
+            square += J.values[e] * J.values[e]
         gap = distances[row] - margins[row] + of.ahead[i]
         if gap > 0.0 and gap <= closed:
             gap = 0.0
@@ -69,3 +76,37 @@ def bound_friction(W: Matrix, q: Vector, normals: Index, parents: Index, losses:
         W[row, row], q[row] = own[i], -own[i] * dt * losses[i]
         if parents[i] != row:
             W[row, parents[i]] = -own[i]
+
+
+@kernel
+def block_place(begins: Index, columns: Index, row: int, column: int) -> int:
+    """Return the place of a stored block in compressed rows."""
+    place = int(begins[row])
+    while columns[place] != column:
+        place += 1
+    return place
+
+
+@kernel
+def bound_blocks(
+    begins: Index, columns: Index, data: Vector, q: Vector, normals: Index, parents: Index, losses: Vector, dt: float
+) -> None:
+    """Write the rows of `bound_friction` into W stored by its blocks, (3, 3), in compressed rows of contacts."""
+    trace, own = 0.0, np.zeros(len(normals))
+    for contact in range(len(begins) - 1 if len(normals) > 0 else 0):
+        at = 9 * block_place(begins, columns, contact, contact)
+        trace = trace + data[at] + data[at + 4] + data[at + 8]
+    for i in range(len(normals)):
+        at = 9 * block_place(begins, columns, normals[i] // 3, normals[i] // 3)
+        for tangent in range(at + 4, at + 9, 4):
+            if data[tangent] == 0.0:
+                data[tangent] = trace / len(q)
+        own[i] = data[at + 4]
+        if parents[i] != normals[i]:
+            own[i] = data[9 * block_place(begins, columns, parents[i] // 3, parents[i] // 3)]
+    for i in range(len(normals)):
+        contact, parent = normals[i] // 3, parents[i] // 3
+        data[9 * block_place(begins, columns, contact, contact)] = own[i]
+        q[normals[i]] = -own[i] * dt * losses[i]
+        if parent != contact:
+            data[9 * block_place(begins, columns, contact, parent)] = -own[i]

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
-from gaussopt.core.row_rounding import without_rounding
+from gaussopt.core.row_rounding import rounding
 from gaussopt.interchange.contact_kernel import RowPlaces, bound_friction, collect
-from gaussopt.interchange.mujoco_equalities import SMALL, distances, sizes_of_places, turning
+from gaussopt.interchange.mujoco_equalities import SMALL, distances, sizes_of_places, sparse_rows, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 
 AHEAD = 0.01
@@ -74,27 +75,6 @@ class NearContacts:
             )  # fmt: skip
         return self._parts[key]
 
-    @cached_property
-    def only_joints(self) -> bool:
-        """Whether all friction without a normal is that of joints and tendons."""
-        return bool((self.bounds[0] == self.bounds[1]).all())
-
-    def bound_blocks(
-        self, blocks: NDArray[np.float64], columns: NDArray[np.intp], begins: NDArray[np.intp], q: Vector, dt: float
-    ) -> None:  # fmt: skip
-        """Change blocks of W, (b, 3, 3), in compressed rows as `bounded` changes W, for friction of joints only."""
-        own, _, losses = self.bounds
-        if not len(own):
-            return
-        places = np.flatnonzero(columns == np.repeat(np.arange(len(self.mu)), np.diff(begins)))
-        mean = float(np.einsum("iaa->", blocks[places])) / len(q)
-        for contact, loss in zip((own // ROWS).tolist(), losses.tolist(), strict=True):
-            block = blocks[places[contact]]
-            for tangent in (1, 2):
-                block[tangent, tangent] = block[tangent, tangent] or mean
-            block[0, 0] = block[1, 1]
-            q[ROWS * contact] = -block[0, 0] * dt * loss
-
     def bounded(self, W: Matrix, q: Vector, dt: float) -> tuple[Matrix, Vector]:
         """Return W and q with rows that set the normal impulse of friction without a normal to its bound.
 
@@ -144,42 +124,49 @@ class ContactFinder:
         self._names: dict[tuple[int, ...], str] = {}
         self._dry: list[str] = []
 
-    def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector, float]:
-        """Return contacts and limits near the state of `data`, the rows E and contact rows, (p, nv), and gaps, (k,).
+    def __call__(self, E: SparseRows) -> tuple[NearContacts, SparseRows, Vector, float]:
+        """Return contacts and limits near the state of `data`, the rows E, then those of contacts, (p, nv), and gaps.
 
         Also return the least gap, m or rad, at most 1.
         """
-        data, m = self.data, len(E)
+        data, m = self.data, len(E.begins) - 1
         ncon, nefc, ne = data.ncon, data.nefc, data.ne
         if not ncon and nefc == ne:
             if self._nothing is None:
                 self._nothing = self._found(())
-            return self._nothing, E.copy(), self._nothing.mu, 1.0
-        J, first, limits = data.efc_J.reshape(-1, self.model.nv)[:nefc], ne + data.nf, data.nl
+            return self._nothing, SparseRows(E.begins, E.columns, E.values.copy()), self._nothing.mu, 1.0
+        J, first, limits = sparse_rows(data, nefc), ne + data.nf, data.nl
         limited, touching = b"", b""
         if limits:
-            at = slice(first, first + limits)
-            limited = J[at].tobytes() if self._single else b"".join(x.tobytes() for x in self._limits(J, at))
+            at = slice(J.begins[first], J.begins[first + limits])
+            of_limits = (J.columns[at], J.values[at]) if self._single else self._limits(J, first, limits)
+            limited = b"".join(x.tobytes() for x in of_limits)
         if ncon:
             contact = data.contact
             touching = contact.geom.tobytes() + contact.efc_address.tobytes()
         pattern = self._known.get(key := (limited, first, touching))
         if pattern is None:
-            numbers = (x.tolist() for x in self._limits(J, slice(first, first + limits)))
+            numbers = (x.tolist() for x in self._limits(J, first, limits))
             pattern = self._known[key] = self._found(tuple(zip(*numbers, strict=True)))
-        k = len(pattern.mu)
-        R, gaps = np.zeros((m + ROWS * k, self.model.nv)), np.zeros(k)
+        k, own = len(pattern.mu), int(E.begins[m])
+        begins, room, gaps = np.zeros(m + ROWS * k + 1, dtype=np.int64), own + len(J.values), np.zeros(k)
+        R = SparseRows(begins, np.empty(room, dtype=np.int64), np.empty(room))
         if m:
-            R[:m] = E
+            begins[: m + 1], R.columns[:own], R.values[:own] = E.begins, E.columns[:own], E.values[:own]
         least, lowest = collect(J, data.efc_pos, data.efc_margin, pattern.places, CLOSED, m, R, gaps)
         if least < SMALL**2 and touching:
-            R[m:] = without_rounding(R[m:], sizes_of_places(self.turns, distances(data).max()))
+            sizes = sizes_of_places(self.turns, distances(data).max())
+            there = slice(own, int(begins[-1]))
+            tiny = np.abs(R.values[there]) <= rounding(self.model.nv, ROWS * k) * sizes[R.columns[there]]
+            R.values[there][tiny] = 0.0
         return pattern, R, gaps, lowest
 
-    def _limits(self, J: Matrix, at: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-        """Return the negative types of limits, their indices, and whether they are lower limits."""
-        data, J = self.data, J[at]
-        leading = J[np.arange(len(J)), np.abs(J).argmax(axis=1)]
+    def _limits(
+        self, rows: SparseRows, first: int, count: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+        """Return the negative types of `count` limits, their indices, and whether they are lower limits."""
+        data, at, J = self.data, slice(first, first + count), rows.dense(first, first + count, self.model.nv)
+        leading = J[np.arange(count), np.abs(J).argmax(axis=1)]
         return -data.efc_type[at], data.efc_id[at], leading > 0.0
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:

@@ -6,7 +6,7 @@ steps do the same for models that select one of them, because otherwise stiff se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,13 +146,36 @@ class EndDamping:
 def damping_matrix(mj: Any, model: Any, data: Any) -> Matrix:
     """Return the symmetric part of D = -dF/dw, with the forces F of `_forces` and the velocities w, (nv, nv)."""
     w, found = data.qvel.copy(), np.zeros((model.nv, model.nv))
-    before = _forces(mj, model, data)
-    for i, shift in enumerate(SHIFT * (1.0 + np.abs(w))):
-        data.qvel[i] = w[i] + shift
-        found[i] = (before - _forces(mj, model, data)) / shift
-        data.qvel[i] = w[i]
+    before, shift = _forces(mj, model, data), SHIFT * (1.0 + np.abs(w))
+    for at, owner in together(mj, model):
+        own = np.flatnonzero(owner >= 0)
+        data.qvel[at] += shift[at]
+        found[owner[own], own] = (before - _forces(mj, model, data))[own] / shift[owner[own]]
+        data.qvel[at] = w[at]
     _forces(mj, model, data)
     return 0.5 * (found + found.T)
+
+
+def together(mj: Any, model: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield sets of velocities that are shifted together, and which of them each force, (nv,), may depend on, or -1.
+
+    These are one velocity of each tree of bodies, unless forces of one tree may depend on another one.
+    """
+    alone = [int(x) for x in (mj.mjtTrn.mjTRN_JOINT, mj.mjtTrn.mjTRN_JOINTINPARENT, mj.mjtTrn.mjTRN_TENDON)]
+    given = mj.get_mjcb_passive(), mj.get_mjcb_act_gain(), mj.get_mjcb_act_bias()
+    if (
+        (model.tendon_treenum > 1).any() or model.nflex or model.nplugin or any(x is not None for x in given)
+        or not np.isin(model.actuator_trntype, alone).all()
+    ):  # fmt: skip
+        for i in range(model.nv):
+            yield np.array([i]), np.full(model.nv, i)
+        return
+    tree = model.dof_treeid
+    place = np.arange(model.nv) - np.searchsorted(tree, tree)
+    for i in range(place.max() + 1):
+        of_tree, at = np.full(model.ntree, -1), np.flatnonzero(place == i)
+        of_tree[tree[at]] = at
+        yield at, of_tree[tree]
 
 
 def _forces(mj: Any, model: Any, data: Any) -> Vector:
@@ -163,16 +186,16 @@ def _forces(mj: Any, model: Any, data: Any) -> Vector:
     return forces
 
 
-def _stiffness_matrix(mj: Any, model: Any, data: Any) -> Matrix:
+def stiffness_matrix(mj: Any, model: Any, data: Any) -> Matrix:
     """Return K = -dF/dx, with the forces F of `_forces` and displacements x of the coordinates, (nv, nv)."""
     q, found = data.qpos.copy(), np.zeros((model.nv, model.nv))
     before = _forces(mj, model, data)
-    for i in range(model.nv):
-        along = np.zeros(model.nv)
-        along[i] = 1.0
+    for at, owner in together(mj, model):
+        own, along = np.flatnonzero(owner >= 0), np.zeros(model.nv)
+        along[at] = 1.0
         mj.mj_integratePos(model, data.qpos, along, SHIFT)
         mj.mj_fwdPosition(model, data)
-        found[:, i] = (before - _forces(mj, model, data)) / SHIFT
+        found[own, owner[own]] = (before - _forces(mj, model, data))[own] / SHIFT
         data.qpos[:] = q
     mj.mj_fwdPosition(model, data)
     _forces(mj, model, data)
@@ -193,7 +216,7 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
     flags = model.opt.disableflags  # forces of joints, tendons and actuators do not depend on contacts
     model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONTACT | mj.mjtDisableBit.mjDSBL_CONSTRAINT)
     mj.mj_fwdPosition(model, data)
-    D, K = damping_matrix(mj, model, data), _stiffness_matrix(mj, model, data)
+    D, K = damping_matrix(mj, model, data), stiffness_matrix(mj, model, data)
     model.opt.disableflags = flags
     mj.mj_fwdPosition(model, data)
     _forces(mj, model, data)
@@ -207,12 +230,13 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
     if not len(whole[0]):
         return
     _, group = connected_components(sum(x != 0.0 for x in whole), directed=False)
-    places = [np.flatnonzero(group == i) for i in range(group.max() + 1)]
+    acted = group[np.any([(x != 0.0).any(axis=1) for x in whole[2:]], axis=0)]  # the other groups are stable
+    places = [np.flatnonzero(group == i) for i in np.unique(acted)]
     parts = [[x[np.ix_(at, at)] for x in whole] for at in places]
     if any(np.linalg.eigvalsh(part[0])[0] <= 0.0 for part in parts):
         return
     tried = dt
-    for _ in range(MOST_HALVINGS):
+    for _ in range(MOST_HALVINGS if parts else 0):
         found = [_worst(part, tried) for part in parts]
         i = int(np.argmin([factor for factor, _ in found]))
         factor, axis = found[i]

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from gaussopt.cone.sparse_rows import NO_ROWS, SparseRows, shortest
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
-from gaussopt.jit.kernel import kernel
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 DEPENDENT = 1e-12
@@ -65,10 +65,17 @@ def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
     m, n = int(data.nefc), int(model.nv)
     if not mj.mj_isSparse(model):
         return np.array(data.efc_J).reshape(-1, n)[:m]
-    J = np.zeros((m, n))
-    if m:
-        mj.mju_sparse2dense(J, data.efc_J.ravel(), data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind.ravel())
-    return J
+    return sparse_rows(data, m).dense(0, m, n)
+
+
+def sparse_rows(data: Any, count: int) -> SparseRows:
+    """Return the first rows of MuJoCo's efc_J from sparse storage, where a row begins at the end of the row before."""
+    if not count:
+        return NO_ROWS
+    begins = np.empty(count + 1, dtype=np.int64)
+    begins[:count] = data.efc_J_rowadr[:count]
+    begins[count] = end = int(begins[count - 1]) + int(data.efc_J_rownnz[count - 1])
+    return SparseRows(begins, data.efc_J_colind[:end].astype(np.int64), data.efc_J[:end])
 
 
 def turning(mj: Any, model: Any) -> Vector:
@@ -102,18 +109,6 @@ def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
     path = np.linalg.norm(data.wrap_xpos.reshape(-1, 3)[first : first + count], axis=1)
     sizes: Vector = sizes_of_places(turns, np.maximum(path, distances(data).max())).sum(axis=0)
     return sizes
-
-
-@kernel
-def least_square(J: Matrix) -> float:
-    """Return the least square of the norm of a row, at most 1."""
-    least = 1.0
-    for i in range(len(J)):
-        square = 0.0
-        for j in range(J.shape[1]):
-            square += J[i, j] * J[i, j]
-        least = min(least, square)
-    return least
 
 
 def independent(E: Matrix) -> Matrix:
@@ -212,19 +207,19 @@ class Equalities:
         self._near[at.stop : self._starts[i] + self._counts[i]] = 2.0 * abs(model.eq_data[i, 10]) * self._turns
         return np.append(np.flatnonzero(np.isin(model.body_rootid, model.body_rootid[ends])), 0)
 
-    def rows(self, data: Any) -> tuple[Matrix, Vector]:
-        """Return rows, (m, nv), without rounding errors, and residuals, (m,); the model must use dense storage.
+    def rows(self, data: Any) -> tuple[SparseRows, Vector]:
+        """Return rows, (m, nv), without rounding errors, and residuals, (m,); the model must use sparse storage.
 
         Both may be views of `data` and change with it.
         """
         ne = int(data.ne)
         if not (ne or self.m):
-            return self._near, data.efc_pos[:0]
-        J = data.efc_J.reshape(-1, self._model.nv)[:ne]
-        if ne == self.m and least_square(J) >= SMALL**2:
-            return J, data.efc_pos[:ne]
+            return NO_ROWS, data.efc_pos[:0]
+        rows = sparse_rows(data, ne)
+        if ne == self.m and shortest(rows) >= SMALL**2:
+            return rows, data.efc_pos[:ne]
         J, phi, _ = self(data)
-        return J, phi
+        return SparseRows.of(J), phi
 
     def _as_they_are(self, data: Any) -> tuple[Matrix, Vector]:
         """Return rows in the fixed order, with rounding errors, (m, nv), and residuals, (m,), m or rad."""

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.cone.sparse_rows import SparseRows
+from gaussopt.core.arrays import Vector
 from gaussopt.interchange.mujoco_contacts import CLOSED
 from gaussopt.interchange.mujoco_damping import EndDamping
+from gaussopt.interchange.mujoco_equalities import sparse_rows
 from gaussopt.interchange.mujoco_rows import IN_GAP
 from gaussopt.jit.kernel import kernel
 
@@ -42,7 +44,7 @@ def balanced(terms: Terms, h: float) -> bool:
 
 
 @kernel
-def stay_open(J: Matrix, places: Vector, margins: Vector, closed: float, w: Vector, h: float) -> int:
+def stay_open(J: SparseRows, places: Vector, margins: Vector, closed: float, w: Vector, h: float) -> int:
     """Return the number of contacts with gaps beyond `closed` that are not negative after a time h at velocities w.
 
     Tangents have no gap, as MuJoCo states rows of contacts.
@@ -51,8 +53,8 @@ def stay_open(J: Matrix, places: Vector, margins: Vector, closed: float, w: Vect
     for i in range(len(places)):
         gap = places[i] - margins[i]
         if gap > closed:
-            for j in range(len(w)):
-                gap += h * J[i, j] * w[j]
+            for e in range(J.begins[i], J.begins[i + 1]):
+                gap += h * J.values[e] * w[J.columns[e]]
             if gap >= 0.0:
                 found += 1
     return found
@@ -116,5 +118,5 @@ class FreeSteps:
             return True
         contact.exclude[near] = 0
         mj.mj_makeConstraint(model, data)
-        rows = data.efc_J.reshape(-1, model.nv)
+        rows = sparse_rows(data, data.nefc)
         return stay_open(rows, data.efc_pos, data.efc_margin, CLOSED, data.qvel, h) == number

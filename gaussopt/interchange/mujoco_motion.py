@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, Vector, as_coordinates
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
@@ -120,7 +121,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self._given = {name: getattr(own, name).copy() for name in CHANGED}
         self._start = {name: getattr(data, name).copy() for name in ("qpos", "qvel", "act", "ctrl")}
         self._options = {name: getattr(own.opt, name) for name in OPTIONS}
-        own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
+        own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_SPARSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
         own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # MuJoCo's islands would lack the rows that `place` adds
@@ -131,6 +132,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(model.nv) if undamped or self.all_at_end else own.dof_damping
         self._free = FreeSteps(mj, own, self.data, self.damping, self.damping_at_end)
+        begins = np.append(own.M_rowadr, len(own.M_colind)).astype(np.int64)
+        self.masses = SparseRows(begins, own.M_colind.astype(np.int64), self.data.M)  # lower part of the mass matrix
         kinds = mj.mjtJoint
         self.activations = Activations(mj, own)
         self._plain, self._quaternions = np.zeros((self.size, model.nv)), []
@@ -329,7 +332,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
     def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
         """Raise BadInput if steps of length dt, s, are unstable by the derivatives of MuJoCo's forces at a state."""
         step = MujocoStep(self, t, q, v)
-        given = step.M, np.diag(self.damping) if step.D is None else step.D, self.equalities(self.data)[0]
+        damping = np.diag(self.damping) if step.D is None else step.D
+        given = mass_matrix(self.mj, self.model, self.data), damping, self.equalities(self.data)[0]
         refuse_unstable(self.mj, self.model, self.data, given, dt)
 
     def about(self) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.cone.sparse_rows import SparseRows
+from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, turning
@@ -63,7 +64,7 @@ class BoundedProjection:
         return self.mj.MjData(self.model)
 
     def __call__(
-        self, state: tuple[Vector, Matrix, Vector, Vector, float], names: Sequence[str], rows: Sequence[str],
+        self, state: tuple[Vector, SparseRows, Vector, Vector, float], names: Sequence[str], rows: Sequence[str],
         before: Vector, way: Vector,
     ) -> None:  # fmt: skip
         """Shorten a correction of a displacement, from `before` to `way`, (nv,), in place until it reduces the error.
@@ -91,7 +92,7 @@ class BoundedProjection:
                 self._refuse_far(way - before, *open_by, mends=bool(np.abs(way - before).max() <= NEAR))
             way[:] = before + back
         if lowest < -AT_LEAST and np.abs(back).max() <= LOOKED:
-            stays = (gaps < -AT_LEAST) & (gaps + R[len(phi) :: ROWS] @ way < 0.5 * gaps)
+            stays = (gaps < -AT_LEAST) & (R.times(way, len(phi), ROWS, gaps.copy()) < 0.5 * gaps)
             self.stuck.update((names[j], -float(gaps[j])) for j in np.flatnonzero(stays).tolist())
 
     def _error_at(self, q: Vector, way: Vector) -> float:
@@ -132,8 +133,7 @@ class BoundedProjection:
         )
 
 
-def _error_by_rows(R: Matrix, phi: Vector, gaps: Vector, way: Vector) -> float:
+def _error_by_rows(R: SparseRows, phi: Vector, gaps: Vector, way: Vector) -> float:
     """Return the sum of squares of depths and residuals that the rows predict after a displacement, (nv,)."""
-    m, left = len(phi), R @ way
-    depths = np.minimum(gaps + left[m::ROWS], 0.0)
-    return float(depths @ depths + np.sum((phi + left[:m]) ** 2))
+    depths = np.minimum(R.times(way, len(phi), ROWS, gaps.copy()), 0.0)
+    return float(depths @ depths + np.sum(R.times(way, 0, 1, phi.copy()) ** 2))

@@ -9,20 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import bsr_array
 
-from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, all_apart, condense, finish, least_pushes
+from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish
 from gaussopt.cone.groups import groups_into, joined, joined_blocks
-from gaussopt.core.arrays import Index, Matrix, Vector
+from gaussopt.cone.pushes import all_apart, least_pushes
+from gaussopt.cone.sparse_rows import SparseRows
+from gaussopt.core.arrays import Index, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
-from gaussopt.core.delassus import FILLED, SMALL
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, TimeStep
+from gaussopt.interchange.contact_kernel import bound_blocks
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_equalities import independent
-from gaussopt.interchange.mujoco_model import mass_matrix
 
-NOTHING = Found((), np.zeros(0), np.zeros((0, ROWS - 1)))
-"""No contacts and limits."""
+NOTHING, NO_MATRIX = Found((), np.zeros(0), np.zeros((0, ROWS - 1))), np.zeros((0, 0))
+"""No contacts and limits, and no damping."""
 
 LARGE = 60
 """Number of velocities up to which groups of bodies are not looked for."""
@@ -31,6 +32,10 @@ FARTHER, CLOSE = 2.0, 0.01
 """A contact is taken into a step at first if it would close within FARTHER steps at its present velocity, but for a
 gap of CLOSE of the distance up to which contacts are looked for."""
 
+
+BLOCKS, FILLED = 150, 0.2
+"""Number of rows of a contact problem beyond which its operator is stored as blocks, if at most this share of them is
+not zero; contacts that no block connects are then solved apart."""
 
 FEW = 24
 """Up to this number of contacts all are taken into the problem, which is then as quickly solved."""
@@ -51,10 +56,10 @@ class MujocoStep(TimeStep):
         E, phi = system.equalities.rows(data)
         self._phi: Vector = phi.copy()
         self._contacts: NearContacts
-        self._R: Matrix
+        self._R: SparseRows
         self._gaps: Vector
         self._contacts, self._R, self._gaps, self._lowest = system.near(E)
-        self._force, self.M = data.qfrc_smooth.copy(), mass_matrix(system.mj, system.model, data)
+        self._force, self._M = data.qfrc_smooth.copy(), system.masses._replace(values=data.M.copy())
         self._act, self._of_act = data.act.copy(), data.act_dot.copy()
         self.D = None if system.damping_at_end is None else system.damping_at_end(data)
         self._kept = self._contacts
@@ -62,10 +67,6 @@ class MujocoStep(TimeStep):
         self._groups: tuple[Index, Index, Index, int]
         rows = data.ne or data.nf or data.nl or len(phi)
         self.free = not rows and self._lowest > 0.0 and system.may_be_free
-
-    @property
-    def _E(self) -> Matrix:
-        return self._R[: len(self._phi)]
 
     @property
     def names(self) -> Sequence[str]:
@@ -82,15 +83,20 @@ class MujocoStep(TimeStep):
         """Contacts and limits that were found; friction without a normal has no gap."""
         if not len(self._gaps):
             return NOTHING
-        slip = (self._R[len(self._phi) :] @ self._w).reshape(-1, ROWS)[:, 1:]
-        return Found(self._contacts.names, np.where(self._contacts.opens, self._gaps, np.nan), slip)
+        u = self._R.times(self._w, len(self._phi), 1, np.zeros(ROWS * len(self._gaps)))
+        gaps = np.where(self._contacts.opens, self._gaps, np.nan)
+        return Found(self._contacts.names, gaps, u.reshape(-1, ROWS)[:, 1:])
 
     @property
     def drift(self) -> tuple[float, float]:
         """Largest residuals of MuJoCo's equality rows, at position and velocity level."""
         if not len(self._phi):
             return 0.0, 0.0
-        return float(np.abs(self._phi).max(initial=0.0)), float(np.abs(self._E @ self._w).max(initial=0.0))
+        return float(np.abs(self._phi).max(initial=0.0)), self._missed(self._w)
+
+    def _missed(self, w: Vector) -> float:
+        """Return the largest |E w|."""
+        return float(np.abs(self._R.times(w, 0, 1, np.zeros(len(self._phi)))).max(initial=0.0))
 
     def energy(self) -> Energy:
         """Return the energies that MuJoCo computes for its present state."""
@@ -115,8 +121,7 @@ class MujocoStep(TimeStep):
 
     def _after(self, way: Vector) -> Vector:
         """Return the gaps, (k,), after a displacement, (nv,), as the rows predict them."""
-        gaps: Vector = self._gaps + self._R[len(self._phi) :: ROWS] @ way
-        return gaps
+        return self._R.times(way, len(self._phi), ROWS, self._gaps.copy())
 
     def _problem(self, wanted: NDArray[np.bool_]) -> ConeComplementarity:
         """Return the problem of the wanted contacts."""
@@ -124,25 +129,25 @@ class MujocoStep(TimeStep):
         self._kept, self._wanted, self._open_by = self._contacts, wanted, self._gaps
         if not wanted.all():
             self._kept, self._open_by = self._contacts.only(wanted), self._gaps[wanted]
-            R = R[np.concatenate((np.ones(m, dtype=bool), np.repeat(wanted, ROWS)))]
+            R = R.only(m, np.flatnonzero(wanted), ROWS)
         found = self._condensed(R, m)
         if found == ROWS_MAY_DEPEND:
             # Independent combinations of the rows yield the smallest impulses for the rows themselves.
             self._condensed(R, m, apart=False)
             self._basis = basis = independent(self._S[len(self._w) :, :m][: len(self._w)])
-            found = self._condensed(np.vstack((basis.T @ R[:m], R[m:])), basis.shape[1], apart=False)
+            E = basis.T @ R.dense(0, m, len(self._w))
+            found = self._condensed(R.after(E, m), len(E), apart=False)
         if found == MASSLESS:
             raise BadInput("A velocity of the model has no mass; give all bodies that move mass and inertia.")
         mu, q = self._kept.mu, np.empty(ROWS * len(self._open_by))
         (_, rows, at, count), local = self._groups, self._local
-        if len(q) > SMALL and self._kept.only_joints:
-            begins, room = np.zeros(len(mu) + 1, dtype=np.int64), self._local.size
-            columns, data = np.empty(room // ROWS**2, dtype=np.int64), np.empty(room)
-            joined_blocks(self._m, rows, at, count, local, begins, columns, data, q)
-            blocks = data[: ROWS**2 * begins[-1]].reshape(-1, ROWS, ROWS), columns[: begins[-1]], begins
-            if len(blocks[0]) <= FILLED * len(mu) ** 2:
-                self._kept.bound_blocks(*blocks, q, self._dt)
-                stored: Any = bsr_array(blocks, shape=(len(q), len(q)))
+        if len(q) > BLOCKS:
+            begins, most = np.zeros(len(mu) + 1, dtype=np.int64), int(FILLED * len(mu) ** 2)
+            columns, data = np.empty(most, dtype=np.int64), np.empty(ROWS**2 * most)
+            if joined_blocks(self._m, rows, at, count, local, self._kept.parents, begins, columns, data, q):
+                columns, data = columns[: begins[-1]], data[: ROWS**2 * begins[-1]]
+                bound_blocks(begins, columns, data, q, *self._kept.bounds, self._dt)
+                stored: Any = bsr_array((data.reshape(-1, ROWS, ROWS), columns, begins), shape=(len(q), len(q)))
                 return ConeComplementarity(stored, q, mu)
         if count == 1:
             W, q = local[: len(q) ** 2].reshape(len(q), len(q)), local[len(q) ** 2 :]
@@ -151,23 +156,23 @@ class MujocoStep(TimeStep):
             joined(self._m, rows, at, count, local, W, q)
         return ConeComplementarity(*self._kept.bounded(W, q, self._dt), mu)
 
-    def _condensed(self, R: Matrix, m: int, apart: bool = True) -> int:
+    def _condensed(self, R: SparseRows, m: int, apart: bool = True) -> int:
         """Eliminate the first m of the rows R, (p, nv); `apart`, in each group of velocities that none connects."""
-        p, nv = R.shape
-        M, damping = self.M if self.D is None else self.M + self._dt * self.D, self._system.damping
+        p, nv = len(R.begins) - 1, len(self._w)
+        D = NO_MATRIX if self.D is None else self.D
         dofs, rows, count = np.arange(nv), np.arange(p), 1
-        at = np.array((0, 0, 0, 0, m, nv, p, 2 * nv + p, (p - m) * (p - m + 1)))
+        at = np.array((0, 0, 0, 0, m, nv, p, 2 * nv + (p if m else 0), (p - m) * (p - m + 1)))
         width = max(nv, p + 1)
         if apart and nv > LARGE:
             at = np.empty(5 * (nv + 1), dtype=np.int64)
-            count = int(groups_into(M, R, m, self._kept.parents, dofs, rows, at))
+            count = int(groups_into(self._M, D, R, m, self._kept.parents, dofs, rows, at))
             ends = at[: 5 * (count + 1)].reshape(-1, 5)
             size = np.diff(ends, axis=0).max(axis=0)
             width = int(max(size[0], size[1] + 1))
         self._rows, self._m, self._groups = R, m, (dofs, rows, at, count)
         self._S, self._local = np.empty((int(at[5 * count + 2]), width)), np.empty(int(at[5 * count + 3]))
-        given = M, damping, R, self._force, self._w, self._open_by, m, self._dt, *self._groups
-        return int(condense(*given, self._S, self._local))
+        forces = self._M, D, self._system.damping, R, self._force
+        return int(condense(*forces, self._w, self._open_by, m, self._dt, *self._groups, self._S, self._local))
 
     def _reached(self, r: Vector) -> tuple[Vector, Vector, Vector, float]:
         """Return impulses of equality rows, (m,), velocities and displacement, (nv,), and the largest |E w'|."""
@@ -176,7 +181,7 @@ class MujocoStep(TimeStep):
         missed = float(finish(self._rows, self._w, m, self._dt, *self._groups, self._S, r, lam, w, way))
         if self._basis is not None:
             lam = self._basis @ lam
-            missed = float(np.abs(self._E @ w).max())
+            missed = self._missed(w)
         return lam, w, way, missed
 
     def finish(self, r: Vector, *, project: bool) -> Reached:

@@ -50,12 +50,20 @@ def address_of(array: NDArray[Any]) -> int:
 KEPT = 4
 """Number of records whose places a taker caches."""
 
+SHORT = 3
+"""Largest number of fields of records of arrays whose places are read in each call, as most calls pass new ones."""
+
 
 class _Record:
-    """A `Taker` of records; it caches the places of a few records, because most calls pass one of them again."""
+    """A `Taker` of records; it caches the places of a few records, because most calls pass one of them again.
 
-    def __init__(self, fields: Sequence[Taker]) -> None:
+    `arrays` are the annotations of the fields if they are few arrays, which need no cache.
+    """
+
+    def __init__(self, fields: Sequence[Taker], annotations: Mapping[str, Any]) -> None:
         self._fields = fields
+        kinds = {name: annotation_name(kind) for name, kind in annotations.items()}
+        self.arrays = kinds if len(kinds) <= SHORT and set(kinds.values()) <= ARRAYS.keys() else {}
         self._known: dict[int, tuple[Any, list[Any]]] = {}
 
     def __call__(self, record: Any, places: list[Any]) -> None:
@@ -114,7 +122,7 @@ def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
         return ADDRESS, _function
     inside = vars(sys.modules[record.__module__])
     formats, fields = zip(*(_parameter(x, inside) for x in record.__annotations__.values()), strict=True)
-    return "".join(formats), _Record(fields)
+    return "".join(formats), _Record(fields, record.__annotations__)
 
 
 def annotation_name(annotation: Any) -> str:
@@ -176,8 +184,11 @@ class MachineCode:
             "array": np.ndarray, "address": ctypes.addressof, "buffer": _from_buffer, "others": self._one_by_one,
             "Places": self._places, "pack": self._arguments.pack_into, "run": self._call, "result": self._result,
         }  # fmt: skip
-        tests, parts, names = ["True"], [], [f"x{i}" for i in range(len(kinds))]
+        tests, parts, names, every = ["True"], [], [f"x{i}" for i in range(len(kinds))], []
         for x, kind, take in zip(names, kinds, self._take, strict=True):
+            fields = take.arrays if isinstance(take, _Record) else {}
+            every += [(f"{x}.{field}", entry, take) for field, entry in fields.items()] or [(x, kind, take)]
+        for x, kind, take in every:
             if kind not in ARRAYS:
                 known[f"of_{x}"] = take.places if isinstance(take, _Record) else None
                 parts.append(x if kind in NUMBERS else f"{x}.address" if take is _function else f"*of_{x}({x})")

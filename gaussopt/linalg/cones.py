@@ -9,9 +9,8 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy
 
-from gaussopt.core.arrays import Index, Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.cone_program import ConeProgram
 from gaussopt.core.delassus import scaled_operator
@@ -39,14 +38,6 @@ def dense(problem: ConeComplementarity) -> ConeComplementarity:
         )
     W: Any = problem.W
     return ConeComplementarity(W.toarray(), problem.q, problem.mu)
-
-
-def groups_of(W: Any) -> list[Index]:
-    """Return the groups of contacts, by their numbers, that no block of a W stored as blocks connects."""
-    graph = scipy.sparse.csr_array((np.ones(len(W.indices), dtype=bool), W.indices, W.indptr))
-    _, group = scipy.sparse.csgraph.connected_components(graph, directed=False)
-    order = np.argsort(group, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
 
 def rows_of(x: Vector) -> Matrix:
@@ -100,7 +91,11 @@ def way_inside(mu: Vector, r: Vector, d: Vector) -> float:
 
 def steps_of(W: Matrix) -> Vector:
     """Return the step sizes rho_i = 3 / tr W_ii, kg, (k,); for a zero block W_ii the mean trace is used."""
-    trace = W.diagonal().reshape(-1, ROWS).sum(axis=1)
+    return steps_of_traces(W.diagonal().reshape(-1, ROWS).sum(axis=1))
+
+
+def steps_of_traces(trace: Vector) -> Vector:
+    """Return the same as `steps_of` from tr W_ii, (k,)."""
     mean = float(np.abs(trace).mean()) if len(trace) else 0.0
     small = ~(trace > 1e-14 * mean)
     return np.asarray(ROWS / np.where(small, mean or float(ROWS), trace))

@@ -7,9 +7,11 @@ import pytest
 from scipy.sparse import bsr_array
 
 from gaussopt.certificates.cone import violations
-from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, all_apart, condense, finish, ways_apart
+from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish
 from gaussopt.cone.groups import groups_into, joined, joined_blocks
 from gaussopt.cone.measure import distances, measured
+from gaussopt.cone.pushes import all_apart, ways_apart
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.linalg.cones import residual, rounding, velocity_size
@@ -30,13 +32,14 @@ class KernelStep:
 
     def __init__(self, M: Matrix, damping: Vector, R: Matrix, f: Vector, w: Vector, gaps: Vector) -> None:
         (p, n), rows, m = R.shape, 3 * len(gaps), len(R) - 3 * len(gaps)
-        self.R, self.w, self.m, self.gaps = R, w, m, gaps
+        self.R, self.w, self.m, self.gaps = SparseRows.of(R), w, m, gaps
+        masses, none = SparseRows.of(np.tril(M)), np.zeros((0, 0))
         dofs, order, at = np.arange(n), np.arange(p), np.zeros(5 * (n + 1), dtype=np.int64)
-        self.count = groups_into(M, R, m, np.arange(len(gaps)), dofs, order, at)
+        self.count = groups_into(masses, none, self.R, m, np.arange(len(gaps)), dofs, order, at)
         self.groups = dofs, order, at, self.count
         last = 5 * self.count
         self.S, self.local = np.empty((at[last + 2], max(n, p + 1))), np.empty(at[last + 3])
-        self.found = condense(M, damping, R, f, w, gaps, m, DT, *self.groups, self.S, self.local)
+        self.found = condense(masses, none, damping, self.R, f, w, gaps, m, DT, *self.groups, self.S, self.local)
         self.W, self.q = np.zeros((rows, rows)), np.zeros(rows)
         if self.found == 0:
             joined(m, *self.groups[1:], self.local, self.W, self.q)
@@ -65,7 +68,9 @@ def test_a_step_is_what_its_equations_say(n: int, m: int, k: int, bodies: int) -
     assert step.found == 0
     assert step.count == bodies
     begins, columns, data = np.zeros(k + 1, dtype=np.int64), np.empty(k * k, dtype=np.int64), np.empty(9 * k * k)
-    joined_blocks(m, *step.groups[1:], step.local, begins, columns, data, (again := np.empty(3 * k)))
+    given = m, *step.groups[1:], step.local, np.arange(k), begins
+    assert joined_blocks(*given, columns, data, again := np.empty(3 * k))
+    assert not k or not joined_blocks(*given[:-1], np.zeros_like(begins), columns[:0], data, again)
     total = int(begins[-1])
     blocks = data[: 9 * total].reshape(-1, 3, 3), columns[:total], begins
     if k:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.interchange.mujoco_damping import EndDamping, damping_matrix
+from gaussopt.interchange.mujoco_damping import EndDamping, damping_matrix, stiffness_matrix
 from gaussopt.interchange.mujoco_free import FreeSteps
 from gaussopt.interchange.mujoco_motion import MujocoSystem
 
@@ -132,3 +132,29 @@ def test_a_step_that_is_not_the_solution_is_taken_anew(monkeypatch: pytest.Monke
     monkeypatch.setattr(mujoco, "mj_step", pushed)
     assert system.free_steps(0.0, q, v, [0.002]) is None
     np.testing.assert_array_equal(system.data.qpos, q)
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_trees_that_no_force_couples_are_shifted_together(between: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damped tendon lies in one tree, or between two trees."""
+    arms = "".join(f"""<body pos="{i} 0 1"><joint name="a{i}" axis="0 1 0" damping=".3" stiffness="2"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".05"/><body pos=".3 0 0"><joint name="b{i}" type="ball" damping=".2"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".05"/><site name="s{i}" pos=".2 0 0"/></body></body>"""
+                   for i in range(3))  # fmt: skip
+    ends = '<site site="s0"/><site site="s1"/>' if between else '<site site="world"/><site site="s1"/>'
+    model = mujoco.MjModel.from_xml_string(f"""<mujoco><worldbody><site name="world" pos="0 0 3"/>{arms}</worldbody>
+<tendon><spatial damping=".5" stiffness="3">{ends}</spatial></tendon>
+<actuator><velocity joint="a2" kv="2"/></actuator></mujoco>""")
+    data = mujoco.MjData(model)
+    data.qvel[:] = np.random.default_rng(1).normal(size=model.nv)
+    mujoco.mj_integratePos(model, data.qpos, data.qvel, 0.2)
+    mujoco.mj_forward(model, data)
+    damped, stiff = damping_matrix(mujoco, model, data), stiffness_matrix(mujoco, model, data)
+    assert damped[:4, 4:8].any() == between
+    monkeypatch.setattr("gaussopt.interchange.mujoco_damping.together", lambda mj, model: one_by_one(model.nv))
+    np.testing.assert_array_equal(damping_matrix(mujoco, model, data), damped)
+    np.testing.assert_array_equal(stiffness_matrix(mujoco, model, data), stiff)
+
+
+def one_by_one(n: int) -> Any:
+    return ((np.array([i]), np.full(n, i)) for i in range(n))

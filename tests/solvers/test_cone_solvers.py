@@ -10,12 +10,13 @@ import pytest
 from scipy.sparse import block_diag
 
 import gaussopt as go
+from gaussopt.cone.groups import Groups
 from gaussopt.cone.newton_kernel import continued, solve_coupled
-from gaussopt.cone.sweeps import Sweeps
+from gaussopt.cone.sweeps import Sweeps, block_rows
 from gaussopt.core import registry
 from gaussopt.core.delassus import as_blocks
 from gaussopt.core.solver import make_solver, missing_packages
-from gaussopt.linalg.cones import groups_of, residual
+from gaussopt.linalg.cones import residual
 from gaussopt.modelling.contact_piles import box_wall, random_contacts, sphere_pile
 from gaussopt.solvers.prox import SWEPT, damped_sweeps
 
@@ -254,7 +255,16 @@ def test_groups_of_contacts_that_nothing_connects_are_solved_one_by_one() -> Non
     W = as_blocks(block_diag([p.W for p in parts], format="csr")[order][:, order])
     q, mu = np.concatenate([p.q for p in parts])[order], np.concatenate([p.mu for p in parts])
     problem = go.ConeComplementarity(W, q, mu)
-    assert sorted(len(group) for group in groups_of(W)) == [12] * 8
+    groups = Groups(W)
+    assert np.bincount(groups.number).tolist() == [12] * groups.count == [12] * 8
+    whole, apart = Sweeps(problem), Sweeps(problem)
+    assert all(map(np.array_equal, whole.blocks, block_rows(W.toarray(), problem.k)))
+    whole.run(7)
+    apart.run_groups(groups, 7, 0.0)
+    assert np.array_equal(whole.r, apart.r)
+    assert whole.r.any()
+    rows = (3 * (at := groups.members(5))[:, None] + np.arange(3)).ravel()
+    assert np.array_equal(groups.operator(at), W.toarray()[np.ix_(rows, rows)])
     solver = make_solver("hybrid", {"searched": 0, "followed": 30, "enough": 9e-9})
     solver.setup(problem)
     found = solver.solve(None)
