@@ -1,15 +1,14 @@
 """Steps without events within a phase of a motion with contacts, taken by one compiled loop.
 
 Whenever a step begins on the time grid, the event loop requests a segment of certified steps. It ends before a step
-that is irregular or may contain an event, or at its maximum length; the event loop takes the next step itself.
+that is irregular or may contain an event, or at its maximum length. The event loop takes the next step itself, unless
+its event is regular (see `gaussopt.compiled.event_kernel`).
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -18,26 +17,19 @@ import numpy as np
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
-from gaussopt.compiled.projection_kernel import project
+from gaussopt.compiled.event_kernel import reach, settle
+from gaussopt.compiled.projection_kernel import SurfaceWorkspace, project, surface
 from gaussopt.compiled.stage_lines import stage_lines
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, UNDECIDED
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.endings import SLIVER
-from gaussopt.core.errors import NotCompiled
-from gaussopt.core.step_data import StepData
-from gaussopt.core.stepper import Control, Motion, Stepper
-from gaussopt.core.system import AbstractSystem
-from gaussopt.core.time_step import SteppedSystem
-from gaussopt.integration.accelerations import CertifiedAccelerations
-from gaussopt.integration.advance import ContactRules
-from gaussopt.integration.advances.event_phases import EventPhases
+from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.events.accelerations import ContactAccelerations, WatchedValues, same_instant
 from gaussopt.integration.events.functions import EventFunction, Sample, Watched, first_column
-from gaussopt.integration.events.modes import ContactModes
-from gaussopt.integration.events.regular_stages import StageKernel
-from gaussopt.integration.events.segments import PhaseSegment
-from gaussopt.integration.events.turning import TURN, turning_of, turns
+from gaussopt.integration.events.modes import TOLERANCES, ContactModes
+from gaussopt.integration.events.segments import PhaseSegment, RegularEvent
+from gaussopt.integration.events.turning import TURN, turn, turning_of, turns
 from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.stabilisation import Projection, Unstabilised
 from gaussopt.integration.steppers.base import FixedStep
@@ -48,18 +40,11 @@ from gaussopt.modelling.lagrangian import LagrangianSystem
 FIRST, LEAST = 512, 16
 """Largest number of steps in the first segment of a motion, and in the segment after one that an event shortened."""
 
-SHARE = 0.1
-"""Share of interpreted accelerations above which a motion does not count as compiled."""
-
-NOTICED = 1000
-"""Number of interpreted accelerations, about a second of computation, up to which no warning is given."""
-
 PATIENCE = 31
 """Largest number of steps left to the event loop after an empty segment, which costs as much as one of these steps."""
 
-
-PROJECTED = np.array([Projection().tolerance])
-"""Tolerance of the projection at an event."""
+_Spaces = tuple[kernel.PhaseWorkspace, SurfaceWorkspace, SurfaceWorkspace]
+"""Workspaces of a phase: that of its steps, and those of projections on its closed contacts, with and without slip."""
 
 
 class PhaseMarcher:
@@ -78,7 +63,7 @@ class PhaseMarcher:
         assert tableau is not None
         self._motion, self._stages, self._recorder = motion, method.stages, recorder
         self._equations = contact_equations(system.model, system.source)
-        prepare(stage, kernel.march, kernel.locate, project)
+        prepare(stage, kernel.march, kernel.locate, project, reach, settle)
         A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
@@ -98,7 +83,7 @@ class PhaseMarcher:
         self._kernels: tuple[Callable[..., int], Callable[..., int]] = kernel.march, kernel.locate
         self._most = FIRST
         self._phase: ContactModes | None = None
-        self._spaces: dict[tuple[int, int], kernel.PhaseWorkspace] = {}
+        self._spaces: dict[tuple[int, int], _Spaces] = {}
         self._latest: tuple[float, Vector] = (math.nan, np.zeros(1))
 
     @staticmethod
@@ -118,19 +103,28 @@ class PhaseMarcher:
     def _enter(self) -> None:
         """Prepare for the present phase, if it is a new one."""
         phase = self._motion.phase
-        if phase is self._phase:
-            return
-        self._phase, self._rest, self._pause = phase, 0, 0
-        self._latest, self._fresh = (math.nan, np.zeros(1)), True
+        if phase is not self._phase:
+            self._begin(phase, self._spaces_of(phase))
+
+    def _spaces_of(self, phase: ContactModes) -> _Spaces:
+        """Return the workspaces of another phase, which those of a phase with as many closed contacts become."""
         size = len(phase.closed), len(phase.sticking)
         known = self._spaces.get(size)
-        if known is None:
-            stabiliser = self._motion.stabiliser
-            sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
-            known = kernel.space(self._n, self._m, self._m_h, self._stages, phase, sharp)
-        else:
-            kernel.enter(known, phase)
-        self._spaces[size] = self._space = known
+        if known is not None:
+            kernel.enter(known[0], phase)
+            return known
+        n, m, m_h, stabiliser = self._n, self._m, self._m_h, self._motion.stabiliser
+        sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
+        space = kernel.space(n, m, m_h, self._stages, phase, sharp)
+        sliding = surface(n, m, m_h, len(phase.closed), 0, Projection().tolerance)
+        found = self._spaces[size] = space, sliding, space.surface._replace(sharp=sliding.sharp)
+        return found
+
+    def _begin(self, phase: ContactModes, spaces: _Spaces) -> None:
+        """Make a phase the present one."""
+        self._phase, self._rest, self._pause = phase, 0, 0
+        self._latest, self._fresh = (math.nan, np.zeros(1)), True
+        self._space, self._sliding, self._exact = known, *_ = spaces
         begin = self._width - 2 - 5 * self._k + known.closed
         self._forces = begin, begin + 3 * self._k, phase.wall[known.closed]  # places of lam_N and lam_T in a row
         # With more rows than coordinates, forces are never unique, and most systems solved for the modes are singular.
@@ -196,9 +190,8 @@ class PhaseMarcher:
     def projected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """Return the state projected onto joints and contacts of the present phase; None if rows do not allow it."""
         self._enter()
-        y, space = np.concatenate((q, v)), self._space
-        on = space.surface._replace(sharp=PROJECTED)
-        equations, p = self._equations, self._marched.p
+        y, space, equations = np.concatenate((q, v)), self._space, self._equations
+        p, on = self._marched.p, self._exact
         done = project(equations.step, equations.about, t, y, p, self._k, space.closed, space.flat, on)
         return (y[: self._n], y[self._n :]) if done else None
 
@@ -257,11 +250,9 @@ class PhaseMarcher:
             self._rest -= 1
             return None
         self._set(mu)
-        dt, end, origin = control.dt, control.t_end, control.origin
+        dt, origin, first, last = control.dt, control.origin, control.grid_index(t) - 1, self._last(control)
         assert dt is not None
         assert origin is not None
-        first, last = control.grid_index(t) - 1, int((end - origin) / dt - SLIVER)
-        last -= int(control.instant(last) >= end)
         part = t != origin + first * dt  # the first step goes from an event to the next multiple of dt
         count = min(self._most + part, last - first)
         if count < 1:
@@ -286,6 +277,75 @@ class PhaseMarcher:
             self._know(float(times[done]), rows[done - 1], self._space.before)
         self._most = max(LEAST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
         return self._segment(times[1 : done + 1], rows[:done])
+
+    def pass_event(self, t: float, q: Vector, v: Vector, control: Control) -> RegularEvent | None:
+        """Take a step to the event within, change the modes, and record both states of the event; None if irregular."""
+        self._enter()
+        number, phase, space = control.grid_index(t), self._phase, self._space
+        assert phase is not None
+        if any(self._motion.system.two_sided) or number > self._last(control):
+            return None
+        n, equations, h = self._n, self._equations, control.instant(number) - t
+        begin, y, worst, rows = perf_counter(), np.concatenate((q, v)), np.zeros(5), np.empty((2, self._width))
+        found = np.zeros(7 + 2 * n)
+        accuracy = TOLERANCES.instant * (1.0 + abs(t))
+        taken = reach(
+            equations.step, equations.about, self._lines.code(space), stage, t, h, accuracy, y, self._marched, space,
+            worst, rows[:1], found,
+        )  # fmt: skip
+        if not taken or self._look_twice(rows[0]) or self._turns(t, h, q, v, found):
+            return None
+        i, t, row, y = int(found[4]), t + float(found[0]), rows[0], rows[0, : 2 * n].copy()
+        watch, new = self._changed(phase, i, found, row)
+        spaces = self._spaces_of(new)
+        solved = settle(
+            equations.step, equations.about, stage, t, y, i, self._marched, space, spaces[0], self._sliding,
+            *spaces[1:], worst, rows[1:],
+        )  # fmt: skip
+        if not solved:
+            return None
+        self._motion.timing["solve"] += perf_counter() - begin
+        self._count(taken * self._stages + solved, worst)
+        self._recorder.extend_rows(np.full(2, t), rows, self._parts)
+        self._motion.phase = new
+        self._begin(new, spaces)
+        self._know(t, rows[1], spaces[0].after)
+        return RegularEvent(watch, t, row[n : 2 * n], y[:n], y[n:], phase)
+
+    def _last(self, control: Control) -> int:
+        """Return the number of the last step that begins and ends on the time grid before the end."""
+        end, origin, dt = control.t_end, control.origin, control.dt
+        assert dt is not None
+        assert origin is not None
+        last = int((end - origin) / dt - SLIVER)
+        return last - int(control.instant(last) >= end)
+
+    def _turns(self, t: float, h: float, q: Vector, v: Vector, found: Vector) -> bool:
+        """Return whether an angle may turn by more than `TURN` in the step of length h that `reach` has taken."""
+        begin, n = self._turning.at(t, q, v), self._n
+        end = self._turning.at(t + h, found[7 : 7 + n], found[7 + n :]) if begin[0] else begin
+        return turn(self._turning, h, begin, end) > TURN
+
+    @staticmethod
+    def _look_twice(row: Vector) -> bool:
+        """Return whether the event loop must look at a state: forces may not be unique, or friction feeds power."""
+        return bool(row[-1] >= MONOTONE or row[-2] > 0)
+
+    def _changed(
+        self, phase: ContactModes, i: int, found: Vector, row: Vector
+    ) -> tuple[EventFunction, ContactModes]:  # fmt: skip
+        """Return the function that ends a phase, and the modes to expect after it, from what `reach` has found."""
+        closed, sticking, sigma = phase.closed, phase.sticking, phase.sigma.copy()
+        if not found[5]:
+            kind, closed = Watched.NORMAL, tuple(j for j in closed if j != i)
+            sigma[i], sticking = 0.0, sticking - {i}
+        elif i in sticking:
+            # Friction is directed as at the end of the step, or, where there is none, as at the event.
+            force = found[6] or row[self._forces[1][closed.index(i)]]
+            kind, sticking, sigma[i] = Watched.STICK, sticking - {i}, math.copysign(1.0, force)
+        else:
+            kind, sticking, sigma[i] = Watched.SLIP, sticking | {i}, 0.0
+        return EventFunction(kind, i), ContactModes(closed, sticking, sigma, phase.wall)
 
     def memory(self) -> dict[str, Any]:
         """Return the counts of steps to wait before the next segment is tried; empty at the start of a phase."""
@@ -317,74 +377,9 @@ class PhaseMarcher:
 
     def record(self, segment: PhaseSegment) -> None:
         """Record every step of a segment."""
-        self._recorder.extend(*segment.columns.values())
+        self._recorder.extend_rows(segment.t, segment.rows, self._parts)
 
     def _segment(self, t: Vector, rows: Matrix) -> PhaseSegment:
         """Return the rows of `march` as a segment."""
         undecided = (rows[:, -1] == UNDECIDED) & (not self._redundant)
-        return PhaseSegment(t, rows, self._n, self._parts, undecided, undecided | (rows[:, -2] > 0))
-
-
-class PhaseStep(FixedStep):
-    """Takes single steps of a constant-step method in machine code; leaves irregular ones to the interpreted method."""
-
-    name, title, source = "", "", ""
-
-    def __init__(self, method: Stepper, marcher: PhaseMarcher) -> None:
-        assert isinstance(method, FixedStep)
-        self._method, self._marcher = method, marcher
-
-    def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
-        """Return the state after a step."""
-        return self._marcher.step(t, q, u, dt) or self._method.step(motion, t, q, u, dt)
-
-
-class CompiledPhases(EventPhases):
-    """Event-driven motion with stages in machine code; if possible, segments of steps run in one compiled loop."""
-
-    engine = "compiled"
-
-    @classmethod
-    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Accept motions with contacts."""
-        return bool(system.contact_names) or isinstance(system, SteppedSystem)
-
-    @classmethod
-    def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Accept event-driven motions by formulations that state the contact laws; otherwise return the reason."""
-        if not isinstance(motion, ContactAccelerations):
-            return "the system states its own time steps"
-        if method.loop:
-            return f"the stepper {method.name!r} has a loop of its own"
-        return motion.solvers.why_interpreted()
-
-    @property
-    def _left(self) -> tuple[int, str]:
-        """The number of stages that the kernel left to formulation and solver, and the most frequent reason for it."""
-        left = self.motion.kernel.left if self.motion.kernel is not None else Counter[str]()
-        return left.total(), left.most_common(1)[0][0] if left else ""
-
-    def about(self) -> dict[str, Any]:
-        """Return entries for `Trajectory.meta`; if many stages were interpreted, the engine is "interpreted"."""
-        left, reason = self._left
-        many = left > SHARE * self.motion.evaluations
-        return super().about() | ({"engine": EventPhases.engine, "why_interpreted": reason} if many else {})
-
-    def slow_sentence(self) -> str | None:
-        """Return a warning if many stages were interpreted; None otherwise."""
-        (left, reason), count = self._left, self.motion.evaluations
-        if left <= max(SHARE * count, NOTICED):
-            return None
-        return f"{left} of {count} accelerations were interpreted, which is slow, because {reason}."
-
-    def prepare(self, first: StepData, evaluations: float) -> None:
-        """Compile the kernel of the stages, and the loop over segments if the equations can be generated."""
-        motion = self.motion
-        motion.kernel = StageKernel(motion.solvers.main.tolerance)
-        super().prepare(first, math.inf)
-        if PhaseMarcher.fit(motion, self.method, self.control):
-            begin = perf_counter()
-            with suppress(NotCompiled):  # without the loop, single stages are still compiled
-                marcher = PhaseMarcher(motion, self.method, self.recorder)
-                self.fast_forward, self.method = marcher, PhaseStep(self.method, marcher)
-            motion.timing["compile"] = perf_counter() - begin
+        return PhaseSegment(t, rows, self._n, undecided, undecided | (rows[:, -2] > 0))

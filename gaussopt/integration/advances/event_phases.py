@@ -33,7 +33,7 @@ from gaussopt.integration.events.between import look_between
 from gaussopt.integration.events.crossings import Crossings
 from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
 from gaussopt.integration.events.guides import refuse_start
-from gaussopt.integration.events.modes import TOLERANCES
+from gaussopt.integration.events.modes import TOLERANCES, ContactModes
 from gaussopt.integration.events.scanning import unmoved
 from gaussopt.integration.events.segments import FastForward, PhaseSegment
 from gaussopt.integration.events.transitions import Hint, ImpactAccumulation, Transitions
@@ -90,6 +90,7 @@ class EventPhases(Advance):
         self._transitions = Transitions(self, self.motion, fast)
         self._changes: tuple[float, list[str]] = (0.0, [])
         self._stepping = replace(self.control, origin=self.origin, every_step=True)
+        self._mu = self.motion.whole(self.t, self.q, self.v).mu
         self._fresh = True
 
     def memory(self) -> dict[str, Any]:
@@ -118,7 +119,6 @@ class EventPhases(Advance):
     def _begin_phase(self) -> None:
         """Begin a phase at the present state: watch the functions that belong to its modes."""
         self._watches = self._functions.of_phase(self.t, self.q, self.v)
-        self._mu = self.motion.whole(self.t, self.q, self.v).mu
         self._before = self._sample(self.t, self.q, self.v)
         self._live = self._functions.live(self._watches, self._before)
         self._integration = self.method.start(self.motion, self.t, self.q, self.v, self._stepping)
@@ -126,13 +126,18 @@ class EventPhases(Advance):
 
     def take(self) -> End | None:
         """Take many steps without events, or one step; if an event occurs in it, end it there and change the modes."""
+        if self._fresh and self.rules.events:
+            self._begin_phase()
+        if self._skip() or self._pass_event():
+            if self.rules.events:
+                self._integration = self.method.start(self.motion, self.t, self.q, self.v, self._stepping)
+                self._before = self._sample(self.t, self.q, self.v)
+                self._live |= self._before.values > 0
+            else:
+                self._fresh = True  # what is needed for single steps is computed where the next one is taken
+            return None
         if self._fresh:
             self._begin_phase()
-        if self._skip():
-            self._integration = self.method.start(self.motion, self.t, self.q, self.v, self._stepping)
-            self._before = self._sample(self.t, self.q, self.v)
-            self._live |= self._before.values > 0
-            return None
         before = self._before
         try:
             t, q, v = self._integration.advance()
@@ -202,6 +207,22 @@ class EventPhases(Advance):
             begin = i + 1
         self._record_due(segment, begin, due[begin:])
         self.t, self.q, self.v = segment.state(-1)
+        return True
+
+    def _pass_event(self) -> bool:
+        """Take a step to an event that machine code settles, and the event; return False if it is left to the loop."""
+        if self.fast_forward is None or self.rules.events or (self.looks is not None and self.looks.between):
+            return False
+        found = self.fast_forward.pass_event(self.t, self.q, self.v, self._stepping)
+        if found is None:
+            return False
+        watch = found.watch
+        self.steps += 1
+        self.t, self.q, self.v = found.t, found.q, found.v
+        self._count_changes(found.before, found.velocity)
+        self._note_hits([watch])
+        if watch.kind is not Watched.NORMAL:
+            self.note(EventKind.STICK if watch.kind is Watched.SLIP else EventKind.SLIP, watch.index)
         return True
 
     def _record_due(self, segment: PhaseSegment, begin: int, due: NDArray[np.bool_]) -> None:
@@ -308,7 +329,7 @@ class EventPhases(Advance):
         `after`, the end of the trial step beyond the events, gives the direction of a slip that begins.
         """
         users = [w.index for w in hits if w.kind is Watched.USER]
-        self._count_changes(len(users) == len(hits))
+        self._count_changes(None if len(users) == len(hits) else self.motion.phase, self.v)
         self._functions.passed(users)
         hints = self._note_hits(hits)
         terminal = [event for event in (self.rules.events[i] for i in users) if event.terminal]
@@ -326,11 +347,14 @@ class EventPhases(Advance):
         self._record()
         return None
 
-    def _count_changes(self, only_users: bool) -> None:
-        """Count the changes at the present instant; raises MotionStopped if the modes do not settle."""
+    def _count_changes(self, phase: ContactModes | None, v: Vector) -> None:
+        """Count the changes at the present instant; raises MotionStopped if the modes do not settle.
+
+        `phase` and v are modes and velocity before the change, None if only users' events have occurred.
+        """
         t, left = self._changes
         left = left if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else []
-        here = f"user {len(left)}" if only_users else self.motion.phase.key(self.v)
+        here = f"user {len(left)}" if phase is None else phase.key(v)
         self._changes = (self.t, [*left, here])
         if len(left) >= TOLERANCES.changes or left.count(here) >= TOLERANCES.returns:
             self.forget_repetitions()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.stepper import Control
 from gaussopt.integration.events.functions import EventFunction, Sample
-from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
+from gaussopt.integration.events.modes import ContactModes
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,6 @@ class PhaseSegment:
     ----------
     t, rows : (N,), (N, width), instants after each step, and what the code that took the steps found there
     n : number of coordinates; a row begins with q and v
-    parts : the places of the recorded values in `rows`, in the order of `gaussopt.integration.trajectory.Recorder`
     undecided : (N,), True where the uniqueness of the contact forces still has to be confirmed
     looked_at : (N,), True where, for this reason or because friction feeds in power, a state is handled singly
     """
@@ -31,7 +30,6 @@ class PhaseSegment:
     t: Vector
     rows: Matrix
     n: int
-    parts: Sequence[Any]
     undecided: NDArray[np.bool_]
     looked_at: NDArray[np.bool_]
 
@@ -44,15 +42,28 @@ class PhaseSegment:
             self, t=self.t[part], rows=self.rows[part], undecided=self.undecided[part], looked_at=self.looked_at[part]
         )
 
-    @property
-    def columns(self) -> Mapping[str, NDArray[np.float64]]:
-        """The recorded values after each step, by name, in the order of `parts`."""
-        columns = (self.t, *(self.rows[part] for part in self.parts))
-        return dict(zip(("t", *COLUMNS, *CONTACT_COLUMNS), columns, strict=True))
-
     def state(self, i: int) -> tuple[float, Vector, Vector]:
         """Return t, q and v after step i."""
         return float(self.t[i]), self.rows[i, : self.n].copy(), self.rows[i, self.n : 2 * self.n].copy()
+
+
+class RegularEvent(NamedTuple):
+    """An event that machine code has found, settled and recorded.
+
+    Attributes
+    ----------
+    watch : the function that falls through zero
+    t, velocity : the instant, and the velocity there before it is projected
+    q, v : the state that begins the next phase
+    before : the modes that end
+    """
+
+    watch: EventFunction
+    t: float
+    velocity: Vector
+    q: Vector
+    v: Vector
+    before: ContactModes
 
 
 class FastForward(Protocol):
@@ -66,6 +77,9 @@ class FastForward(Protocol):
         accuracy: float,
     ) -> tuple[float, Vector, Vector] | None:  # fmt: skip
         """Return the length of the step at whose end a function falls through `level`, with q and v there, or None."""
+
+    def pass_event(self, t: float, q: Vector, v: Vector, control: Control) -> RegularEvent | None:
+        """Take a step to the event within, set the phase after it, and record the event; None if it is not regular."""
 
     def known(self, t: float, q: Vector, v: Vector) -> PhaseSegment | None:
         """Return the state as a segment if the latest step ended at it; None otherwise."""
