@@ -336,7 +336,7 @@ def march(
         next_stage(s, end - begin, motion.A, b, space, y)
         if s == stages:
             s = 0
-            if trial == 0 and not project(step, about, t, y, p, k, closed, space.flat, space.surface):
+            if trial == 0 and not project(step, about, t, y, p, k, closed, space.flat, space.surface, True):
                 restore(space, y)
                 return done
     copy(space.start, y, 0)

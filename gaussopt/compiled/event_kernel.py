@@ -103,7 +103,9 @@ def stays(space: PhaseWorkspace, y: Vector, k: int, old: PhaseWorkspace, contact
         held, stuck = old.kinds[i] != OPEN, old.kinds[i] == STICKING and i != contact
         if not (held or flat[last - 2 * k * n - 3 * k + i] > gap):
             return False
-        if (held and not abs(flat[last - 2 * k * n - 2 * k + i]) <= rest) or (stuck and not abs(flat[last + i]) <= rest):
+        if (held and not abs(flat[last - 2 * k * n - 2 * k + i]) <= rest) or (
+            stuck and not abs(flat[last + i]) <= rest
+        ):
             return False
     return True
 
@@ -165,12 +167,12 @@ def settle(
     surfaces of the contacts closed before and after the event, `on` that of the contacts closed and sticking after it.
     """
     n, m, k, p, c = motion.n, motion.m, len(motion.mu), motion.p, len(new.closed)
-    if m + len(old.closed) > 0 and not project(step, about, t, y, p, k, old.closed, old.flat, held):
+    if m + len(old.closed) > 0 and not project(step, about, t, y, p, k, old.closed, old.flat, held, True):
         return 0
     step(t, y[:n], y[n:], p, old.flat)
     if not stays(old, y, k, old, contact):
         return 0
-    if c < len(old.closed) and m + c > 0 and not project(step, about, t, y, p, k, new.closed, new.flat, left):
+    if c < len(old.closed) and m + c > 0 and not project(step, about, t, y, p, k, new.closed, new.flat, left, True):
         return 0
     last, solved = len(rows[0]) - 1, 0
     for attempt in range(2):
@@ -185,7 +187,7 @@ def settle(
             if len(new.surface.sticking) == 0:
                 return solved
             copy(y, new.start, 0)
-            if not project(step, about, t, y, p, k, new.closed, new.flat, on):
+            if not project(step, about, t, y, p, k, new.closed, new.flat, on, True):
                 return 0
             moved = 0.0
             for i in range(2 * n):

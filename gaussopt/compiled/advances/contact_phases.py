@@ -8,7 +8,7 @@ its event is regular (see `gaussopt.compiled.event_kernel`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -22,7 +22,7 @@ from gaussopt.compiled.projection_kernel import SurfaceWorkspace, project, surfa
 from gaussopt.compiled.stage_lines import stage_lines
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, UNDECIDED
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.endings import SLIVER
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.events.accelerations import ContactAccelerations, WatchedValues, same_instant
@@ -43,8 +43,8 @@ FIRST, LEAST = 512, 16
 PATIENCE = 31
 """Largest number of steps left to the event loop after an empty segment, which costs as much as one of these steps."""
 
-_Spaces = tuple[kernel.PhaseWorkspace, SurfaceWorkspace, SurfaceWorkspace]
-"""Workspaces of a phase: that of its steps, and those of projections on its closed contacts, with and without slip."""
+SURFACES = 32
+"""Largest number of sets of contacts for which work spaces of projections are kept."""
 
 
 class PhaseMarcher:
@@ -83,7 +83,8 @@ class PhaseMarcher:
         self._kernels: tuple[Callable[..., int], Callable[..., int]] = kernel.march, kernel.locate
         self._most = FIRST
         self._phase: ContactModes | None = None
-        self._spaces: dict[tuple[int, int], _Spaces] = {}
+        self._spaces: dict[tuple[int, int], kernel.PhaseWorkspace] = {}
+        self._surfaces: dict[tuple[Sequence[int], Sequence[int]], tuple[Index, SurfaceWorkspace]] = {}
         self._latest: tuple[float, Vector] = (math.nan, np.zeros(1))
 
     @staticmethod
@@ -104,27 +105,36 @@ class PhaseMarcher:
         """Prepare for the present phase, if it is a new one."""
         phase = self._motion.phase
         if phase is not self._phase:
-            self._begin(phase, self._spaces_of(phase))
+            self._begin(phase, self._space_of(phase))
 
-    def _spaces_of(self, phase: ContactModes) -> _Spaces:
-        """Return the workspaces of another phase, which those of a phase with as many closed contacts become."""
+    def _space_of(self, phase: ContactModes) -> kernel.PhaseWorkspace:
+        """Return the work space of another phase, which that of a phase with as many closed contacts becomes."""
         size = len(phase.closed), len(phase.sticking)
         known = self._spaces.get(size)
         if known is not None:
-            kernel.enter(known[0], phase)
+            kernel.enter(known, phase)
             return known
-        n, m, m_h, stabiliser = self._n, self._m, self._m_h, self._motion.stabiliser
+        stabiliser = self._motion.stabiliser
         sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
-        space = kernel.space(n, m, m_h, self._stages, phase, sharp)
-        sliding = surface(n, m, m_h, len(phase.closed), 0, Projection().tolerance)
-        found = self._spaces[size] = space, sliding, space.surface._replace(sharp=sliding.sharp)
+        found = self._spaces[size] = kernel.space(self._n, self._m, self._m_h, self._stages, phase, sharp)
         return found
 
-    def _begin(self, phase: ContactModes, spaces: _Spaces) -> None:
+    def _surface(self, closed: Sequence[int], sticking: Sequence[int]) -> tuple[Index, SurfaceWorkspace]:
+        """Return the closed contacts, and the work space to project a state at an event onto them and onto joints."""
+        known = self._surfaces.get((closed, sticking))
+        if known is None:
+            if len(self._surfaces) == SURFACES:
+                self._surfaces.clear()
+            on = surface(self._n, self._m, self._m_h, len(closed), len(sticking), Projection().tolerance)
+            on.sticking[:] = sticking
+            known = self._surfaces[closed, sticking] = np.array(closed, dtype=np.int64), on
+        return known
+
+    def _begin(self, phase: ContactModes, known: kernel.PhaseWorkspace) -> None:
         """Make a phase the present one."""
         self._phase, self._rest, self._pause = phase, 0, 0
         self._latest, self._fresh = (math.nan, np.zeros(1)), True
-        self._space, self._sliding, self._exact = known, *_ = spaces
+        self._space = known
         begin = self._width - 2 - 5 * self._k + known.closed
         self._forces = begin, begin + 3 * self._k, phase.wall[known.closed]  # places of lam_N and lam_T in a row
         # With more rows than coordinates, forces are never unique, and most systems solved for the modes are singular.
@@ -185,14 +195,21 @@ class PhaseMarcher:
 
     def _set(self, mu: Vector) -> None:
         """Set parameters and coefficients of friction."""
-        self._marched.p[:], self._marched.mu[:] = list(self._motion.system.parameters.values()), mu
+        self._set_parameters()
+        self._marched.mu[:] = mu
 
-    def projected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """Return the state projected onto joints and contacts of the present phase; None if rows do not allow it."""
+    def _set_parameters(self) -> None:
+        self._marched.p[:] = list(self._motion.system.parameters.values())
+
+    def projected(
+        self, t: float, q: Vector, v: Vector, closed: Sequence[int], sticking: Sequence[int], rates: bool
+    ) -> tuple[Vector, Vector] | None:  # fmt: skip
+        """Return the state projected onto joints and contacts, its velocity only if `rates`; None if rows forbid it."""
         self._enter()
-        y, space, equations = np.concatenate((q, v)), self._space, self._equations
-        p, on = self._marched.p, self._exact
-        done = project(equations.step, equations.about, t, y, p, self._k, space.closed, space.flat, on)
+        self._set_parameters()
+        equations, (contacts, on), y = self._equations, self._surface(closed, sticking), np.concatenate((q, v))
+        flat = self._space.flat
+        done = project(equations.step, equations.about, t, y, self._marched.p, self._k, contacts, flat, on, rates)
         return (y[: self._n], y[self._n :]) if done else None
 
     def _rows(self, count: int) -> Matrix:
@@ -278,7 +295,9 @@ class PhaseMarcher:
         self._most = max(LEAST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
         return self._segment(times[1 : done + 1], rows[:done])
 
-    def pass_event(self, t: float, q: Vector, v: Vector, control: Control) -> RegularEvent | None:
+    def pass_event(
+        self, t: float, q: Vector, v: Vector, control: Control, quiet: Callable[[float, Vector, Vector], bool]
+    ) -> RegularEvent | None:
         """Take a step to the event within, change the modes, and record both states of the event; None if irregular."""
         self._enter()
         number, phase, space = control.grid_index(t), self._phase, self._space
@@ -295,12 +314,15 @@ class PhaseMarcher:
         )  # fmt: skip
         if not taken or self._look_twice(rows[0]) or self._turns(t, h, q, v, found):
             return None
+        if not quiet(t + h, found[7 : 7 + n], found[7 + n :]):
+            return None
         i, t, row, y = int(found[4]), t + float(found[0]), rows[0], rows[0, : 2 * n].copy()
         watch, new = self._changed(phase, i, found, row)
-        spaces = self._spaces_of(new)
+        after, slides = self._space_of(new), ()
         solved = settle(
-            equations.step, equations.about, stage, t, y, i, self._marched, space, spaces[0], self._sliding,
-            *spaces[1:], worst, rows[1:],
+            equations.step, equations.about, stage, t, y, i, self._marched, space, after,
+            self._surface(phase.closed, slides)[1], self._surface(new.closed, slides)[1],
+            self._surface(new.closed, tuple(sorted(new.sticking)))[1], worst, rows[1:],
         )  # fmt: skip
         if not solved:
             return None
@@ -308,8 +330,8 @@ class PhaseMarcher:
         self._count(taken * self._stages + solved, worst)
         self._recorder.extend_rows(np.full(2, t), rows, self._parts)
         self._motion.phase = new
-        self._begin(new, spaces)
-        self._know(t, rows[1], spaces[0].after)
+        self._begin(new, after)
+        self._know(t, rows[1], after.after)
         return RegularEvent(watch, t, row[n : 2 * n], y[:n], y[n:], phase)
 
     def _last(self, control: Control) -> int:

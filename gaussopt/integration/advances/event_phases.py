@@ -126,15 +126,9 @@ class EventPhases(Advance):
 
     def take(self) -> End | None:
         """Take many steps without events, or one step; if an event occurs in it, end it there and change the modes."""
-        if self._fresh and self.rules.events:
-            self._begin_phase()
         if self._skip() or self._pass_event():
-            if self.rules.events:
-                self._integration = self.method.start(self.motion, self.t, self.q, self.v, self._stepping)
-                self._before = self._sample(self.t, self.q, self.v)
-                self._live |= self._before.values > 0
-            else:
-                self._fresh = True  # what is needed for single steps is computed where the next one is taken
+            self._functions.passed(())
+            self._fresh = True  # what single steps need is computed where the next one is taken
             return None
         if self._fresh:
             self._begin_phase()
@@ -211,9 +205,9 @@ class EventPhases(Advance):
 
     def _pass_event(self) -> bool:
         """Take a step to an event that machine code settles, and the event; return False if it is left to the loop."""
-        if self.fast_forward is None or self.rules.events or (self.looks is not None and self.looks.between):
+        if self.fast_forward is None or (self.looks is not None and self.looks.between):
             return False
-        found = self.fast_forward.pass_event(self.t, self.q, self.v, self._stepping)
+        found = self.fast_forward.pass_event(self.t, self.q, self.v, self._stepping, self._quiet)
         if found is None:
             return False
         watch = found.watch
@@ -231,6 +225,13 @@ class EventPhases(Advance):
         chosen = begin + np.flatnonzero(due)
         if len(chosen):
             self.fast_forward.record(segment if len(chosen) == len(segment) else segment[chosen])
+
+    def _quiet(self, t: float, q: Vector, v: Vector) -> bool:
+        """Return whether no user's event function comes near zero in a step from the present state to another one."""
+        values = [
+            [event.value(*state) for state in ((self.t, self.q, self.v), (t, q, v))] for event in self.rules.events
+        ]
+        return not values or unmoved(np.array(values)) == 1
 
     def _uneventful(self, segment: PhaseSegment) -> int:
         """Return the number of leading steps of a segment in which no user's event function comes near zero."""

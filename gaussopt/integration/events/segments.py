@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -78,14 +78,21 @@ class FastForward(Protocol):
     ) -> tuple[float, Vector, Vector] | None:  # fmt: skip
         """Return the length of the step at whose end a function falls through `level`, with q and v there, or None."""
 
-    def pass_event(self, t: float, q: Vector, v: Vector, control: Control) -> RegularEvent | None:
-        """Take a step to the event within, set the phase after it, and record the event; None if it is not regular."""
+    def pass_event(
+        self, t: float, q: Vector, v: Vector, control: Control, quiet: Callable[[float, Vector, Vector], bool]
+    ) -> RegularEvent | None:
+        """Take a step to the event within, set the phase after it, and record the event; None if it is not regular.
+
+        `quiet` returns whether no user's event lies between (t, q, v) and a later state.
+        """
 
     def known(self, t: float, q: Vector, v: Vector) -> PhaseSegment | None:
         """Return the state as a segment if the latest step ended at it; None otherwise."""
 
-    def projected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """Return the state projected onto the constraints of the present phase; None if it is not computed."""
+    def projected(
+        self, t: float, q: Vector, v: Vector, closed: Sequence[int], sticking: Sequence[int], rates: bool
+    ) -> tuple[Vector, Vector] | None:  # fmt: skip
+        """Return the state projected onto joints and contacts, its velocity only if `rates`, or None."""
 
     def memory(self) -> dict[str, Any]:
         """Return the data on which later segments depend."""

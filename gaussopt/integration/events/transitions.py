@@ -275,17 +275,22 @@ class Transitions:
         A slip that no force can change (at a dead centre) is not corrected, as this would change all other velocities.
         """
         loop, held = self.loop, tuple(i for i in sorted(sticking) if self._mobile(i))
-        if self._projected == (closed, held, loop.t, loop.q.tobytes() + loop.v.tobytes()):
+        state = closed, held, loop.t, loop.q.tobytes() + loop.v.tobytes()
+        if self._projected == state or not (closed or self._whole.m):
             return
-        surface, phase, found = ContactSurface(self.system, self.motion.whole, closed, held), self.motion.phase, None
-        if positions_only:
-            found = Projection().positions(surface, loop.t, loop.q, loop.v), loop.v
-        elif self._fast is not None and held and (closed, held) == (phase.closed, tuple(sorted(phase.sticking))):
-            found = self._fast.projected(loop.t, loop.q, loop.v)
-        q, v = found or Projection().correct(surface, loop.t, loop.q, loop.v)
-        if q is loop.q and v is loop.v:  # nothing to correct
-            if not positions_only:
-                self._projected = closed, held, loop.t, q.tobytes() + v.tobytes()
+        fast = self._fast
+        found = fast and fast.projected(loop.t, loop.q, loop.v, closed, held, not positions_only)
+        if found is None:
+            surface = ContactSurface(self.system, self.motion.whole, closed, held)
+            if positions_only:
+                found = Projection().positions(surface, loop.t, loop.q, loop.v), loop.v
+            else:
+                found = Projection().correct(surface, loop.t, loop.q, loop.v)
+        q, v = found
+        reached = closed, held, loop.t, q.tobytes() + v.tobytes()
+        if not positions_only:
+            self._projected = reached
+        if reached == state:  # nothing to correct
             return
         moved = max(np.abs(new - x).max() / (1.0 + np.abs(x).max()) for new, x in ((q, loop.q), (v, loop.v)))
         if moved > TOLERANCES.correction:
@@ -294,8 +299,6 @@ class Transitions:
                 "smaller steps or tolerances."
             )
         loop.q, loop.v = q, v
-        if not positions_only:
-            self._projected = closed, held, loop.t, q.tobytes() + v.tobytes()
 
     def _mobile(self, i: int) -> bool:
         """Return whether the joints allow contact i to slip."""
