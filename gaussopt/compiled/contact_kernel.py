@@ -190,9 +190,9 @@ def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
 def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
     """Return whether the gap of contact i stays positive in a step of length h, by the test of `scanning.above`."""
     y0, y1, r0, r1 = before[i, 0], after[i, 0], before[i, 1], after[i, 1]
-    lowest = min(min(y0, y1), min(y0 + h / 3.0 * r0, y1 - h / 3.0 * r1))
-    curvature = max(max(abs(before[i, 2]), abs(after[i, 2])), abs(r1 - r0) / h)
-    return bool(lowest > CURVED * curvature * h * h / 8.0)
+    lowest, noise = min(min(y0, y1), min(y0 + h / 3.0 * r0, y1 - h / 3.0 * r1)), max(before[i, 3], after[i, 3])
+    bend = CURVED * max(max(abs(before[i, 2]), abs(after[i, 2])), abs(r1 - r0) / h) * h
+    return bool(lowest > bend * h / 8.0 or (y0 >= -noise and y1 > noise and r0 > 0.5 * bend))
 
 
 def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:

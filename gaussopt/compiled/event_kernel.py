@@ -25,6 +25,7 @@ from gaussopt.contact.activity import RESTING, TOUCHING
 from gaussopt.contact.stage_laws import MONOTONE
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.events.modes import OPEN, SLIDING, STICKING, TOLERANCES
+from gaussopt.integration.events.scanning import CURVED
 from gaussopt.jit.kernel import kernel
 
 VANISHING, MOBILE = TOLERANCES.vanishing, TOLERANCES.mobile
@@ -37,12 +38,18 @@ NEVER, FALLS, UNCLEAR = 0, 1, 2
 def falls(space: PhaseWorkspace, i: int, column: int, h: float) -> int:
     """Return whether a watched function of contact i falls through zero in a step of length h, as `crossings.bracket`.
 
+    A gap falls through zero once if its curvature, by the rule of `scanning.above`, cannot make it rise in between.
+
     The function has its value, rate and noise in the columns `column`, `column` + 1 and `column` + 3.
     """
     before, after = space.before, space.after
-    if column == 0 and space.kinds[i] == OPEN:
-        return NEVER if above(before, after, i, h) else UNCLEAR
     y0, y1, noise = before[i, column], after[i, column], max(before[i, column + 3], after[i, column + 3])
+    if column == 0 and space.kinds[i] == OPEN:
+        if above(before, after, i, h):
+            return NEVER
+        rates = before[i, 1] + after[i, 1]
+        bend = CURVED * max(max(abs(before[i, 2]), abs(after[i, 2])), abs(after[i, 1] - before[i, 1]) / h) * h
+        return FALLS if y0 > noise and y1 < -noise and rates + bend < 0.0 else UNCLEAR
     if column == 0 or space.kinds[i] != SLIDING or after[i, 5] != after[i, 5]:  # NaN where there is no rate
         return FALLS if y1 < -noise else NEVER if y1 >= -noise else UNCLEAR
     r0, r1, start = before[i, 5], after[i, 5], max(y0, 0.0)
@@ -101,19 +108,20 @@ def stays(space: PhaseWorkspace, y: Vector, k: int, old: PhaseWorkspace, contact
     gap, rest, last = TOUCHING * (1.0 + largest(y[:n])), RESTING * (1.0 + largest(y[n:])), len(flat) - k
     for i in range(k):
         held, stuck = old.kinds[i] != OPEN, old.kinds[i] == STICKING and i != contact
-        if not (held or flat[last - 2 * k * n - 3 * k + i] > gap):
+        if not (held or flat[last - 2 * k * n - 4 * k + i] > gap):
             return False
-        if (held and not abs(flat[last - 2 * k * n - 2 * k + i]) <= rest) or (
+        if (held and not abs(flat[last - 2 * k * n - 3 * k + i]) <= rest) or (
             stuck and not abs(flat[last + i]) <= rest
         ):
             return False
     return True
 
 
-def confirmed(space: PhaseWorkspace, n: int, m: int) -> bool:
-    """Return whether the solution of a phase keeps its contacts closed, and those that stick at rest.
+def confirmed(space: PhaseWorkspace, n: int, m: int, contact: int) -> float:
+    """Return 1.0 if the solution of a phase keeps its contacts closed, and those that stick at rest; otherwise 0.0.
 
-    The tests are those of `Transitions._read_modes`, for a regular M.
+    If only `contact` begins to slip, return the direction of its friction, doubled: 2.0 or -2.0. The tests are those of
+    `Transitions._read_modes`, for a regular M.
     """
     data, out, closed, sticking, K = space.data, space.out, space.closed, space.surface.sticking, space.memory.K
     k, c = len(space.kinds), len(closed)
@@ -135,7 +143,8 @@ def confirmed(space: PhaseWorkspace, n: int, m: int) -> bool:
             light += row * row / K[j, j]
         mass, size = 1.0 / light, math.sqrt(light) * moved + abs(bias)
         if out[n + m + place] - mass * space.modes[k + i] * w < -VANISHING * (mass * size + most):
-            return False
+            return 0.0
+    verdict = 1.0 if space.numbers[11] == 0.0 else 0.0
     for place in range(len(sticking)):
         i = sticking[place]
         s = bias = data[at_T + k * n + i]
@@ -150,9 +159,27 @@ def confirmed(space: PhaseWorkspace, n: int, m: int) -> bool:
             reach = max(reach, data[at_T + i * n + j] ** 2 / K[j, j])
         # Where joints hold the contact, its slip must not be projected, see `Transitions.project`.
         free = light > 0.0 if m == 0 else space.memory.norm[c + place] > MOBILE * math.sqrt(light)
-        if not (abs(s) <= VANISHING * (terms + friction * reach) and free):
-            return False
-    return bool(space.numbers[11] == 0.0)
+        if not free or not (abs(s) <= VANISHING * (terms + friction * reach) or (i == contact and s * s > 0.0)):
+            return 0.0
+        if not abs(s) <= VANISHING * (terms + friction * reach) and verdict > 0.0:
+            verdict = -2.0 if s > 0.0 else 2.0
+    return verdict
+
+
+def reverses(
+    step: Equations, about: Equations, stage: Stage, t: float, y: Vector, contact: int, motion: MarchedMotion,
+    space: PhaseWorkspace, worst: Vector, rows: Matrix,
+) -> bool:  # fmt: skip
+    """Solve the state y with the other direction of friction at a contact; if this fails, keep the former one."""
+    last, c = len(rows[0]) - 1, len(space.closed)
+    space.modes[contact] = -space.modes[contact]
+    for i in range(len(space.active)):
+        space.active[i] = 1 if i < c else 0
+    solved = march(step, about, stage, stage, t, t, 0.0, 0, 0, y, motion, space, worst, rows, 2) > 0
+    if solved and rows[0, last] < MONOTONE and rows[0, last - 1] <= 0.0:
+        return True
+    space.modes[contact] = -space.modes[contact]
+    return False
 
 
 @kernel
@@ -165,6 +192,8 @@ def settle(
 
     Return the number of solved states, 0 if the contact laws do not confirm these modes. `held` and `left` are the
     surfaces of the contacts closed before and after the event, `on` that of the contacts closed and sticking after it.
+    If the contact does not come to rest but slips back, no other contact sticks, and the state has been solved in the
+    modes of `old` with the other direction of friction, which replaces the former one; the number is negative then.
     """
     n, m, k, p, c = motion.n, motion.m, len(motion.mu), motion.p, len(new.closed)
     if m + len(old.closed) > 0 and not project(step, about, t, y, p, k, old.closed, old.flat, held, True):
@@ -182,7 +211,10 @@ def settle(
         if not (rows[0, last] < MONOTONE and rows[0, last - 1] <= 0.0):
             return 0
         if attempt == 0:
-            if c > 0 and not confirmed(new, n, m):
+            verdict = confirmed(new, n, m, contact) if c > 0 else 1.0
+            if abs(verdict) == 2.0 and len(new.surface.sticking) == 1 and verdict * old.modes[contact] < 0.0:
+                return -2 if reverses(step, about, stage, t, y, contact, motion, old, worst, rows) else 0
+            if verdict != 1.0:
                 return 0
             if len(new.surface.sticking) == 0:
                 return solved

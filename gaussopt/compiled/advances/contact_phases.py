@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -318,21 +319,32 @@ class PhaseMarcher:
             return None
         i, t, row, y = int(found[4]), t + float(found[0]), rows[0], rows[0, : 2 * n].copy()
         watch, new = self._changed(phase, i, found, row)
+        loose = {i: new.sigma[i]} if watch.kind is Watched.STICK else {}
+        self._count(taken * self._stages, worst)
+        self._know(t, row, space.after)
+        event = RegularEvent(watch, t, row[:n], row[n : 2 * n], loose)
+        if watch.kind is Watched.GAP:
+            self._motion.timing["solve"] += perf_counter() - begin
+            self._recorder.extend_rows(np.full(1, t), rows[:1], self._parts)
+            return event
         after, slides = self._space_of(new), ()
         solved = settle(
             equations.step, equations.about, stage, t, y, i, self._marched, space, after,
             self._surface(phase.closed, slides)[1], self._surface(new.closed, slides)[1],
             self._surface(new.closed, tuple(sorted(new.sticking)))[1], worst, rows[1:],
         )  # fmt: skip
-        if not solved:
-            return None
         self._motion.timing["solve"] += perf_counter() - begin
-        self._count(taken * self._stages + solved, worst)
-        self._recorder.extend_rows(np.full(2, t), rows, self._parts)
+        done = 1 + (solved != 0)
+        self._recorder.extend_rows(np.full(done, t), rows[:done], self._parts)
+        if not solved:
+            return event
+        self._count(abs(solved), worst)
+        if solved < 0:
+            new, after = replace(phase, sigma=np.where(np.arange(self._k)[:, None] == i, -1.0, 1.0) * phase.sigma), space
         self._motion.phase = new
         self._begin(new, after)
         self._know(t, rows[1], after.after)
-        return RegularEvent(watch, t, row[n : 2 * n], y[:n], y[n:], phase)
+        return event._replace(changed=(phase, y[:n], y[n:], solved < 0))
 
     def _last(self, control: Control) -> int:
         """Return the number of the last step that begins and ends on the time grid before the end."""
@@ -358,7 +370,9 @@ class PhaseMarcher:
     ) -> tuple[EventFunction, ContactModes]:  # fmt: skip
         """Return the function that ends a phase, and the modes to expect after it, from what `reach` has found."""
         closed, sticking, sigma = phase.closed, phase.sticking, phase.sigma.copy()
-        if not found[5]:
+        if i not in closed:
+            kind = Watched.GAP
+        elif not found[5]:
             kind, closed = Watched.NORMAL, tuple(j for j in closed if j != i)
             sigma[i], sticking = 0.0, sticking - {i}
         elif i in sticking:

@@ -126,10 +126,11 @@ class EventPhases(Advance):
 
     def take(self) -> End | None:
         """Take many steps without events, or one step; if an event occurs in it, end it there and change the modes."""
-        if self._skip() or self._pass_event():
+        ended = self._skip() or self._pass_event()
+        if ended:
             self._functions.passed(())
             self._fresh = True  # what single steps need is computed where the next one is taken
-            return None
+            return None if ended is True else ended
         if self._fresh:
             self._begin_phase()
         before = self._before
@@ -152,7 +153,15 @@ class EventPhases(Advance):
             self._record()
             self._fresh = True
             with self.motion.timed("events"):
-                return self._handle([self._watches[i] for i in hits], reached, after)
+                hits = [self._watches[i] for i in hits]
+                return self._handle(
+                    hits,
+                    {
+                        w.index: self._friction_direction(w.index, after, reached)
+                        for w in hits
+                        if w.kind is Watched.STICK
+                    },
+                )
         self._live |= after.values > 0
         self.t, self.q, self.v, self._before = t, q, v, after
         self._take_step()
@@ -203,20 +212,24 @@ class EventPhases(Advance):
         self.t, self.q, self.v = segment.state(-1)
         return True
 
-    def _pass_event(self) -> bool:
-        """Take a step to an event that machine code settles, and the event; return False if it is left to the loop."""
+    def _pass_event(self) -> End | bool:
+        """Take a step to an event in machine code, and change the modes; return False if it is left to the loop."""
         if self.fast_forward is None or (self.looks is not None and self.looks.between):
             return False
         found = self.fast_forward.pass_event(self.t, self.q, self.v, self._stepping, self._quiet)
         if found is None:
             return False
-        watch = found.watch
         self.steps += 1
         self.t, self.q, self.v = found.t, found.q, found.v
-        self._count_changes(found.before, found.velocity)
-        self._note_hits([watch])
-        if watch.kind is not Watched.NORMAL:
-            self.note(EventKind.STICK if watch.kind is Watched.SLIP else EventKind.SLIP, watch.index)
+        if found.changed is None:
+            with self.motion.timed("events"):
+                return self._handle([found.watch], found.loose) or True
+        before, self.q, self.v, turns = found.changed
+        self._count_changes(before, found.v)
+        self._note_hits([found.watch])
+        kinds = {Watched.SLIP: EventKind.STICK, Watched.STICK: EventKind.SLIP}
+        if found.watch.kind in kinds:
+            self.note(EventKind.REVERSAL if turns else kinds[found.watch.kind], found.watch.index)
         return True
 
     def _record_due(self, segment: PhaseSegment, begin: int, due: NDArray[np.bool_]) -> None:
@@ -324,10 +337,10 @@ class EventPhases(Advance):
 
     # -- changing modes ----------------------------------------------------------------------------------------
 
-    def _handle(self, hits: Sequence[EventFunction], reached: Sample, after: Sample) -> End | None:
-        """Change the phase as the events at `reached` require; return status and message if the motion ends, else None.
+    def _handle(self, hits: Sequence[EventFunction], loose: Mapping[int, Vector]) -> End | None:
+        """Change the phase as the present events require; return status and message if the motion ends, else None.
 
-        `after`, the end of the trial step beyond the events, gives the direction of a slip that begins.
+        `loose` holds the directions of friction of contacts that begin to slip.
         """
         users = [w.index for w in hits if w.kind is Watched.USER]
         self._count_changes(None if len(users) == len(hits) else self.motion.phase, self.v)
@@ -339,7 +352,6 @@ class EventPhases(Advance):
         if len(users) == len(hits):
             return None
         walls = self.motion.phase.wall
-        loose = {w.index: self._friction_direction(w.index, after, reached) for w in hits if w.kind is Watched.STICK}
         accumulation = self._transitions.settle(hints, loose)
         for c in np.flatnonzero(self.motion.phase.wall != walls):
             self.note(EventKind.WALL_CHANGE, int(c))

@@ -48,22 +48,23 @@ class PhaseSegment:
 
 
 class RegularEvent(NamedTuple):
-    """An event that machine code has found, settled and recorded.
+    """An event that machine code has found and recorded.
 
     Attributes
     ----------
     watch : the function that falls through zero
-    t, velocity : the instant, and the velocity there before it is projected
-    q, v : the state that begins the next phase
-    before : the modes that end
+    t, q, v : the state at the event
+    loose : direction of friction of the contact, by number, if it begins to slip
+    changed : if machine code has also changed the modes, those before, the state that begins the next phase, and
+        whether the slip of the contact reverses; otherwise None
     """
 
     watch: EventFunction
     t: float
-    velocity: Vector
     q: Vector
     v: Vector
-    before: ContactModes
+    loose: Mapping[int, Vector]
+    changed: tuple[ContactModes, Vector, Vector, bool] | None = None
 
 
 class FastForward(Protocol):
@@ -81,8 +82,9 @@ class FastForward(Protocol):
     def pass_event(
         self, t: float, q: Vector, v: Vector, control: Control, quiet: Callable[[float, Vector, Vector], bool]
     ) -> RegularEvent | None:
-        """Take a step to the event within, set the phase after it, and record the event; None if it is not regular.
+        """Take a step to the event within and record the event; None if it is not regular.
 
+        Also set the phase after it, and record the state that begins it, if the contact laws confirm what is expected.
         `quiet` returns whether no user's event lies between (t, q, v) and a later state.
         """
 
