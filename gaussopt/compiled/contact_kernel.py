@@ -19,7 +19,7 @@ from gaussopt.compiled.projection_kernel import SurfaceWorkspace, apart, largest
 from gaussopt.contact.stage_laws import DEFINITE, MONOTONE, NUMBERS, OPEN, StageWorkspace, certified, stage_workspace
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.integration.events.modes import OPEN as APART
-from gaussopt.integration.events.modes import STICKING, TOLERANCES, ContactModes
+from gaussopt.integration.events.modes import SLIDING, STICKING, TOLERANCES, ContactModes
 from gaussopt.integration.events.scanning import CURVED
 from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import SOLVED, Active
@@ -111,9 +111,13 @@ def space(n: int, m: int, m_h: int, stages: int, phase: ContactModes, sharp: flo
 
 def enter(space: PhaseWorkspace, phase: ContactModes) -> None:
     """Make a workspace that of another phase with as many closed and as many sticking contacts."""
-    space.closed[:], space.kinds[:], space.modes[:] = phase.closed, phase.modes(), [*phase.sigma.ravel(), *phase.wall]
-    space.surface.sticking[:], space.active[:] = sorted(phase.sticking), 0
-    space.active[: len(phase.closed) + len(phase.sticking)] = 1
+    k, c, r = len(phase.wall), len(phase.closed), len(phase.sticking)
+    kinds = [APART] * k
+    for i in phase.closed:
+        kinds[i] = STICKING if i in phase.sticking else SLIDING
+    space.kinds[:], space.modes[:k], space.modes[k:] = kinds, phase.sigma[:, 0], phase.wall
+    space.closed[:], space.surface.sticking[:] = phase.closed, sorted(phase.sticking)
+    space.active[:] = [1] * (c + r) + [0] * r
 
 
 def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:

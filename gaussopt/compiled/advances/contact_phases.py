@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -67,6 +68,7 @@ class PhaseMarcher:
         prepare(stage, kernel.march, kernel.locate, project, reach, settle)
         A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
+        self._turns_never = not self._turning.angles(np.zeros(1), *np.zeros((2, 1, system.n)))[0].size
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
         self._m_h = system.m_h
         sizes = {"coordinate": self._n, "row": self._m, "contact": self._k}
@@ -221,9 +223,12 @@ class PhaseMarcher:
     def _know(self, t: float, row: Vector, watched: Matrix) -> None:
         """Remember the state at the end of the latest step, for `known` and for samples of the event loop."""
         n, self._latest = self._n, (t, row)
-        normal, tangential, walls = self._forces
-        known = WatchedValues(row[2 * n : 3 * n], row[normal] * walls, row[tangential, None], watched.copy())
-        self._motion.know_watched(t, row[:n], row[n : 2 * n], known)
+        self._motion.know_watched(t, row[: 2 * n], partial(self._values, row, watched.copy(), self._forces))
+
+    def _values(self, row: Vector, watched: Matrix, forces: tuple[Index, Index, Vector]) -> WatchedValues:
+        """Return the watched values of a state from its row."""
+        normal, tangential, walls = forces
+        return WatchedValues(row[2 * self._n : 3 * self._n], row[normal] * walls, row[tangential, None], watched)
 
     def _march(
         self, t: float, grid: tuple[float, float, int], count: int, q: Vector, v: Vector, rows: Matrix, trial: int
@@ -275,7 +280,7 @@ class PhaseMarcher:
         count = min(self._most + part, last - first)
         if count < 1:
             return None
-        rates = self._turning.at(t, q, v)[1]
+        rates = [] if self._turns_never else self._turning.at(t, q, v)[1]
         if any(abs(rate) * dt > TURN for rate in rates):
             return None
         rows, begin = self._rows(count), perf_counter()
@@ -340,7 +345,10 @@ class PhaseMarcher:
             return event
         self._count(abs(solved), worst)
         if solved < 0:
-            new, after = replace(phase, sigma=np.where(np.arange(self._k)[:, None] == i, -1.0, 1.0) * phase.sigma), space
+            new, after = (
+                replace(phase, sigma=np.where(np.arange(self._k)[:, None] == i, -1.0, 1.0) * phase.sigma),
+                space,
+            )
         self._motion.phase = new
         self._begin(new, after)
         self._know(t, rows[1], after.after)
@@ -356,9 +364,10 @@ class PhaseMarcher:
 
     def _turns(self, t: float, h: float, q: Vector, v: Vector, found: Vector) -> bool:
         """Return whether an angle may turn by more than `TURN` in the step of length h that `reach` has taken."""
-        begin, n = self._turning.at(t, q, v), self._n
-        end = self._turning.at(t + h, found[7 : 7 + n], found[7 + n :]) if begin[0] else begin
-        return turn(self._turning, h, begin, end) > TURN
+        if self._turns_never:
+            return False
+        n, turning = self._n, self._turning
+        return turn(turning, h, turning.at(t, q, v), turning.at(t + h, found[7 : 7 + n], found[7 + n :])) > TURN
 
     @staticmethod
     def _look_twice(row: Vector) -> bool:
@@ -392,6 +401,11 @@ class PhaseMarcher:
         if memory:
             self._enter()
             self._rest, self._pause = memory["rest"], memory["pause"]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the latest segment ended before a step in which an event may occur."""
+        return self._rest > 0
 
     def shortened(self, steps: int) -> None:
         """Limit the next segment, since only the first `steps` steps of the latest segment were used."""

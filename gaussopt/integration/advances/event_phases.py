@@ -10,8 +10,9 @@ the integration.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ class EventPhases(Advance):
         located = () if fast is None else (fast.locate,)
         self._crossings = Crossings(self._functions, self.method, self.control, *located)
         self._transitions = Transitions(self, self.motion, fast)
-        self._changes: tuple[float, list[str]] = (0.0, [])
+        self._changes: tuple[float, list[Callable[[], str]]] = (0.0, [])
         self._stepping = replace(self.control, origin=self.origin, every_step=True)
         self._mu = self.motion.whole(self.t, self.q, self.v).mu
         self._fresh = True
@@ -97,7 +98,8 @@ class EventPhases(Advance):
         """Return the data on which later steps depend, such as phase, signs of events, impacts and mode changes."""
         return {
             "motion": self.motion.memory(), "functions": self._functions.memory(), **self._transitions.memory(),
-            "changes": self._changes, "live": None if self._fresh else self._live.copy(),
+            "changes": self._changes,
+            "live": None if self._fresh else self._live.copy(),
             "forward": {} if self.fast_forward is None else self.fast_forward.memory(),
         }  # fmt: skip
 
@@ -107,7 +109,7 @@ class EventPhases(Advance):
         self.motion.recall(self.t, self.q, self.v, memory["motion"])
         self._functions.recall(memory["functions"])
         self._transitions.recall(memory)
-        self._changes = memory["changes"][0], list(memory["changes"][1])
+        self._changes = memory["changes"][0], [partial(str, text) for text in memory["changes"][1]]
         if self.fast_forward is not None:
             self.fast_forward.recall(memory["forward"])
         if self.method.adaptive:
@@ -126,7 +128,9 @@ class EventPhases(Advance):
 
     def take(self) -> End | None:
         """Take many steps without events, or one step; if an event occurs in it, end it there and change the modes."""
-        ended = self._skip() or self._pass_event()
+        ended = self._skip()
+        if not ended or self.fast_forward.stopped:
+            ended = self._pass_event() or ended
         if ended:
             self._functions.passed(())
             self._fresh = True  # what single steps need is computed where the next one is taken
@@ -367,9 +371,10 @@ class EventPhases(Advance):
         """
         t, left = self._changes
         left = left if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else []
-        here = f"user {len(left)}" if phase is None else phase.key(v)
-        self._changes = (self.t, [*left, here])
-        if len(left) >= TOLERANCES.changes or left.count(here) >= TOLERANCES.returns:
+        here = partial(str, f"user {len(left)}") if phase is None else partial(phase.key, v)
+        self._changes = self.t, [*left, here]  # texts are only made where there are several changes, or for a mark
+        *known, last = (key() for key in self._changes[1]) if left else ("",)
+        if len(left) >= TOLERANCES.changes or known.count(last) >= TOLERANCES.returns:
             self.forget_repetitions()
             raise MotionStopped(
                 f"the contact modes do not settle at t = {self.t:.9g}: they change again and again at one instant; use "

@@ -70,6 +70,10 @@ class RegularEvent(NamedTuple):
 class FastForward(Protocol):
     """Takes many steps in which no event occurs; see `gaussopt.compiled.advances.contact_phases`."""
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the latest segment ended before a step in which an event may occur."""
+
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, control: Control) -> PhaseSegment | None:
         """Take steps in the present phase; return None if an event may occur in the first step."""
 
