@@ -168,10 +168,11 @@ def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
     moving, smallest = NOISE * (1.0 + largest(y[n:])), least(space)
     for i in range(k):
         seen[i, 0], seen[i, 1], seen[i, 3] = flat[gaps + i], flat[gaps + k + i], still
-        seen[i, 2] = data[at_N + k * n + i]
+        w = data[at_N + k * n + i]
         seen[i, 4], seen[i, 5], seen[i, 6], seen[i, 7], seen[i, 8] = 1.0, math.nan, math.nan, 0.0, smallest
         for j in range(n):
-            seen[i, 2] += data[at_N + i * n + j] * a[j]
+            w += data[at_N + i * n + j] * a[j]
+        seen[i, 2] = w
     for p in range(c):
         i = closed[p]
         w, s = data[at_N + k * n + i], data[at_T + k * n + i]
@@ -250,6 +251,8 @@ def friction_power(space: PhaseWorkspace, v: Vector) -> float:
         force = out[len(out) - c + i]
         power += force * flat[len(flat) - k + closed[i]]
         size = max(size, abs(force))
+    if power <= FED:
+        return 0.0
     for i in range(len(v)):
         speed += v[i] * v[i]
     return power if power > FED * (1.0 + size * math.sqrt(speed)) else 0.0
@@ -279,9 +282,10 @@ def restore(space: PhaseWorkspace, y: Vector) -> None:
 def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y: Vector) -> None:
     """Write the state at stage s of a step of length h to y; if s is the number of stages, the state after the step."""
     for i in range(len(y)):
-        y[i] = space.start[i]
+        value = space.start[i]
         for r in range(s):
-            y[i] += h * (A[s, r] if s < len(b) else b[r]) * space.slopes[r, i]
+            value += h * (A[s, r] if s < len(b) else b[r]) * space.slopes[r, i]
+        y[i] = value
 
 
 @kernel

@@ -85,8 +85,6 @@ def reach(
                 hits, contact, column = hits + 1, i, 4 * part
     if hits != 1 or (may_lose_definiteness(space.kinds, motion.mu) and not space.after[0, 8] > 0.0):
         return 0
-    if column > 0 and space.kinds[contact] == STICKING and sticking > 1:
-        return 0
     found[0], found[1], found[2], found[3] = 0.0, space.before[contact, column], h, space.after[contact, column]
     found[4], found[5] = contact, column
     if not found[1] > 0.0:
@@ -94,6 +92,9 @@ def reach(
     for place in range(len(space.closed)):
         if space.closed[place] == contact:
             found[6] = space.out[len(space.out) - len(space.closed) + place]
+    # Contacts that stick together share friction, and one without friction does not show the direction of its slip.
+    if column > 0 and space.kinds[contact] == STICKING and (sticking > 1 or found[6] == 0.0):
+        return 0
     copy(y, found, 7)
     copy(space.start, y, 0)
     taken = locate(

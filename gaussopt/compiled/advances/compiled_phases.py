@@ -8,6 +8,7 @@ from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
+from gaussopt.compiled.advances.contact_events import EventMarcher
 from gaussopt.compiled.advances.contact_phases import PhaseMarcher
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import NotCompiled
@@ -89,6 +90,6 @@ class CompiledPhases(EventPhases):
         if PhaseMarcher.fit(motion, self.method, self.control):
             begin = perf_counter()
             with suppress(NotCompiled):  # without the loop, single stages are still compiled
-                marcher = PhaseMarcher(motion, self.method, self.recorder)
+                marcher = EventMarcher(motion, self.method, self.recorder)
                 self.fast_forward, self.method = marcher, PhaseStep(self.method, marcher)
             motion.timing["compile"] = perf_counter() - begin

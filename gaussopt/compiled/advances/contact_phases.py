@@ -1,15 +1,14 @@
 """Steps without events within a phase of a motion with contacts, taken by one compiled loop.
 
 Whenever a step begins on the time grid, the event loop requests a segment of certified steps. It ends before a step
-that is irregular or may contain an event, or at its maximum length. The event loop takes the next step itself, unless
-its event is regular (see `gaussopt.compiled.event_kernel`).
+that is irregular or may contain an event, or at its maximum length; the event loop, or `contact_events`, takes the next
+step.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -19,7 +18,6 @@ import numpy as np
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations
-from gaussopt.compiled.event_kernel import reach, settle
 from gaussopt.compiled.projection_kernel import SurfaceWorkspace, project, surface
 from gaussopt.compiled.stage_lines import stage_lines
 from gaussopt.contact.stage_kernel import stage
@@ -29,9 +27,9 @@ from gaussopt.core.endings import SLIVER
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.events.accelerations import ContactAccelerations, WatchedValues, same_instant
 from gaussopt.integration.events.functions import EventFunction, Sample, Watched, first_column
-from gaussopt.integration.events.modes import TOLERANCES, ContactModes
-from gaussopt.integration.events.segments import PhaseSegment, RegularEvent
-from gaussopt.integration.events.turning import TURN, turn, turning_of, turns
+from gaussopt.integration.events.modes import ContactModes
+from gaussopt.integration.events.segments import PhaseSegment
+from gaussopt.integration.events.turning import TURN, turning_of, turns
 from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.stabilisation import Projection, Unstabilised
 from gaussopt.integration.steppers.base import FixedStep
@@ -47,6 +45,11 @@ PATIENCE = 31
 
 SURFACES = 32
 """Largest number of sets of contacts for which work spaces of projections are kept."""
+
+
+def _values(n: int, row: Vector, watched: Matrix, normal: Index, tangential: Index, walls: Vector) -> WatchedValues:
+    """Return the watched values of a state from its row, with the places and signs of forces in it."""
+    return WatchedValues(row[2 * n : 3 * n], row[normal] * walls, row[tangential, None], watched)
 
 
 class PhaseMarcher:
@@ -65,7 +68,7 @@ class PhaseMarcher:
         assert tableau is not None
         self._motion, self._stages, self._recorder = motion, method.stages, recorder
         self._equations = contact_equations(system.model, system.source)
-        prepare(stage, kernel.march, kernel.locate, project, reach, settle)
+        prepare(stage, kernel.march, kernel.locate, project)
         A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._turns_never = not self._turning.angles(np.zeros(1), *np.zeros((2, 1, system.n)))[0].size
@@ -189,7 +192,7 @@ class PhaseMarcher:
         row = self._latest[1]
         if row[-1] >= MONOTONE or not self._ended_at(t, q, v):
             return None
-        return self._segment(np.array([t]), row[None])
+        return self._segment(np.array([t]), row[None], 0)
 
     def _ended_at(self, t: float, q: Vector, v: Vector) -> bool:
         """Return whether the latest step ended at this state."""
@@ -223,12 +226,7 @@ class PhaseMarcher:
     def _know(self, t: float, row: Vector, watched: Matrix) -> None:
         """Remember the state at the end of the latest step, for `known` and for samples of the event loop."""
         n, self._latest = self._n, (t, row)
-        self._motion.know_watched(t, row[: 2 * n], partial(self._values, row, watched.copy(), self._forces))
-
-    def _values(self, row: Vector, watched: Matrix, forces: tuple[Index, Index, Vector]) -> WatchedValues:
-        """Return the watched values of a state from its row."""
-        normal, tangential, walls = forces
-        return WatchedValues(row[2 * self._n : 3 * self._n], row[normal] * walls, row[tangential, None], watched)
+        self._motion.know_watched(t, row[: 2 * n], partial(_values, n, row, watched.copy(), *self._forces))
 
     def _march(
         self, t: float, grid: tuple[float, float, int], count: int, q: Vector, v: Vector, rows: Matrix, trial: int
@@ -299,60 +297,7 @@ class PhaseMarcher:
         if done == taken:
             self._know(float(times[done]), rows[done - 1], self._space.before)
         self._most = max(LEAST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
-        return self._segment(times[1 : done + 1], rows[:done])
-
-    def pass_event(
-        self, t: float, q: Vector, v: Vector, control: Control, quiet: Callable[[float, Vector, Vector], bool]
-    ) -> RegularEvent | None:
-        """Take a step to the event within, change the modes, and record both states of the event; None if irregular."""
-        self._enter()
-        number, phase, space = control.grid_index(t), self._phase, self._space
-        assert phase is not None
-        if any(self._motion.system.two_sided) or number > self._last(control):
-            return None
-        n, equations, h = self._n, self._equations, control.instant(number) - t
-        begin, y, worst, rows = perf_counter(), np.concatenate((q, v)), np.zeros(5), np.empty((2, self._width))
-        found = np.zeros(7 + 2 * n)
-        accuracy = TOLERANCES.instant * (1.0 + abs(t))
-        taken = reach(
-            equations.step, equations.about, self._lines.code(space), stage, t, h, accuracy, y, self._marched, space,
-            worst, rows[:1], found,
-        )  # fmt: skip
-        if not taken or self._look_twice(rows[0]) or self._turns(t, h, q, v, found):
-            return None
-        if not quiet(t + h, found[7 : 7 + n], found[7 + n :]):
-            return None
-        i, t, row, y = int(found[4]), t + float(found[0]), rows[0], rows[0, : 2 * n].copy()
-        watch, new = self._changed(phase, i, found, row)
-        loose = {i: new.sigma[i]} if watch.kind is Watched.STICK else {}
-        self._count(taken * self._stages, worst)
-        self._know(t, row, space.after)
-        event = RegularEvent(watch, t, row[:n], row[n : 2 * n], loose)
-        if watch.kind is Watched.GAP:
-            self._motion.timing["solve"] += perf_counter() - begin
-            self._recorder.extend_rows(np.full(1, t), rows[:1], self._parts)
-            return event
-        after, slides = self._space_of(new), ()
-        solved = settle(
-            equations.step, equations.about, stage, t, y, i, self._marched, space, after,
-            self._surface(phase.closed, slides)[1], self._surface(new.closed, slides)[1],
-            self._surface(new.closed, tuple(sorted(new.sticking)))[1], worst, rows[1:],
-        )  # fmt: skip
-        self._motion.timing["solve"] += perf_counter() - begin
-        done = 1 + (solved != 0)
-        self._recorder.extend_rows(np.full(done, t), rows[:done], self._parts)
-        if not solved:
-            return event
-        self._count(abs(solved), worst)
-        if solved < 0:
-            new, after = (
-                replace(phase, sigma=np.where(np.arange(self._k)[:, None] == i, -1.0, 1.0) * phase.sigma),
-                space,
-            )
-        self._motion.phase = new
-        self._begin(new, after)
-        self._know(t, rows[1], after.after)
-        return event._replace(changed=(phase, y[:n], y[n:], solved < 0))
+        return self._segment(times[1 : done + 1], rows[:done], first + 1)
 
     def _last(self, control: Control) -> int:
         """Return the number of the last step that begins and ends on the time grid before the end."""
@@ -361,36 +306,6 @@ class PhaseMarcher:
         assert origin is not None
         last = int((end - origin) / dt - SLIVER)
         return last - int(control.instant(last) >= end)
-
-    def _turns(self, t: float, h: float, q: Vector, v: Vector, found: Vector) -> bool:
-        """Return whether an angle may turn by more than `TURN` in the step of length h that `reach` has taken."""
-        if self._turns_never:
-            return False
-        n, turning = self._n, self._turning
-        return turn(turning, h, turning.at(t, q, v), turning.at(t + h, found[7 : 7 + n], found[7 + n :])) > TURN
-
-    @staticmethod
-    def _look_twice(row: Vector) -> bool:
-        """Return whether the event loop must look at a state: forces may not be unique, or friction feeds power."""
-        return bool(row[-1] >= MONOTONE or row[-2] > 0)
-
-    def _changed(
-        self, phase: ContactModes, i: int, found: Vector, row: Vector
-    ) -> tuple[EventFunction, ContactModes]:  # fmt: skip
-        """Return the function that ends a phase, and the modes to expect after it, from what `reach` has found."""
-        closed, sticking, sigma = phase.closed, phase.sticking, phase.sigma.copy()
-        if i not in closed:
-            kind = Watched.GAP
-        elif not found[5]:
-            kind, closed = Watched.NORMAL, tuple(j for j in closed if j != i)
-            sigma[i], sticking = 0.0, sticking - {i}
-        elif i in sticking:
-            # Friction is directed as at the end of the step, or, where there is none, as at the event.
-            force = found[6] or row[self._forces[1][closed.index(i)]]
-            kind, sticking, sigma[i] = Watched.STICK, sticking - {i}, math.copysign(1.0, force)
-        else:
-            kind, sticking, sigma[i] = Watched.SLIP, sticking | {i}, 0.0
-        return EventFunction(kind, i), ContactModes(closed, sticking, sigma, phase.wall)
 
     def memory(self) -> dict[str, Any]:
         """Return the counts of steps to wait before the next segment is tried; empty at the start of a phase."""
@@ -429,7 +344,7 @@ class PhaseMarcher:
         """Record every step of a segment."""
         self._recorder.extend_rows(segment.t, segment.rows, self._parts)
 
-    def _segment(self, t: Vector, rows: Matrix) -> PhaseSegment:
+    def _segment(self, t: Vector, rows: Matrix, first: int) -> PhaseSegment:
         """Return the rows of `march` as a segment."""
         undecided = (rows[:, -1] == UNDECIDED) & (not self._redundant)
-        return PhaseSegment(t, rows, self._n, undecided, undecided | (rows[:, -2] > 0))
+        return PhaseSegment(t, rows, self._n, first, undecided, undecided | (rows[:, -2] > 0))

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gaussopt.contact.activity import RESTING
 from gaussopt.core.arrays import Vector
@@ -35,7 +34,6 @@ from gaussopt.integration.events.crossings import Crossings
 from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
 from gaussopt.integration.events.guides import refuse_start
 from gaussopt.integration.events.modes import TOLERANCES, ContactModes
-from gaussopt.integration.events.scanning import unmoved
 from gaussopt.integration.events.segments import FastForward, PhaseSegment
 from gaussopt.integration.events.transitions import Hint, ImpactAccumulation, Transitions
 from gaussopt.integration.stabilisation import Projection
@@ -128,13 +126,14 @@ class EventPhases(Advance):
 
     def take(self) -> End | None:
         """Take many steps without events, or one step; if an event occurs in it, end it there and change the modes."""
-        ended = self._skip()
-        if not ended or self.fast_forward.stopped:
-            ended = self._pass_event() or ended
-        if ended:
-            self._functions.passed(())
-            self._fresh = True  # what single steps need is computed where the next one is taken
-            return None if ended is True else ended
+        fast = self.fast_forward
+        if fast is not None:
+            skipped = self._skip(fast)
+            ended = self._pass_event(fast) if fast.stopped or not skipped else False
+            if skipped or ended:
+                self._functions.passed(())
+                self._fresh = True  # what single steps need is computed where the next one is taken
+                return None if isinstance(ended, bool) else ended
         if self._fresh:
             self._begin_phase()
         before = self._before
@@ -157,15 +156,10 @@ class EventPhases(Advance):
             self._record()
             self._fresh = True
             with self.motion.timed("events"):
-                hits = [self._watches[i] for i in hits]
-                return self._handle(
-                    hits,
-                    {
-                        w.index: self._friction_direction(w.index, after, reached)
-                        for w in hits
-                        if w.kind is Watched.STICK
-                    },
-                )
+                events = [self._watches[i] for i in hits]
+                slips = (watch.index for watch in events if watch.kind is Watched.STICK)
+                loose = {i: self._functions.friction_direction(i, after, reached) for i in slips}
+                return self._handle(events, loose)
         self._live |= after.values > 0
         self.t, self.q, self.v, self._before = t, q, v, after
         self._take_step()
@@ -185,42 +179,43 @@ class EventPhases(Advance):
     def _sample(self, t: float, q: Vector, v: Vector) -> Sample:
         return self._functions.sample(self._watches, t, q, v)
 
-    def _skip(self) -> bool:
+    def _skip(self, fast: FastForward) -> bool:
         """Take and record many steps at once; return False if the next step must be taken singly."""
-        if self.fast_forward is None:
-            return False
-        segment = self.fast_forward.take(self.t, self.q, self.v, self._mu, self._stepping)
+        segment = fast.take(self.t, self.q, self.v, self._mu, self._stepping)
         if segment is None:
             return False
         if self.rules.events:
-            quiet = self._uneventful(segment)
+            n, t = segment.n, np.append(self.t, segment.t)
+            q, v = (np.vstack((x, segment.rows[:, i : i + n])) for x, i in ((self.q, 0), (self.v, n)))
+            quiet = self._functions.quiet(t, q, v)
             if quiet < len(segment):
-                self.fast_forward.shortened(quiet)
+                fast.shortened(quiet)
                 segment = segment[:quiet]
             if not quiet:
                 return False
         self.steps += len(segment)
-        dt = self.control.dt
-        assert dt is not None
         if self.looks is not None:
             self.looks.rows(segment.t, segment.rows[:, : segment.n])
-        due = np.round((segment.t - self.origin) / dt).astype(int) % self.every == 0
         begin = 0
         for i in np.flatnonzero(segment.looked_at).tolist():
             # States whose forces must be confirmed, or whose friction power must be reported, are handled singly.
-            self._record_due(segment, begin, due[begin:i])
+            self._record_due(fast, segment, begin, i)
             self.t, self.q, self.v = segment.state(i)
-            self._record(bool(due[i]))
+            self._record((segment.first + i) % self.every == 0)
             begin = i + 1
-        self._record_due(segment, begin, due[begin:])
+        self._record_due(fast, segment, begin, len(segment))
         self.t, self.q, self.v = segment.state(-1)
         return True
 
-    def _pass_event(self) -> End | bool:
+    def _pass_event(self, fast: FastForward) -> End | bool:
         """Take a step to an event in machine code, and change the modes; return False if it is left to the loop."""
-        if self.fast_forward is None or (self.looks is not None and self.looks.between):
+        if self.looks is not None and self.looks.between:
             return False
-        found = self.fast_forward.pass_event(self.t, self.q, self.v, self._stepping, self._quiet)
+
+        def quiet(t: float, q: Vector, v: Vector) -> bool:
+            return self._functions.quiet(np.array((self.t, t)), np.array((self.q, q)), np.array((self.v, v))) == 1
+
+        found = fast.pass_event(self.t, self.q, self.v, self._stepping, quiet)
         if found is None:
             return False
         self.steps += 1
@@ -236,26 +231,11 @@ class EventPhases(Advance):
             self.note(EventKind.REVERSAL if turns else kinds[found.watch.kind], found.watch.index)
         return True
 
-    def _record_due(self, segment: PhaseSegment, begin: int, due: NDArray[np.bool_]) -> None:
-        """Record those states of a segment, from number `begin` on, that are due."""
-        assert self.fast_forward is not None
-        chosen = begin + np.flatnonzero(due)
-        if len(chosen):
-            self.fast_forward.record(segment if len(chosen) == len(segment) else segment[chosen])
-
-    def _quiet(self, t: float, q: Vector, v: Vector) -> bool:
-        """Return whether no user's event function comes near zero in a step from the present state to another one."""
-        values = [
-            [event.value(*state) for state in ((self.t, self.q, self.v), (t, q, v))] for event in self.rules.events
-        ]
-        return not values or unmoved(np.array(values)) == 1
-
-    def _uneventful(self, segment: PhaseSegment) -> int:
-        """Return the number of leading steps of a segment in which no user's event function comes near zero."""
-        n, t = segment.n, np.append(self.t, segment.t)
-        q, v = (np.vstack((x, segment.rows[:, i : i + n])) for x, i in ((self.q, 0), (self.v, n)))
-        events = enumerate(self.rules.events)
-        return unmoved(np.array([self._functions.side(j) * event.values(t, q, v) for j, event in events]))
+    def _record_due(self, fast: FastForward, segment: PhaseSegment, begin: int, end: int) -> None:
+        """Record those states of a segment, from number `begin` up to `end`, that are due."""
+        begin += -(segment.first + begin) % self.every
+        if begin < end:
+            fast.record(segment[begin : end : self.every])
 
     def _turn(self) -> None:
         """Align the directions of friction with the slip at contacts in space."""
@@ -408,14 +388,3 @@ class EventPhases(Advance):
             f"s (ratio of successive flights {found.ratio:.6g}); the motion is known up to t = {self.t:.9g}. Continue "
             "with accumulation='close' (--accumulation close), or use the stepper moreau-jean."
         )
-
-    def _friction_direction(self, i: int, *samples: Sample) -> Vector:
-        """Return the direction of friction at contact i in the first sample where it has friction; else zero."""
-        place = self.motion.phase.closed.index(i)
-        for sample in samples:
-            assert sample.lam_T is not None
-            force = sample.lam_T[place]
-            size = float(np.linalg.norm(force))
-            if size > 0:
-                return np.asarray(force / size)
-        return np.asarray(force)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,7 +22,7 @@ class PhaseSegment:
     Attributes
     ----------
     t, rows : (N,), (N, width), instants after each step, and what the code that took the steps found there
-    n : number of coordinates; a row begins with q and v
+    n, first : number of coordinates, with q and v of which a row begins; number of the first step, counted from 1
     undecided : (N,), True where the uniqueness of the contact forces still has to be confirmed
     looked_at : (N,), True where, for this reason or because friction feeds in power, a state is handled singly
     """
@@ -30,17 +30,17 @@ class PhaseSegment:
     t: Vector
     rows: Matrix
     n: int
+    first: int
     undecided: NDArray[np.bool_]
     looked_at: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.t)
 
-    def __getitem__(self, part: slice | NDArray[np.intp]) -> PhaseSegment:
+    def __getitem__(self, part: slice) -> PhaseSegment:
         """Return a segment of the selected steps."""
-        return replace(
-            self, t=self.t[part], rows=self.rows[part], undecided=self.undecided[part], looked_at=self.looked_at[part]
-        )
+        undecided, looked_at = self.undecided[part], self.looked_at[part]
+        return PhaseSegment(self.t[part], self.rows[part], self.n, self.first, undecided, looked_at)
 
     def state(self, i: int) -> tuple[float, Vector, Vector]:
         """Return t, q and v after step i."""

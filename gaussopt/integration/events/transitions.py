@@ -278,14 +278,12 @@ class Transitions:
         state = closed, held, loop.t, loop.q.tobytes() + loop.v.tobytes()
         if self._projected == state or not (closed or self._whole.m):
             return
-        fast = self._fast
-        found = fast and fast.projected(loop.t, loop.q, loop.v, closed, held, not positions_only)
+        fast, now = self._fast, (loop.t, loop.q, loop.v)
+        found = None if fast is None else fast.projected(*now, closed, held, not positions_only)
         if found is None:
             surface = ContactSurface(self.system, self.motion.whole, closed, held)
-            if positions_only:
-                found = Projection().positions(surface, loop.t, loop.q, loop.v), loop.v
-            else:
-                found = Projection().correct(surface, loop.t, loop.q, loop.v)
+            project = Projection()
+            found = (project.positions(surface, *now), loop.v) if positions_only else project.correct(surface, *now)
         q, v = found
         reached = closed, held, loop.t, q.tobytes() + v.tobytes()
         if not positions_only:
