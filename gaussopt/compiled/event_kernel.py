@@ -154,15 +154,12 @@ def confirmed(space: PhaseWorkspace, n: int, m: int, contact: int) -> float:
             row = data[at_T + i * n + j]
             s += row * out[j]
             light += row * row / K[j, j]
-        friction = data[at_T + k * n + 2 * k + i] * most
-        terms, reach = math.sqrt(light) * moved + abs(bias), 0.0
-        for j in range(n):
-            reach = max(reach, data[at_T + i * n + j] ** 2 / K[j, j])
+        size = math.sqrt(light) * moved + abs(bias) + data[at_T + k * n + 2 * k + i] * most * light
         # Where joints hold the contact, its slip must not be projected, see `Transitions.project`.
         free = light > 0.0 if m == 0 else space.memory.norm[c + place] > MOBILE * math.sqrt(light)
-        if not free or not (abs(s) <= VANISHING * (terms + friction * reach) or (i == contact and s * s > 0.0)):
+        if not free or not (abs(s) <= VANISHING * size or (i == contact and s * s > 0.0)):
             return 0.0
-        if not abs(s) <= VANISHING * (terms + friction * reach) and verdict > 0.0:
+        if not abs(s) <= VANISHING * size and verdict > 0.0:
             verdict = -2.0 if s > 0.0 else 2.0
     return verdict
 
