@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaussopt.compiled.contact_equations import flat_size
 from gaussopt.compiled.projection_kernel import SurfaceWorkspace, apart, largest, missed, project, surface
 from gaussopt.contact.stage_laws import DEFINITE, MONOTONE, NUMBERS, OPEN, StageWorkspace, certified, stage_workspace
 from gaussopt.core.arrays import Index, Matrix, Vector
@@ -98,10 +99,9 @@ def space(n: int, m: int, m_h: int, stages: int, phase: ContactModes, sharp: flo
     m_h of the rows are holonomic; `sharp` is the tolerance of the projection, 0 if there is none.
     """
     k, c, r = len(phase.wall), len(phase.closed), len(phase.sticking)
-    smooth, contacts = n * n + n + m * n + m, 2 * k * n + 3 * k
     found = PhaseWorkspace(
         np.zeros(c, np.int64), np.zeros(k, np.int64), np.zeros(2 * k), np.zeros(c + 2 * r, np.int64),
-        stage_workspace(n, m, 1, c, r), np.zeros(smooth + n + 2 * k + contacts), np.zeros(smooth + contacts + k),
+        stage_workspace(n, m, 1, c, r), np.zeros(flat_size(n, m, k)), np.zeros(flat_size(n, m, k) - n - k),
         np.zeros(n + m + 2 * c), np.zeros(NUMBERS), np.zeros(2 * n), np.zeros((stages, 2 * n)),
         np.zeros(c + 2 * r, np.int64), np.zeros((k, SEEN)), np.zeros((k, SEEN)), surface(n, m, m_h, c, r, sharp),
     )  # fmt: skip

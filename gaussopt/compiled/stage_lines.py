@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.codegen.job import QUICK_LINES
+from gaussopt.compiled.contact_equations import flat_size
 from gaussopt.compiled.contact_kernel import PhaseWorkspace, pack
 from gaussopt.compiled.modules import native
 from gaussopt.contact.stage_kernel import stage
@@ -146,7 +147,7 @@ class StageLines:
 @cache
 def stage_lines(equations: str, n: int, m: int, k: int) -> StageLines:
     """Return the lines of a model, given the source of its equations and its numbers; all its motions share them."""
-    flat = np.zeros((n + m) * (n + 1) + n + k * (2 * n + 5))  # the equations do not write zeros
+    flat = np.zeros(flat_size(n, m, k))  # the equations do not write zeros
     still, moving = np.zeros_like(flat), {"t", "q", "v"}
     body = equations.partition("def step(")[2].partition("\ndef ")[0]
     for place, name, text in re.findall(r"^    (?:out\[(\d+)\]|(\w+)) = (.+)", body, re.MULTILINE):

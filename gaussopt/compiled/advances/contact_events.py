@@ -33,21 +33,23 @@ class EventMarcher(PhaseMarcher):
         self._two_sided = any(motion.system.two_sided)
 
     def pass_event(
-        self, t: float, q: Vector, v: Vector, control: Control, quiet: Callable[[float, Vector, Vector], bool]
+        self, t: float, q: Vector, v: Vector, control: Control, quiet: Callable[[float, Vector, Vector], bool] | None
     ) -> RegularEvent | None:
         """Take a step to the event within, change the modes, and record both states of the event; None if irregular."""
         self._enter()
         n, phase, begin, rows = self._n, self._phase, perf_counter(), np.empty((2, self._width))
         found = self._reached(t, q, v, control, rows[:1])
-        if phase is None or found is None or not quiet(*found[1:]):
+        if phase is None or found is None or (quiet is not None and not quiet(*found[1:])):
             return None
-        (after, *_), i, row = found, int(found[0][4]), rows[0]
-        t += float(after[0])
-        watch, new = self._changed(phase, i, after)
+        i, row = int(found[0][4]), rows[0]
+        t += float(found[0][0])
+        watch, new = self._changed(phase, i, found[0])
         loose = {i: new.sigma[i]} if watch.kind is Watched.STICK else {}
-        self._know(t, row, self._space.after)
+        after = self._space.after.copy()
         changed = None if watch.kind is Watched.GAP else self._settled(t, i, phase, new, rows)
         self._motion.timing["solve"] += perf_counter() - begin
+        if changed is None:
+            self._know(t, row, after)
         count = 1 if changed is None else 2
         self._recorder.extend_rows(np.full(count, t), rows[:count], self._parts)
         return RegularEvent(watch, t, row[:n], row[n : 2 * n], loose, changed)
@@ -59,10 +61,11 @@ class EventMarcher(PhaseMarcher):
         n, number, equations = self._n, control.grid_index(t), self._equations
         if self._two_sided or number > self._last(control):
             return None
-        found, worst, end = np.zeros(7 + 2 * n), np.zeros(5), control.instant(number)
+        found, end = np.zeros(7 + 2 * n), control.instant(number)
         taken = reach(
             equations.step, equations.about, self._lines.code(self._space), stage, t, end - t,
-            TOLERANCES.instant * (1.0 + abs(t)), np.concatenate((q, v)), self._marched, self._space, worst, rows, found,
+            TOLERANCES.instant * (1.0 + abs(t)), np.concatenate((q, v)), self._marched, self._space, self._worst, rows,
+            found,
         )  # fmt: skip
         after = found[7 : 7 + n], found[7 + n :]
         if not taken or rows[0, -1] >= MONOTONE or rows[0, -2] > 0:  # forces may not be unique, or friction feeds power
@@ -71,7 +74,7 @@ class EventMarcher(PhaseMarcher):
             turning = self._turning
             if turn(turning, end - t, turning.at(t, q, v), turning.at(end, *after)) > TURN:
                 return None
-        self._count(taken * self._stages, worst)
+        self._count(taken * self._stages)
         return found, end, *after
 
     def _settled(
@@ -82,16 +85,16 @@ class EventMarcher(PhaseMarcher):
         rows[0] is the row of the event; rows[1] receives that of the state after it.
         """
         n, equations, space, after = self._n, self._equations, self._space, self._space_of(new)
-        y, worst, none = rows[0, : 2 * n].copy(), np.zeros(5), ()
+        y, none = rows[0, : 2 * n].copy(), ()
         held, left = self._surface(phase.closed, none)[1], self._surface(new.closed, none)[1]
         on = self._surface(new.closed, tuple(sorted(new.sticking)))[1]
         solved = settle(
-            equations.step, equations.about, stage, t, y, i, self._marched, space, after, held, left, on, worst,
+            equations.step, equations.about, stage, t, y, i, self._marched, space, after, held, left, on, self._worst,
             rows[1:],
         )  # fmt: skip
         if not solved:
             return None
-        self._count(abs(solved), worst)
+        self._count(abs(solved))
         if solved < 0:
             sigma = phase.sigma.copy()
             sigma[i] = -sigma[i]

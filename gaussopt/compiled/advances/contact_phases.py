@@ -17,7 +17,7 @@ import numpy as np
 
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
-from gaussopt.compiled.contact_equations import contact_equations
+from gaussopt.compiled.contact_equations import contact_equations, flat_size
 from gaussopt.compiled.projection_kernel import SurfaceWorkspace, project, surface
 from gaussopt.compiled.stage_lines import stage_lines
 from gaussopt.contact.stage_kernel import stage
@@ -92,6 +92,8 @@ class PhaseMarcher:
         self._spaces: dict[tuple[int, int], kernel.PhaseWorkspace] = {}
         self._surfaces: dict[tuple[Sequence[int], Sequence[int]], tuple[Index, SurfaceWorkspace]] = {}
         self._latest: tuple[float, Vector] = (math.nan, np.zeros(1))
+        self._worst, self._counted = np.zeros(5), [0.0] * 5
+        self._flat = np.zeros(flat_size(self._n, self._m, self._k))
 
     @staticmethod
     def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
@@ -167,15 +169,15 @@ class PhaseMarcher:
         """
         if watch.kind in (Watched.USER, Watched.DEFINITE):
             return None
-        row, worst, found = self._rows(1), np.zeros(5), np.array(bracket)
+        row, found = self._rows(1), np.array(bracket)
         clock = perf_counter()
         taken = self._kernels[1](
             self._equations.step, self._equations.about, self._lines.code(self._space), stage, begin.t, found,
             watch.index, first_column(watch), level, accuracy, np.concatenate((begin.q, begin.v)), self._marched,
-            self._space, worst, row,
+            self._space, self._worst, row,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - clock
-        self._count(taken * self._stages, worst)
+        self._count(taken * self._stages)
         if not taken:
             return None
         length, n = float(found[0]), self._n
@@ -211,11 +213,10 @@ class PhaseMarcher:
         self, t: float, q: Vector, v: Vector, closed: Sequence[int], sticking: Sequence[int], rates: bool
     ) -> tuple[Vector, Vector] | None:  # fmt: skip
         """Return the state projected onto joints and contacts, its velocity only if `rates`; None if rows forbid it."""
-        self._enter()
         self._set_parameters()
         equations, (contacts, on), y = self._equations, self._surface(closed, sticking), np.concatenate((q, v))
-        flat = self._space.flat
-        done = project(equations.step, equations.about, t, y, self._marched.p, self._k, contacts, flat, on, rates)
+        p, k, flat = self._marched.p, self._k, self._flat
+        done = project(equations.step, equations.about, t, y, p, k, contacts, flat, on, rates)
         return (y[: self._n], y[self._n :]) if done else None
 
     def _rows(self, count: int) -> Matrix:
@@ -232,7 +233,7 @@ class PhaseMarcher:
         self, t: float, grid: tuple[float, float, int], count: int, q: Vector, v: Vector, rows: Matrix, trial: int
     ) -> int:
         """Call `march` with (origin, dt, first) = `grid`; count its steps and its time."""
-        worst, space = np.zeros(5), self._space
+        space = self._space
         if self._lines.due(space):
             with self._motion.timed("compile"):
                 self._equations.step(t, q, v, self._marched.p, space.flat)
@@ -241,22 +242,24 @@ class PhaseMarcher:
         begin = perf_counter()
         done = self._kernels[0](
             self._equations.step, self._equations.about, self._lines.code(space), stage, t, *grid, count,
-            np.concatenate((q, v)), self._marched, space, worst, rows, trial,
+            np.concatenate((q, v)), self._marched, space, self._worst, rows, trial,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - begin
         stages = done if trial == 2 else done * self._stages
-        self._count(stages, worst)
+        self._count(stages)
         self._lines.stages[self._lines.key(space)] += stages
         return done
 
-    def _count(self, stages: int, worst: Vector) -> None:
-        """Add evaluations, and the maxima of their certificates, to those of the motion."""
-        motion = self._motion
+    def _count(self, stages: int) -> None:
+        """Add evaluations to those of the motion, and raise the maxima of its certificates to those of the kernels."""
+        motion, worst = self._motion, self._worst.tolist()
         motion.evaluations += stages
         motion.iterations += stages
-        for name, value in zip(motion.worst, worst.tolist(), strict=True):
-            if value > motion.worst[name]:
-                motion.worst[name] = value
+        if worst != self._counted:
+            self._counted = worst
+            motion.worst.update(
+                {name: max(x, value) for (name, x), value in zip(motion.worst.items(), worst, strict=True)}
+            )
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, control: Control) -> PhaseSegment | None:
         """Take steps in the present phase; return None if the first step is irregular or may contain an event.

@@ -215,7 +215,7 @@ class EventPhases(Advance):
         def quiet(t: float, q: Vector, v: Vector) -> bool:
             return self._functions.quiet(np.array((self.t, t)), np.array((self.q, q)), np.array((self.v, v))) == 1
 
-        found = fast.pass_event(self.t, self.q, self.v, self._stepping, quiet)
+        found = fast.pass_event(self.t, self.q, self.v, self._stepping, quiet if self.rules.events else None)
         if found is None:
             return False
         self.steps += 1

@@ -84,7 +84,7 @@ class FastForward(Protocol):
         """Return the length of the step at whose end a function falls through `level`, with q and v there, or None."""
 
     def pass_event(
-        self, t: float, q: Vector, v: Vector, control: Control, quiet: Callable[[float, Vector, Vector], bool]
+        self, t: float, q: Vector, v: Vector, control: Control, quiet: Callable[[float, Vector, Vector], bool] | None
     ) -> RegularEvent | None:
         """Take a step to the event within and record the event; None if it is not regular.
 
