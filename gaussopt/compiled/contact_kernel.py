@@ -41,6 +41,7 @@ slip or stick, and the smallest eigenvalue of the operator of all contacts; NaN 
 
 
 Equations = Callable[[float, Vector, Vector, Vector, Vector], None]
+Lines = Callable[[Vector, Vector, Active, Matrix, Matrix, Vector, Vector, Vector], tuple[int, int]]
 Stage = Callable[[Vector, int, int, int, int, Index, Vector, Active, StageWorkspace, Vector, Vector], tuple[int, int]]
 
 
@@ -290,7 +291,7 @@ def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y:
 
 @kernel
 def march(
-    step: Equations, about: Equations, lines: Stage, stage: Stage, t: float, origin: float, dt: float, first: int,
+    step: Equations, about: Equations, lines: Lines, stage: Stage, t: float, origin: float, dt: float, first: int,
     count: int, y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix, trial: int,
 ) -> int:  # fmt: skip
     """Take up to `count` steps of a phase, from step number `first` on; return the number of steps taken.
@@ -312,7 +313,7 @@ def march(
     for evaluation in range(stages * count + 1):
         step(t, y[:n], y[n:], p, space.flat)
         pack(space.flat, mu, n, m, space.data)
-        code, how = lines(space.data, n, m, k, 1, closed, modes, active, memory, space.out, space.numbers)
+        code, how = lines(space.data, modes, active, memory.K, memory.S, memory.fixed, space.out, space.numbers)
         if code < 0:
             code, how = stage(space.data, n, m, k, 1, closed, modes, active, memory, space.out, space.numbers)
         sound = code == SOLVED and how != OPEN and certified(space.numbers, motion.tolerance, worst)
@@ -360,7 +361,7 @@ def laws(law: Equations, p: Matrix, none: Vector, table: Matrix) -> None:
 
 @kernel
 def locate(
-    step: Equations, about: Equations, lines: Stage, stage: Stage, origin: float, bracket: Vector, contact: int,
+    step: Equations, about: Equations, lines: Lines, stage: Stage, origin: float, bracket: Vector, contact: int,
     column: int, level: float, accuracy: float, y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector,
     rows: Matrix,
 ) -> int:  # fmt: skip

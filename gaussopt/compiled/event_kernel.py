@@ -11,6 +11,7 @@ import math
 
 from gaussopt.compiled.contact_kernel import (
     Equations,
+    Lines,
     MarchedMotion,
     PhaseWorkspace,
     Stage,
@@ -63,7 +64,7 @@ def falls(space: PhaseWorkspace, i: int, column: int, h: float) -> int:
 
 @kernel
 def reach(
-    step: Equations, about: Equations, lines: Stage, stage: Stage, t: float, h: float, accuracy: float, y: Vector,
+    step: Equations, about: Equations, lines: Lines, stage: Stage, t: float, h: float, accuracy: float, y: Vector,
     motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix, found: Vector,
 ) -> int:  # fmt: skip
     """Take the step of length h from (t, y), or the part of it up to the event within; return the number of steps.
@@ -165,15 +166,15 @@ def confirmed(space: PhaseWorkspace, n: int, m: int, contact: int) -> float:
 
 
 def reverses(
-    step: Equations, about: Equations, stage: Stage, t: float, y: Vector, contact: int, motion: MarchedMotion,
-    space: PhaseWorkspace, worst: Vector, rows: Matrix,
+    step: Equations, about: Equations, lines: Lines, stage: Stage, t: float, y: Vector, contact: int,
+    motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix,
 ) -> bool:  # fmt: skip
     """Solve the state y with the other direction of friction at a contact; if this fails, keep the former one."""
     last, c = len(rows[0]) - 1, len(space.closed)
     space.modes[contact] = -space.modes[contact]
     for i in range(len(space.active)):
         space.active[i] = 1 if i < c else 0
-    solved = march(step, about, stage, stage, t, t, 0.0, 0, 0, y, motion, space, worst, rows, 2) > 0
+    solved = march(step, about, lines, stage, t, t, 0.0, 0, 0, y, motion, space, worst, rows, 2) > 0
     if solved and rows[0, last] < MONOTONE and rows[0, last - 1] <= 0.0:
         return True
     space.modes[contact] = -space.modes[contact]
@@ -182,16 +183,17 @@ def reverses(
 
 @kernel
 def settle(
-    step: Equations, about: Equations, stage: Stage, t: float, y: Vector, contact: int, motion: MarchedMotion,
-    old: PhaseWorkspace, new: PhaseWorkspace, held: SurfaceWorkspace, left: SurfaceWorkspace, on: SurfaceWorkspace,
-    worst: Vector, rows: Matrix,
+    step: Equations, about: Equations, lines: Lines, stage: Stage, t: float, y: Vector, contact: int,
+    motion: MarchedMotion, old: PhaseWorkspace, new: PhaseWorkspace, held: SurfaceWorkspace, left: SurfaceWorkspace,
+    on: SurfaceWorkspace, worst: Vector, rows: Matrix,
 ) -> int:  # fmt: skip
     """Project the state y at the event of a contact, and solve it in the modes of `new`; `rows` receives its row.
 
     Return the number of solved states, 0 if the contact laws do not confirm these modes. `held` and `left` are the
-    surfaces of the contacts closed before and after the event, `on` that of the contacts closed and sticking after it.
-    If the contact does not come to rest but slips back, no other contact sticks, and the state has been solved in the
-    modes of `old` with the other direction of friction, which replaces the former one; the number is negative then.
+    surfaces of the contacts closed before and after the event, `on` that of the contacts closed and sticking after it;
+    `lines` must leave every stage to `stage`, the work space of which is read. If the contact does not come to rest but
+    slips back, and no other contact sticks, the state is solved in the modes of `old` with the other direction of
+    friction, which replaces the former one; the number is negative then.
     """
     n, m, k, p, c = motion.n, motion.m, len(motion.mu), motion.p, len(new.closed)
     if m + len(old.closed) > 0 and not project(step, about, t, y, p, k, old.closed, old.flat, held, True):
@@ -203,7 +205,7 @@ def settle(
         return 0
     last, solved = len(rows[0]) - 1, 0
     for attempt in range(2):
-        if march(step, about, stage, stage, t, t, 0.0, 0, 0, y, motion, new, worst, rows, 2) == 0:
+        if march(step, about, lines, stage, t, t, 0.0, 0, 0, y, motion, new, worst, rows, 2) == 0:
             return 0
         solved += 1
         if not (rows[0, last] < MONOTONE and rows[0, last - 1] <= 0.0):
@@ -211,7 +213,7 @@ def settle(
         if attempt == 0:
             verdict = confirmed(new, n, m, contact) if c > 0 else 1.0
             if abs(verdict) == 2.0 and len(new.surface.sticking) == 1 and verdict * old.modes[contact] < 0.0:
-                return -2 if reverses(step, about, stage, t, y, contact, motion, old, worst, rows) else 0
+                return -2 if reverses(step, about, lines, stage, t, y, contact, motion, old, worst, rows) else 0
             if verdict != 1.0:
                 return 0
             if len(new.surface.sticking) == 0:

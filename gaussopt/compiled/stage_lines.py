@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -28,24 +27,33 @@ from gaussopt.compiled.modules import native
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import FIXED, StageWorkspace, stage_workspace
 from gaussopt.core import generated_modules
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cache import key_of
 from gaussopt.core.errors import NotCompiled
+from gaussopt.jit.kernel import kernel
 from gaussopt.jit.tracing import Trace, traceable, written
-from gaussopt.lcp.pivoting import SOLVED
+from gaussopt.lcp.pivoting import SOLVED, Active
 
 PAYS = 5000
 """Number of stages with the same modes and active set after which lines are written for them."""
 
-_HEAD = f"""from __future__ import annotations
+_HEAD = """from __future__ import annotations
 
 from math import sqrt
 
-from gaussopt.contact.stage_laws import StageWorkspace
 
-
-def lines{str(signature(stage)).replace("'", "")}:
+def lines(
+    data: Vector, modes: Vector, active: Active, K: Matrix, S: Matrix, fixed: Vector, out: Vector, numbers: Vector,
+) -> tuple[int, int]:
     """
+
+
+@kernel
+def no_lines(
+    data: Vector, modes: Vector, active: Active, K: Matrix, S: Matrix, fixed: Vector, out: Vector, numbers: Vector
+) -> tuple[int, int]:
+    """Leave a stage to the kernel."""
+    return -1, 0
 
 
 class StageLines:
@@ -66,8 +74,8 @@ class StageLines:
         return space.kinds.tobytes() + space.active.tobytes()
 
     def code(self, space: PhaseWorkspace) -> Callable[..., Any]:
-        """Return the lines for the present modes and active set, or `stage` if there are none."""
-        return self._known.get(self.key(space), stage)
+        """Return the lines for the present modes and active set, or `no_lines` if there are none."""
+        return self._known.get(self.key(space), no_lines)
 
     def due(self, space: PhaseWorkspace) -> bool:
         """Return whether it pays to write lines for the present modes and active set."""
@@ -82,7 +90,7 @@ class StageLines:
             module = generated_modules.store(f"stage_{len(self._literals)}", key_of(text), text)
             self._known[key] = native(module, "lines", contract=False)["lines"]
         except NotCompiled:  # too many lines
-            self._known[key] = stage
+            self._known[key] = no_lines
         except ArithmeticError:
             self.stages[key] = 0
 
@@ -106,8 +114,8 @@ class StageLines:
             raise ArithmeticError(f"The stage kernel returned {code} for the sample.")
         conditions = [*(f"(active[{i}] == {x})" for i, x in enumerate(active)), *trace.conditions]
         results = {f"out[{i}]": x for i, x in enumerate(out)} | {f"numbers[{i}]": x for i, x in enumerate(numbers)}
-        results |= {f"space.K[{i}, {i}]": memory.K[i, i] for i in range(n)}
-        results |= {f"space.S[{i}, {j}]": memory.S[i, j] for i in range(c) for j in range(c)}
+        results |= {f"K[{i}, {i}]": memory.K[i, i] for i in range(n)}
+        results |= {f"S[{i}, {j}]": memory.S[i, j] for i in range(c) for j in range(c)}
         lines = self._once(trace.lines, " ".join([*conditions, *map(written, results.values())]))
         return _HEAD + "\n    ".join([
             *lines, f"if not ({' & '.join(conditions) or 'True'}):", "    return -1, 0",
@@ -136,11 +144,11 @@ class StageLines:
         known = [repr(float(int(key_of(*lines)[:12], 16))), *(line.partition(" = ")[0] for line in given)]
         if len(known) + len(kept) > FIXED:
             return lines
-        same = " & ".join(f"(space.fixed[{i}] == {x})" for i, x in enumerate(known))
+        same = " & ".join(f"(fixed[{i}] == {x})" for i, x in enumerate(known))
         return [
             *given, f"if not ({same}):", *(f"    {line}" for line in once),
-            *(f"    space.fixed[{i}] = {x}" for i, x in enumerate([*known, *kept])),
-            *(f"{x} = space.fixed[{i}]" for i, x in enumerate(kept, len(known))), *rest,
+            *(f"    fixed[{i}] = {x}" for i, x in enumerate([*known, *kept])),
+            *(f"{x} = fixed[{i}]" for i, x in enumerate(kept, len(known))), *rest,
         ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from gaussopt.compiled.advances.contact_phases import PhaseMarcher
 from gaussopt.compiled.event_kernel import reach, settle
+from gaussopt.compiled.stage_lines import no_lines
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE
 from gaussopt.core.arrays import Matrix, Vector
@@ -89,8 +90,8 @@ class EventMarcher(PhaseMarcher):
         held, left = self._surface(phase.closed, none)[1], self._surface(new.closed, none)[1]
         on = self._surface(new.closed, tuple(sorted(new.sticking)))[1]
         solved = settle(
-            equations.step, equations.about, stage, t, y, i, self._marched, space, after, held, left, on, self._worst,
-            rows[1:],
+            equations.step, equations.about, no_lines, stage, t, y, i, self._marched, space, after, held, left, on,
+            self._worst, rows[1:],
         )  # fmt: skip
         if not solved:
             return None
