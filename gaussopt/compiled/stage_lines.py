@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -60,12 +60,14 @@ class StageLines:
     """The compiled lines of one model with n coordinates and m rows of joints.
 
     `literals` are those data of `stage` that are the same numbers at every state and for all parameters, else NaN;
-    `fixed` tells which data depend on parameters alone; `stages` counts the stages by modes and active set, see `key`.
+    `fixed` tells which data depend on parameters alone; `stages` counts the stages by modes and active set, see `key`;
+    `free` keeps the memory of motions that have ended, see `gaussopt.compiled.advances.contact_phases`.
     """
 
     def __init__(self, n: int, m: int, literals: Vector, fixed: NDArray[np.bool_]) -> None:
         self._n, self._m, self._literals, self._fixed = n, m, literals, fixed
         self.stages = Counter[bytes]()
+        self.free = defaultdict[Any, list[Any]](list)
         self._known: dict[bytes, Callable[..., Any]] = {}
 
     @staticmethod

@@ -48,7 +48,7 @@ def address_of(array: NDArray[Any]) -> int:
         return array.ctypes.data
 
 
-KEPT = 16
+KEPT = 32
 """Number of records whose places a taker caches."""
 
 

@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import finalize
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, UNDECIDED
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.endings import SLIVER
-from gaussopt.core.stepper import Control, Stepper
+from gaussopt.core.stepper import Control, Stepper, Tableau
 from gaussopt.integration.events.accelerations import ContactAccelerations, WatchedValues, same_instant
 from gaussopt.integration.events.functions import EventFunction, Sample, Watched, first_column
 from gaussopt.integration.events.modes import ContactModes
@@ -45,6 +46,21 @@ PATIENCE = 31
 
 SURFACES = 32
 """Largest number of sets of contacts for which work spaces of projections are kept."""
+
+
+class MarchMemory(NamedTuple):
+    """The arrays that kernels use in one motion; as many motions of a model as run at once have arrays of their own.
+
+    Attributes
+    ----------
+    marched : data of the motion
+    spaces : work spaces of phases, by the numbers of closed and of sticking contacts
+    surfaces : closed contacts and work spaces of projections, by the closed and the sticking contacts
+    """
+
+    marched: kernel.MarchedMotion
+    spaces: dict[tuple[int, int], kernel.PhaseWorkspace]
+    surfaces: dict[tuple[Sequence[int], Sequence[int]], tuple[Index, SurfaceWorkspace]]
 
 
 def _values(n: int, row: Vector, watched: Matrix, normal: Index, tangential: Index, walls: Vector) -> WatchedValues:
@@ -69,7 +85,6 @@ class PhaseMarcher:
         self._motion, self._stages, self._recorder = motion, method.stages, recorder
         self._equations = contact_equations(system.model, system.source)
         prepare(stage, kernel.march, kernel.locate, project)
-        A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._turns_never = not self._turning.angles(np.zeros(1), *np.zeros((2, 1, system.n)))[0].size
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
@@ -83,17 +98,28 @@ class PhaseMarcher:
             self._parts.append((slice(None), part, None) if dimensions[1:] else (slice(None), part))
         self._width += 2
         self._lines = stage_lines(system.source, self._n, self._m, self._k)
-        tolerance = motion.solvers.main.tolerance
-        p, mu = np.zeros(len(system.parameters)), np.zeros(self._k)  # `take` writes their values
-        self._marched = kernel.MarchedMotion(p, mu, self._n, self._m, A, b, c, tolerance)
+        memory = self._lent(tableau, len(system.parameters))
+        self._marched, self._spaces, self._surfaces = memory
         self._kernels: tuple[Callable[..., int], Callable[..., int]] = kernel.march, kernel.locate
         self._most = FIRST
         self._phase: ContactModes | None = None
-        self._spaces: dict[tuple[int, int], kernel.PhaseWorkspace] = {}
-        self._surfaces: dict[tuple[Sequence[int], Sequence[int]], tuple[Index, SurfaceWorkspace]] = {}
         self._latest: tuple[float, Vector] = (math.nan, np.zeros(1))
         self._worst, self._counted = np.zeros(5), [0.0] * 5
         self._flat = np.zeros(flat_size(self._n, self._m, self._k))
+
+    def _lent(self, tableau: Tableau, parameters: int) -> MarchMemory:
+        """Return the memory that another motion of the model has given back, or a new one; keep it until the end."""
+        A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
+        stabiliser, tolerance = self._motion.stabiliser, self._motion.solvers.main.tolerance
+        self._sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
+        free = self._lines.free[A.tobytes(), b.tobytes(), c.tobytes(), self._sharp, tolerance]
+        try:
+            memory: MarchMemory = free.pop()
+        except IndexError:
+            p, mu = np.zeros(parameters), np.zeros(self._k)  # `take` writes their values
+            memory = MarchMemory(kernel.MarchedMotion(p, mu, self._n, self._m, A, b, c, tolerance), {}, {})
+        finalize(self, free.append, memory).atexit = False
+        return memory
 
     @staticmethod
     def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
@@ -122,9 +148,7 @@ class PhaseMarcher:
         if known is not None:
             kernel.enter(known, phase)
             return known
-        stabiliser = self._motion.stabiliser
-        sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
-        found = self._spaces[size] = kernel.space(self._n, self._m, self._m_h, self._stages, phase, sharp)
+        found = self._spaces[size] = kernel.space(self._n, self._m, self._m_h, self._stages, phase, self._sharp)
         return found
 
     def _surface(self, closed: Sequence[int], sticking: Sequence[int]) -> tuple[Index, SurfaceWorkspace]:

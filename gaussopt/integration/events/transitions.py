@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
+from weakref import proxy
 
 import numpy as np
 
@@ -82,7 +83,8 @@ class Transitions:
     """
 
     def __init__(self, loop: Advance, motion: ContactAccelerations, fast: FastForward | None = None) -> None:
-        self.loop, self.motion, self.system, self._fast = loop, motion, motion.system, fast
+        self.loop: Advance = proxy(loop)  # without a cycle, what a motion holds is given back as soon as it has ended
+        self.motion, self.system, self._fast = motion, motion.system, fast
         self._impacts: dict[int, list[float]] = {}
         self._loose: Mapping[int, Vector] = {}
         self._projected: tuple[tuple[int, ...], tuple[int, ...], float, bytes] | None = None
