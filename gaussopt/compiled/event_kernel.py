@@ -104,18 +104,18 @@ def reach(
     return taken + 1 if taken > 0 and 0.0 < found[0] < h else 0
 
 
-def stays(space: PhaseWorkspace, y: Vector, k: int, old: PhaseWorkspace, contact: int) -> bool:
-    """Return whether all contacts but `contact` keep their modes by their gaps, gap rates and slips in `space.flat`."""
-    flat, n = space.flat, len(y) // 2
+def stays(space: PhaseWorkspace, y: Vector, contact: int) -> bool:
+    """Return whether all contacts but `contact` keep their modes by their gaps, gap rates and slips at a state."""
+    flat, n, k = space.flat, len(y) // 2, len(space.kinds)
     gap, rest, last = TOUCHING * (1.0 + largest(y[:n])), RESTING * (1.0 + largest(y[n:])), len(flat) - k
     for i in range(k):
-        held, stuck = old.kinds[i] != OPEN, old.kinds[i] == STICKING and i != contact
-        if not (held or flat[last - 2 * k * n - 4 * k + i] > gap):
-            return False
-        if (held and not abs(flat[last - 2 * k * n - 3 * k + i]) <= rest) or (
-            stuck and not abs(flat[last + i]) <= rest
-        ):
-            return False
+        if space.kinds[i] == OPEN:
+            if not flat[last - 2 * k * n - 4 * k + i] > gap:
+                return False
+        else:
+            slip = flat[last + i] if space.kinds[i] == STICKING and i != contact else 0.0
+            if not (abs(flat[last - 2 * k * n - 3 * k + i]) <= rest and abs(slip) <= rest):
+                return False
     return True
 
 
@@ -199,7 +199,7 @@ def settle(
     if m + len(old.closed) > 0 and not project(step, about, t, y, p, k, old.closed, old.flat, held, True):
         return 0
     step(t, y[:n], y[n:], p, old.flat)
-    if not stays(old, y, k, old, contact):
+    if not stays(old, y, contact):
         return 0
     if c < len(old.closed) and m + c > 0 and not project(step, about, t, y, p, k, new.closed, new.flat, left, True):
         return 0
