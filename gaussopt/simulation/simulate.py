@@ -130,9 +130,7 @@ def simulate(
     solved (101, 7)
     """
     settings, begin = RunSettings.of(problem, formulation, solver, dict(locals())), perf_counter()
-    slips = tuple(of_start(settings.system, settings.first, settings.start.fixed))
-    ran = _asked(settings, slips, progress, keep_interrupted, error_estimate, begin)
-    return _trajectory(settings, slips, *ran, step_folder)
+    return _trajectory(settings, *_asked(settings, progress, keep_interrupted, error_estimate, begin), step_folder)
 
 
 @dataclass(frozen=True)
@@ -147,12 +145,13 @@ class _End:
     error: MotionError | None = None
 
 
-def _asked(settings: RunSettings, slips: Sequence[str], *how: Any) -> tuple[MotionLoop, dict[str, Any], _End]:
-    """Warn of probable mistakes in the model, compute the motion, and add advice to exceptions."""
+def _asked(settings: RunSettings, *how: Any) -> tuple[Sequence[str], MotionLoop, dict[str, Any], _End]:
+    """Warn of probable mistakes in the model, compute the motion, and add advice to exceptions; return the warnings."""
+    slips = tuple(of_start(settings.system, settings.first, settings.start.fixed))
     for sentence in slips:
         warnings.warn(sentence, ModelSlip, stacklevel=5)  # so that the warning points to the user's call of `simulate`
     try:
-        return _computed(settings, *how)
+        return slips, *_computed(settings, *how)
     except NegativeMass as error:
         names = settings.system.coordinates(len(settings.start.q))
         raise BadInput(f"In {settings.start.name!r} {error}{error.where(names)}") from None
