@@ -47,7 +47,7 @@ def measure(budget: float) -> Section:
         (
             f"A cart on a rough floor that sticks and slips, {STEPS} steps of 1 ms: the whole call, with the location "
             "of its eleven events and the certificates; moreau-jean locates none, and has an error of first order. "
-            "Most of a call is spent in Python at the events. MuJoCo takes contacts "
+            "MuJoCo takes contacts "
             "as springs and lets friction creep. The error is that of the position at the end, in metres, against our "
             f"DOP853 with a tolerance of 1e-11. Batches have {BATCH_STEPS} steps on {THREADS} cores.",
             f"MuJoCo does more: {mujoco_engine.DOES_MORE}.",

@@ -32,6 +32,11 @@ class ContactEquations(NamedTuple):
     law: Callable[..., Any]
 
 
+def flat_size(n: int, m: int, k: int) -> int:
+    """Return the number of entries that `step` writes, for n coordinates, m rows of joints and k contacts."""
+    return (n + m) * (n + 1) + n + k * (2 * n + 5)
+
+
 def contact_equations(model: SymbolicModel, equations: str) -> ContactEquations:
     """Return the compiled equations, from a cache if possible; `equations` is the source of the model's module."""
     name, key = f"{model.name}_contact_equations", source.key_of(VERSION, model.key)

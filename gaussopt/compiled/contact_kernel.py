@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaussopt.compiled.contact_equations import flat_size
 from gaussopt.compiled.projection_kernel import SurfaceWorkspace, apart, largest, missed, project, surface
 from gaussopt.contact.stage_laws import DEFINITE, MONOTONE, NUMBERS, OPEN, StageWorkspace, certified, stage_workspace
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.integration.events.modes import OPEN as APART
-from gaussopt.integration.events.modes import STICKING, TOLERANCES, ContactModes
+from gaussopt.integration.events.modes import SLIDING, STICKING, TOLERANCES, ContactModes
 from gaussopt.integration.events.scanning import CURVED
 from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import SOLVED, Active
@@ -40,6 +41,7 @@ slip or stick, and the smallest eigenvalue of the operator of all contacts; NaN 
 
 
 Equations = Callable[[float, Vector, Vector, Vector, Vector], None]
+Lines = Callable[[Vector, Vector, Active, Matrix, Matrix, Vector, Vector, Vector], tuple[int, int]]
 Stage = Callable[[Vector, int, int, int, int, Index, Vector, Active, StageWorkspace, Vector, Vector], tuple[int, int]]
 
 
@@ -98,10 +100,9 @@ def space(n: int, m: int, m_h: int, stages: int, phase: ContactModes, sharp: flo
     m_h of the rows are holonomic; `sharp` is the tolerance of the projection, 0 if there is none.
     """
     k, c, r = len(phase.wall), len(phase.closed), len(phase.sticking)
-    smooth, contacts = n * n + n + m * n + m, 2 * k * n + 3 * k
     found = PhaseWorkspace(
         np.zeros(c, np.int64), np.zeros(k, np.int64), np.zeros(2 * k), np.zeros(c + 2 * r, np.int64),
-        stage_workspace(n, m, 1, c, r), np.zeros(smooth + n + 2 * k + contacts), np.zeros(smooth + contacts + k),
+        stage_workspace(n, m, 1, c, r), np.zeros(flat_size(n, m, k)), np.zeros(flat_size(n, m, k) - n - k),
         np.zeros(n + m + 2 * c), np.zeros(NUMBERS), np.zeros(2 * n), np.zeros((stages, 2 * n)),
         np.zeros(c + 2 * r, np.int64), np.zeros((k, SEEN)), np.zeros((k, SEEN)), surface(n, m, m_h, c, r, sharp),
     )  # fmt: skip
@@ -111,9 +112,13 @@ def space(n: int, m: int, m_h: int, stages: int, phase: ContactModes, sharp: flo
 
 def enter(space: PhaseWorkspace, phase: ContactModes) -> None:
     """Make a workspace that of another phase with as many closed and as many sticking contacts."""
-    space.closed[:], space.kinds[:], space.modes[:] = phase.closed, phase.modes(), [*phase.sigma.ravel(), *phase.wall]
-    space.surface.sticking[:], space.active[:] = sorted(phase.sticking), 0
-    space.active[: len(phase.closed) + len(phase.sticking)] = 1
+    k, c, r = len(phase.wall), len(phase.closed), len(phase.sticking)
+    kinds = [APART] * k
+    for i in phase.closed:
+        kinds[i] = STICKING if i in phase.sticking else SLIDING
+    space.kinds[:], space.modes[:k], space.modes[k:] = kinds, phase.sigma[:, 0], phase.wall
+    space.closed[:], space.surface.sticking[:] = phase.closed, sorted(phase.sticking)
+    space.active[:] = [1] * (c + r) + [0] * r
 
 
 def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
@@ -164,10 +169,11 @@ def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
     moving, smallest = NOISE * (1.0 + largest(y[n:])), least(space)
     for i in range(k):
         seen[i, 0], seen[i, 1], seen[i, 3] = flat[gaps + i], flat[gaps + k + i], still
-        seen[i, 2] = data[at_N + k * n + i]
+        w = data[at_N + k * n + i]
         seen[i, 4], seen[i, 5], seen[i, 6], seen[i, 7], seen[i, 8] = 1.0, math.nan, math.nan, 0.0, smallest
         for j in range(n):
-            seen[i, 2] += data[at_N + i * n + j] * a[j]
+            w += data[at_N + i * n + j] * a[j]
+        seen[i, 2] = w
     for p in range(c):
         i = closed[p]
         w, s = data[at_N + k * n + i], data[at_T + k * n + i]
@@ -190,9 +196,9 @@ def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
 def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
     """Return whether the gap of contact i stays positive in a step of length h, by the test of `scanning.above`."""
     y0, y1, r0, r1 = before[i, 0], after[i, 0], before[i, 1], after[i, 1]
-    lowest = min(min(y0, y1), min(y0 + h / 3.0 * r0, y1 - h / 3.0 * r1))
-    curvature = max(max(abs(before[i, 2]), abs(after[i, 2])), abs(r1 - r0) / h)
-    return bool(lowest > CURVED * curvature * h * h / 8.0)
+    lowest, noise = min(min(y0, y1), min(y0 + h / 3.0 * r0, y1 - h / 3.0 * r1)), max(before[i, 3], after[i, 3])
+    bend = CURVED * max(max(abs(before[i, 2]), abs(after[i, 2])), abs(r1 - r0) / h) * h
+    return bool(lowest > bend * h / 8.0 or (y0 >= -noise and y1 > noise and r0 > 0.5 * bend))
 
 
 def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
@@ -246,6 +252,8 @@ def friction_power(space: PhaseWorkspace, v: Vector) -> float:
         force = out[len(out) - c + i]
         power += force * flat[len(flat) - k + closed[i]]
         size = max(size, abs(force))
+    if power <= FED:
+        return 0.0
     for i in range(len(v)):
         speed += v[i] * v[i]
     return power if power > FED * (1.0 + size * math.sqrt(speed)) else 0.0
@@ -275,14 +283,15 @@ def restore(space: PhaseWorkspace, y: Vector) -> None:
 def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y: Vector) -> None:
     """Write the state at stage s of a step of length h to y; if s is the number of stages, the state after the step."""
     for i in range(len(y)):
-        y[i] = space.start[i]
+        value = space.start[i]
         for r in range(s):
-            y[i] += h * (A[s, r] if s < len(b) else b[r]) * space.slopes[r, i]
+            value += h * (A[s, r] if s < len(b) else b[r]) * space.slopes[r, i]
+        y[i] = value
 
 
 @kernel
 def march(
-    step: Equations, about: Equations, lines: Stage, stage: Stage, t: float, origin: float, dt: float, first: int,
+    step: Equations, about: Equations, lines: Lines, stage: Stage, t: float, origin: float, dt: float, first: int,
     count: int, y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector, rows: Matrix, trial: int,
 ) -> int:  # fmt: skip
     """Take up to `count` steps of a phase, from step number `first` on; return the number of steps taken.
@@ -303,7 +312,7 @@ def march(
     for evaluation in range(stages * count + 1):
         step(t, y[:n], y[n:], p, space.flat)
         pack(space.flat, mu, n, m, space.data)
-        code, how = lines(space.data, n, m, k, 1, closed, modes, active, memory, space.out, space.numbers)
+        code, how = lines(space.data, modes, active, memory.K, memory.S, memory.fixed, space.out, space.numbers)
         if code < 0:
             code, how = stage(space.data, n, m, k, 1, closed, modes, active, memory, space.out, space.numbers)
         sound = code == SOLVED and how != OPEN and certified(space.numbers, motion.tolerance, worst)
@@ -336,7 +345,7 @@ def march(
         next_stage(s, h, motion.A, b, space, y)
         if s == stages:
             s = 0
-            if trial == 0 and not project(step, about, t, y, p, k, closed, space.flat, space.surface):
+            if trial == 0 and not project(step, about, t, y, p, k, closed, space.flat, space.surface, True):
                 restore(space, y)
                 return done
     copy(space.start, y, 0)
@@ -346,22 +355,15 @@ def march(
 @kernel
 def projected(
     step: Equations, about: Equations, t: float, y: Vector, p: Vector, k: int, closed: Index, flat: Vector,
-    on: SurfaceWorkspace,
+    on: SurfaceWorkspace, rates: bool,
 ) -> bool:  # fmt: skip
     """Project a state as `gaussopt.compiled.projection_kernel.project` does, which `march` calls, too."""
-    return project(step, about, t, y, p, k, closed, flat, on)
-
-
-@kernel
-def laws(law: Equations, p: Matrix, none: Vector, table: Matrix) -> None:
-    """Write the coefficients of all contacts to `table`, one row per row of p; `none` is an empty array."""
-    for r in range(len(p)):
-        law(0.0, none, none, p[r], table[r])
+    return project(step, about, t, y, p, k, closed, flat, on, rates)
 
 
 @kernel
 def locate(
-    step: Equations, about: Equations, lines: Stage, stage: Stage, origin: float, bracket: Vector, contact: int,
+    step: Equations, about: Equations, lines: Lines, stage: Stage, origin: float, bracket: Vector, contact: int,
     column: int, level: float, accuracy: float, y: Vector, motion: MarchedMotion, space: PhaseWorkspace, worst: Vector,
     rows: Matrix,
 ) -> int:  # fmt: skip

@@ -144,9 +144,9 @@ def missed(flat: Vector, n: int, m: int, k: int, closed: Index, on: SurfaceWorks
 
 def project(
     step: Equations, about: Equations, t: float, y: Vector, p: Vector, k: int, closed: Index, flat: Vector,
-    on: SurfaceWorkspace,
+    on: SurfaceWorkspace, rates: bool,
 ) -> bool:  # fmt: skip
-    """Project positions, and then velocities, of the state y, (2 n,), onto the constraints, in the mass metric.
+    """Project positions, then, if `rates`, velocities of the state y, (2 n,), onto the constraints, in the mass metric.
 
     Returns False, with y changed, where the iteration does not settle, rows contradict each other or a correction is
     too large; returns True, with y unchanged, if the tolerance is zero.
@@ -163,6 +163,8 @@ def project(
         about(t, y[:n], y[n:], p, on.about)
         size = apart(flat, n, m, closed, on.about)
         if settled(size, on.sharp[0] * (1.0 + reach), best):
+            if not rates:
+                return True
             if not correction(flat, n, m, k, True, closed, on, on.velocities):
                 return False
             for i in range(n):

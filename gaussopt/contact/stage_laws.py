@@ -58,6 +58,7 @@ class StageWorkspace(NamedTuple):
     B, T, D : (2 p - c, 2 p - c)
     S : (c, c), written for contacts that slide: sym(delassus) in the unit of the mass norm
     stiffness : (m,), written: of the rows of the joints where M is singular, otherwise 0, see `stage_kernel.stiffen`
+    fixed : (`FIXED`,), what `gaussopt.compiled.stage_lines` keeps from stage to stage
     """
 
     K: Matrix
@@ -75,6 +76,11 @@ class StageWorkspace(NamedTuple):
     T: Matrix
     D: Matrix
     stiffness: Vector
+    fixed: Vector
+
+
+FIXED = 256
+"""Number of values that do not change within a motion for which a stage has room."""
 
 
 def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageWorkspace:
@@ -84,7 +90,7 @@ def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageW
         np.zeros((whole, whole)), np.zeros((whole, whole)), np.zeros(whole, np.int64), np.zeros((3, whole)),
         np.zeros((2 * p + 1, whole)), np.zeros((2 * p + 1, whole)), np.zeros(2 * p + 1), np.zeros((closed, d)),
         np.zeros((9, size)), np.zeros((4, size), np.int64), np.zeros((size, size)), np.zeros((closed, closed)),
-        np.zeros((size, size)), np.zeros((size, size)), np.zeros(m),
+        np.zeros((size, size)), np.zeros((size, size)), np.zeros(m), np.zeros(FIXED),
     )  # fmt: skip
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 
 
@@ -20,12 +22,16 @@ class Recorder:
 
     def __init__(self, contacts: int = 0) -> None:
         self._rows: list[tuple[Any, ...]] = []
+        self._wide: list[tuple[Vector, Matrix]] = []
+        self._parts: Sequence[Any] = ()
         self._blocks: list[tuple[NDArray[np.float64], ...]] = []
         self._k, self._count = contacts, 0
         self.replaced: list[int] = []
 
     def add(self, *row: Any) -> None:
         """Add the values at one instant."""
+        if self._wide:
+            self._pack()
         self._rows.append(row)
         self._count += 1
 
@@ -35,7 +41,18 @@ class Recorder:
         self._blocks.append(columns)
         self._count += len(columns[0])
 
+    def extend_rows(self, t: Vector, rows: Matrix, parts: Sequence[Any]) -> None:
+        """Add the values at the instants t, (N,), from rows that hold them side by side, at the places `parts`."""
+        if self._rows:
+            self._pack()
+        self._wide.append((t, rows))
+        self._parts, self._count = parts, self._count + len(t)
+
     def _pack(self) -> None:
+        if self._wide:
+            t, rows = (np.concatenate(x) for x in zip(*self._wide, strict=True))
+            self._blocks.append((t, *(rows[part] for part in self._parts)))
+            self._wide.clear()
         if self._rows:
             self._blocks.append(tuple(np.array(column, dtype=np.float64) for column in zip(*self._rows, strict=True)))
             self._rows.clear()
@@ -46,7 +63,8 @@ class Recorder:
     def latest(self) -> Recorder:
         """Return a recorder of the latest row alone."""
         one = Recorder(self._k)
-        one.add(*(self._rows[-1] if self._rows else (column[-1] for column in self._blocks[-1])))
+        self._pack()
+        one.add(*(column[-1] for column in self._blocks[-1]))
         return one
 
     def arrays(self, n: int) -> dict[str, Any]:

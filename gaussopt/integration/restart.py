@@ -86,4 +86,6 @@ def _plain(value: Any) -> Any:
         return sorted(value)
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
+    if callable(value):  # computed only where it is saved
+        return value()
     raise TypeError(f"a mark holds no {type(value).__name__}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from struct import Struct
 from typing import Any, TypeAlias
 
@@ -47,7 +48,7 @@ def address_of(array: NDArray[Any]) -> int:
         return array.ctypes.data
 
 
-KEPT = 4
+KEPT = 32
 """Number of records whose places a taker caches."""
 
 SHORT = 3
@@ -120,6 +121,12 @@ def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
         raise NotCompiled(f"its annotation {name!r} has no translation; use float, int, Vector or Matrix")
     if not isinstance(record, type):
         return ADDRESS, _function
+    return _record(record)
+
+
+@cache
+def _record(record: type) -> tuple[str, Taker]:
+    """Return struct format and `Taker` of a record; all functions share it, because they are called with the same."""
     inside = vars(sys.modules[record.__module__])
     formats, fields = zip(*(_parameter(x, inside) for x in record.__annotations__.values()), strict=True)
     return "".join(formats), _Record(fields, record.__annotations__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from gaussopt.compiled.advances.adaptive_steps import GeneratedAdaptiveSteps
-from gaussopt.compiled.advances.contact_phases import CompiledPhases
+from gaussopt.compiled.advances.compiled_phases import CompiledPhases
 from gaussopt.compiled.advances.fixed_steps import GeneratedFixedSteps
 from gaussopt.compiled.advances.linkage_steps import LinkageSteps
 from gaussopt.compiled.advances.space_steps import CompiledSpaceSteps

@@ -145,12 +145,13 @@ class _End:
     error: MotionError | None = None
 
 
-def _asked(settings: RunSettings, *how: Any) -> tuple[MotionLoop, dict[str, Any], _End]:
-    """Warn of probable mistakes in the model, compute the motion, and add advice to exceptions."""
-    for sentence in of_start(settings.system, settings.first, settings.start.fixed):
+def _asked(settings: RunSettings, *how: Any) -> tuple[Sequence[str], MotionLoop, dict[str, Any], _End]:
+    """Warn of probable mistakes in the model, compute the motion, and add advice to exceptions; return the warnings."""
+    slips = tuple(of_start(settings.system, settings.first, settings.start.fixed))
+    for sentence in slips:
         warnings.warn(sentence, ModelSlip, stacklevel=5)  # so that the warning points to the user's call of `simulate`
     try:
-        return _computed(settings, *how)
+        return slips, *_computed(settings, *how)
     except NegativeMass as error:
         names = settings.system.coordinates(len(settings.start.q))
         raise BadInput(f"In {settings.start.name!r} {error}{error.where(names)}") from None
@@ -254,8 +255,9 @@ def _ended_by(error: Exception, t: float) -> tuple[Status, str]:
 
 
 def _trajectory(
-    settings: RunSettings, loop: MotionLoop, columns: dict[str, Any], end: _End, step_folder: str | Path | None
-) -> Trajectory:
+    settings: RunSettings, slips: Sequence[str], loop: MotionLoop, columns: dict[str, Any], end: _End,
+    step_folder: str | Path | None,
+) -> Trajectory:  # fmt: skip
     """Return the trajectory of a motion with its message and warnings."""
     advance, start = loop.advance, settings.start
     motion = advance.motion
@@ -275,7 +277,6 @@ def _trajectory(
         # The singular position lies between two states, and only later states reveal it.
         end = replace(end, status=Status.UNSUPPORTED)
         message = f"{message} {SEEN_LATE}"
-    slips = of_start(settings.system, settings.first, start.fixed)
     missed = settings.system.may_miss(columns["q"], columns["v"], advance.control.dt)
     found = (*slips, start_sentence(settings, columns), *motion.warnings, missed, passed, abrupt, growing,
              loose_sentence(motion.worst, end.status), inexact, advance.slow_sentence())  # fmt: skip

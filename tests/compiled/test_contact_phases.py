@@ -143,7 +143,7 @@ def test_uniqueness_of_sticking_contacts_is_proved_state_by_state(
     assert len(sticks) > 10
     assert leaps
     # The kernel proves it by the determinants of the modes; what it left open would be confirmed one by one.
-    left_open = {t for s in leaps for t in s.columns["t"][s.undecided].tolist()}
+    left_open = {t for s in leaps for t in s.t[s.undecided].tolist()}
     assert left_open <= set(confirmed)
     assert not left_open & set(sticks.tolist())
     step = go.problem("block-on-incline").system.evaluate(float(ours.t[-1]), ours.q[-1], np.zeros_like(ours.v[-1]))

@@ -10,7 +10,7 @@ import pytest
 import gaussopt as go
 from gaussopt.compiled import stage_lines
 from gaussopt.compiled.advances.contact_phases import PhaseMarcher
-from gaussopt.compiled.stage_lines import StageLines
+from gaussopt.compiled.stage_lines import StageLines, no_lines
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import DEFINITE, ORIENTED
 from gaussopt.jit.kernel import COMPILED
@@ -35,7 +35,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[tuple[StageLines, Any, Any]
     def noted(self: PhaseMarcher, *arguments: Any) -> int:
         done = march(self, *arguments)
         space = self._space
-        if done and self._lines.code(space) is not stage:
+        if done and self._lines.code(space) is not no_lines:
             copies = {name: getattr(space, name).copy() for name in ("data", "closed", "modes", "active", "kinds")}
             found.append((self._lines, space._replace(**copies), (self._n, self._m, self._k)))
         return done
@@ -48,7 +48,11 @@ def solved(code: Any, data: Any, space: Any, sizes: tuple[int, int, int], active
     n, m, k = sizes
     for x in (space.out, space.numbers, space.memory.S, space.memory.K):
         x[...] = 0.0
-    codes = code(data, n, m, k, 1, space.closed, space.modes, active, space.memory, space.out, space.numbers)
+    if code is stage:
+        codes = code(data, n, m, k, 1, space.closed, space.modes, active, space.memory, space.out, space.numbers)
+    else:
+        memory = space.memory
+        codes = code(data, space.modes, active, memory.K, memory.S, memory.fixed, space.out, space.numbers)
     weights = np.diagonal(space.memory.K)[:n].copy()
     return codes, space.out.copy(), space.numbers.copy(), space.memory.S.copy(), weights, active
 
@@ -59,8 +63,8 @@ def test_lines_give_the_kernels_numbers_or_none(name: str, settings: dict[str, A
     phases = {(space.kinds.tobytes(), space.active.tobytes()): (lines, space, sizes) for lines, space, sizes in at_once}
     random, same = np.random.default_rng(0), 0
     for lines, space, sizes in phases.values():
-        for size in (0.0, 1e-9, 1e-3, 0.3, 3.0):
-            free = np.isnan(lines._literals)
+        for size, parameters in ((0.0, True), (1e-9, True), (1e-3, True), (1e-2, False), (0.3, True), (3.0, True)):
+            free = np.isnan(lines._literals) & (parameters | ~lines._fixed)
             data = np.where(free, space.data * (1.0 + size * random.normal(size=len(space.data))), space.data)
             ours = solved(lines.code(space), data, space, sizes, space.active.copy())
             if ours[0][0] < 0:
@@ -92,7 +96,7 @@ def test_motions_are_the_same_with_and_without_lines(
 ) -> None:
     with_lines = go.simulate(name, stepper="rk4", engine="compiled", t_end=0.3, error_estimate=False)
     assert at_once
-    monkeypatch.setattr(StageLines, "code", lambda *_: stage)
+    monkeypatch.setattr(StageLines, "code", lambda *_: no_lines)
     without = go.simulate(name, stepper="rk4", engine="compiled", t_end=0.3, error_estimate=False)
     for field in ("t", "q", "v", "a", "lam_N", "lam_T", "gap", "slip", "mode", "power"):
         np.testing.assert_array_equal(getattr(with_lines, field), getattr(without, field))
@@ -111,11 +115,11 @@ def test_the_proof_of_uniqueness_is_kept(at_once: list[Any]) -> None:
 def test_a_stage_that_is_not_regular_is_no_sample(at_once: list[Any]) -> None:
     go.simulate("sliding-rod", stepper="rk4", engine="compiled", error_estimate=False, t_end=0.1)
     lines, space, (n, m, _) = at_once[-1]
-    fresh = StageLines(n, m, lines._literals)
+    fresh = StageLines(n, m, lines._literals, lines._fixed)
     pulled = space.data.copy()
     pulled[n * n : n * n + n] *= -1.0
     assert fresh.due(space)
     fresh.write(space._replace(data=pulled))
-    assert fresh.code(space) is stage
+    assert fresh.code(space) is no_lines
     fresh.write(space)
-    assert fresh.code(space) is not stage
+    assert fresh.code(space) is not no_lines

@@ -1,39 +1,34 @@
 """Steps without events within a phase of a motion with contacts, taken by one compiled loop.
 
 Whenever a step begins on the time grid, the event loop requests a segment of certified steps. It ends before a step
-that is irregular or may contain an event, or at its maximum length; the event loop takes the next step itself.
+that is irregular or may contain an event, or at its maximum length; the event loop, or `contact_events`, takes the next
+step.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import finalize
 
 import numpy as np
 
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
-from gaussopt.compiled.contact_equations import contact_equations
+from gaussopt.compiled.contact_equations import contact_equations, flat_size
+from gaussopt.compiled.projection_kernel import SurfaceWorkspace, surface
 from gaussopt.compiled.stage_lines import stage_lines
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, UNDECIDED
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.endings import SLIVER
-from gaussopt.core.errors import NotCompiled
-from gaussopt.core.step_data import StepData
-from gaussopt.core.stepper import Control, Motion, Stepper
-from gaussopt.core.system import AbstractSystem
-from gaussopt.core.time_step import SteppedSystem
-from gaussopt.integration.accelerations import CertifiedAccelerations
-from gaussopt.integration.advance import ContactRules
-from gaussopt.integration.advances.event_phases import EventPhases
+from gaussopt.core.stepper import Control, Stepper, Tableau
 from gaussopt.integration.events.accelerations import ContactAccelerations, WatchedValues, same_instant
 from gaussopt.integration.events.functions import EventFunction, Sample, Watched, first_column
 from gaussopt.integration.events.modes import ContactModes
-from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.integration.events.segments import PhaseSegment
 from gaussopt.integration.events.turning import TURN, turning_of, turns
 from gaussopt.integration.recorder import Recorder
@@ -46,20 +41,31 @@ from gaussopt.modelling.lagrangian import LagrangianSystem
 FIRST, LEAST = 512, 16
 """Largest number of steps in the first segment of a motion, and in the segment after one that an event shortened."""
 
-SHARE = 0.1
-"""Share of interpreted accelerations above which a motion does not count as compiled."""
-
-NOTICED = 1000
-"""Number of interpreted accelerations, about a second of computation, up to which no warning is given."""
-
-LOOPED = 20_000
-"""Number of compiled accelerations from which a motion says that the loop around them is interpreted."""
-
 PATIENCE = 31
 """Largest number of steps left to the event loop after an empty segment, which costs as much as one of these steps."""
 
-PROJECTED = np.array([Projection().tolerance])
-"""Tolerance of the projection at an event."""
+SURFACES = 32
+"""Largest number of sets of contacts for which work spaces of projections are kept."""
+
+
+class MarchMemory(NamedTuple):
+    """The arrays that kernels use in one motion; as many motions of a model as run at once have arrays of their own.
+
+    Attributes
+    ----------
+    marched : data of the motion
+    spaces : work spaces of phases, by the numbers of closed and of sticking contacts
+    surfaces : closed contacts and work spaces of projections, by the closed and the sticking contacts
+    """
+
+    marched: kernel.MarchedMotion
+    spaces: dict[tuple[int, int], kernel.PhaseWorkspace]
+    surfaces: dict[tuple[Sequence[int], Sequence[int]], tuple[Index, SurfaceWorkspace]]
+
+
+def _values(n: int, row: Vector, watched: Matrix, normal: Index, tangential: Index, walls: Vector) -> WatchedValues:
+    """Return the watched values of a state from its row, with the places and signs of forces in it."""
+    return WatchedValues(row[2 * n : 3 * n], row[normal] * walls, row[tangential, None], watched)
 
 
 class PhaseMarcher:
@@ -79,8 +85,8 @@ class PhaseMarcher:
         self._motion, self._stages, self._recorder = motion, method.stages, recorder
         self._equations = contact_equations(system.model, system.source)
         prepare(stage, kernel.march, kernel.locate, kernel.projected)
-        A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
+        self._turns_never = not self._turning.angles(np.zeros(1), *np.zeros((2, 1, system.n)))[0].size
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
         self._m_h = system.m_h
         sizes = {"coordinate": self._n, "row": self._m, "contact": self._k}
@@ -92,14 +98,28 @@ class PhaseMarcher:
             self._parts.append((slice(None), part, None) if dimensions[1:] else (slice(None), part))
         self._width += 2
         self._lines = stage_lines(system.source, self._n, self._m, self._k)
-        tolerance = motion.solvers.main.tolerance
-        p, mu = np.zeros(len(system.parameters)), np.zeros(self._k)  # `take` writes their values
-        self._marched = kernel.MarchedMotion(p, mu, self._n, self._m, A, b, c, tolerance)
+        memory = self._lent(tableau, len(system.parameters))
+        self._marched, self._spaces, self._surfaces = memory
         self._kernels: tuple[Callable[..., int], Callable[..., int]] = kernel.march, kernel.locate
         self._most = FIRST
         self._phase: ContactModes | None = None
-        self._spaces: dict[tuple[int, int], kernel.PhaseWorkspace] = {}
         self._latest: tuple[float, Vector] = (math.nan, np.zeros(1))
+        self._worst, self._counted = np.zeros(5), [0.0] * 5
+        self._flat = np.zeros(flat_size(self._n, self._m, self._k))
+
+    def _lent(self, tableau: Tableau, parameters: int) -> MarchMemory:
+        """Return the memory that another motion of the model has given back, or a new one; keep it until the end."""
+        A, b, c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
+        stabiliser, tolerance = self._motion.stabiliser, self._motion.solvers.main.tolerance
+        self._sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
+        free = self._lines.free[A.tobytes(), b.tobytes(), c.tobytes(), self._sharp, tolerance]
+        try:
+            memory: MarchMemory = free.pop()
+        except IndexError:
+            p, mu = np.zeros(parameters), np.zeros(self._k)  # `take` writes their values
+            memory = MarchMemory(kernel.MarchedMotion(p, mu, self._n, self._m, A, b, c, tolerance), {}, {})
+        finalize(self, free.append, memory).atexit = False
+        return memory
 
     @staticmethod
     def why_not(motion: ContactAccelerations, method: Stepper) -> str | None:
@@ -120,19 +140,35 @@ class PhaseMarcher:
     def _enter(self) -> None:
         """Prepare for the present phase, if it is a new one."""
         phase = self._motion.phase
-        if phase is self._phase:
-            return
-        self._phase, self._rest, self._pause = phase, 0, 0
-        self._latest, self._fresh = (math.nan, np.zeros(1)), True
+        if phase is not self._phase:
+            self._begin(phase, self._space_of(phase))
+
+    def _space_of(self, phase: ContactModes) -> kernel.PhaseWorkspace:
+        """Return the work space of another phase, which that of a phase with as many closed contacts becomes."""
         size = len(phase.closed), len(phase.sticking)
         known = self._spaces.get(size)
-        if known is None:
-            stabiliser = self._motion.stabiliser
-            sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
-            known = kernel.space(self._n, self._m, self._m_h, self._stages, phase, sharp)
-        else:
+        if known is not None:
             kernel.enter(known, phase)
-        self._spaces[size] = self._space = known
+            return known
+        found = self._spaces[size] = kernel.space(self._n, self._m, self._m_h, self._stages, phase, self._sharp)
+        return found
+
+    def _surface(self, closed: Sequence[int], sticking: Sequence[int]) -> tuple[Index, SurfaceWorkspace]:
+        """Return the closed contacts, and the work space to project a state at an event onto them and onto joints."""
+        known = self._surfaces.get((closed, sticking))
+        if known is None:
+            if len(self._surfaces) == SURFACES:
+                self._surfaces.clear()
+            on = surface(self._n, self._m, self._m_h, len(closed), len(sticking), Projection().tolerance)
+            on.sticking[:] = sticking
+            known = self._surfaces[closed, sticking] = np.array(closed, dtype=np.int64), on
+        return known
+
+    def _begin(self, phase: ContactModes, known: kernel.PhaseWorkspace) -> None:
+        """Make a phase the present one."""
+        self._phase, self._rest, self._pause = phase, 0, 0
+        self._latest, self._fresh = (math.nan, np.zeros(1)), True
+        self._space = known
         begin = self._width - 2 - 5 * self._k + known.closed
         self._forces = begin, begin + 3 * self._k, phase.wall[known.closed]  # places of lam_N and lam_T in a row
         # With more rows than coordinates, forces are never unique, and most systems solved for the modes are singular.
@@ -159,15 +195,15 @@ class PhaseMarcher:
         """
         if watch.kind in (Watched.USER, Watched.DEFINITE):
             return None
-        row, worst, found = self._rows(1), np.zeros(5), np.array(bracket)
+        row, found = self._rows(1), np.array(bracket)
         clock = perf_counter()
         taken = self._kernels[1](
             self._equations.step, self._equations.about, self._lines.code(self._space), stage, begin.t, found,
             watch.index, first_column(watch), level, accuracy, np.concatenate((begin.q, begin.v)), self._marched,
-            self._space, worst, row,
+            self._space, self._worst, row,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - clock
-        self._count(taken * self._stages, worst)
+        self._count(taken * self._stages)
         if not taken:
             return None
         length, n = float(found[0]), self._n
@@ -184,7 +220,7 @@ class PhaseMarcher:
         row = self._latest[1]
         if row[-1] >= MONOTONE or not self._ended_at(t, q, v):
             return None
-        return self._segment(np.array([t]), row[None])
+        return self._segment(np.array([t]), row[None], 0)
 
     def _ended_at(self, t: float, q: Vector, v: Vector) -> bool:
         """Return whether the latest step ended at this state."""
@@ -193,15 +229,20 @@ class PhaseMarcher:
 
     def _set(self, mu: Vector) -> None:
         """Set parameters and coefficients of friction."""
-        self._marched.p[:], self._marched.mu[:] = list(self._motion.system.parameters.values()), mu
+        self._set_parameters()
+        self._marched.mu[:] = mu
 
-    def projected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """Return the state projected onto joints and contacts of the present phase; None if rows do not allow it."""
-        self._enter()
-        y, space = np.concatenate((q, v)), self._space
-        on = space.surface._replace(sharp=PROJECTED)
-        equations, p = self._equations, self._marched.p
-        done = kernel.projected(equations.step, equations.about, t, y, p, self._k, space.closed, space.flat, on)
+    def _set_parameters(self) -> None:
+        self._marched.p[:] = list(self._motion.system.parameters.values())
+
+    def projected(
+        self, t: float, q: Vector, v: Vector, closed: Sequence[int], sticking: Sequence[int], rates: bool
+    ) -> tuple[Vector, Vector] | None:  # fmt: skip
+        """Return the state projected onto joints and contacts, its velocity only if `rates`; None if rows forbid it."""
+        self._set_parameters()
+        equations, (contacts, on), y = self._equations, self._surface(closed, sticking), np.concatenate((q, v))
+        p, k, flat = self._marched.p, self._k, self._flat
+        done = kernel.projected(equations.step, equations.about, t, y, p, k, contacts, flat, on, rates)
         return (y[: self._n], y[self._n :]) if done else None
 
     def _rows(self, count: int) -> Matrix:
@@ -212,15 +253,13 @@ class PhaseMarcher:
     def _know(self, t: float, row: Vector, watched: Matrix) -> None:
         """Remember the state at the end of the latest step, for `known` and for samples of the event loop."""
         n, self._latest = self._n, (t, row)
-        normal, tangential, walls = self._forces
-        known = WatchedValues(row[2 * n : 3 * n], row[normal] * walls, row[tangential, None], watched.copy())
-        self._motion.know_watched(t, row[:n], row[n : 2 * n], known)
+        self._motion.know_watched(t, row[: 2 * n], partial(_values, n, row, watched.copy(), *self._forces))
 
     def _march(
         self, t: float, grid: tuple[float, float, int], count: int, q: Vector, v: Vector, rows: Matrix, trial: int
     ) -> int:
         """Call `march` with (origin, dt, first) = `grid`; count its steps and its time."""
-        worst, space = np.zeros(5), self._space
+        space = self._space
         if self._lines.due(space):
             with self._motion.timed("compile"):
                 self._equations.step(t, q, v, self._marched.p, space.flat)
@@ -229,22 +268,24 @@ class PhaseMarcher:
         begin = perf_counter()
         done = self._kernels[0](
             self._equations.step, self._equations.about, self._lines.code(space), stage, t, *grid, count,
-            np.concatenate((q, v)), self._marched, space, worst, rows, trial,
+            np.concatenate((q, v)), self._marched, space, self._worst, rows, trial,
         )  # fmt: skip
         self._motion.timing["solve"] += perf_counter() - begin
         stages = done if trial == 2 else done * self._stages
-        self._count(stages, worst)
+        self._count(stages)
         self._lines.stages[self._lines.key(space)] += stages
         return done
 
-    def _count(self, stages: int, worst: Vector) -> None:
-        """Add evaluations, and the maxima of their certificates, to those of the motion."""
-        motion = self._motion
+    def _count(self, stages: int) -> None:
+        """Add evaluations to those of the motion, and raise the maxima of its certificates to those of the kernels."""
+        motion, worst = self._motion, self._worst.tolist()
         motion.evaluations += stages
         motion.iterations += stages
-        for name, value in zip(motion.worst, worst.tolist(), strict=True):
-            if value > motion.worst[name]:
-                motion.worst[name] = value
+        if worst != self._counted:
+            self._counted = worst
+            motion.worst.update(
+                {name: max(x, value) for (name, x), value in zip(motion.worst.items(), worst, strict=True)}
+            )
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, control: Control) -> PhaseSegment | None:
         """Take steps in the present phase; return None if the first step is irregular or may contain an event.
@@ -259,16 +300,14 @@ class PhaseMarcher:
             self._rest -= 1
             return None
         self._set(mu)
-        dt, end, origin = control.dt, control.t_end, control.origin
+        dt, origin, first, last = control.dt, control.origin, control.grid_index(t) - 1, self._last(control)
         assert dt is not None
         assert origin is not None
-        first, last = control.grid_index(t) - 1, int((end - origin) / dt - SLIVER)
-        last -= int(control.instant(last) >= end)
         part = t != origin + first * dt  # the first step goes from an event to the next multiple of dt
         count = min(self._most + part, last - first)
         if count < 1:
             return None
-        rates = self._turning.at(t, q, v)[1]
+        rates = [] if self._turns_never else self._turning.at(t, q, v)[1]
         if any(abs(rate) * dt > TURN for rate in rates):
             return None
         rows, begin = self._rows(count), perf_counter()
@@ -287,7 +326,15 @@ class PhaseMarcher:
         if done == taken:
             self._know(float(times[done]), rows[done - 1], self._space.before)
         self._most = max(LEAST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
-        return self._segment(times[1 : done + 1], rows[:done])
+        return self._segment(times[1 : done + 1], rows[:done], first + 1)
+
+    def _last(self, control: Control) -> int:
+        """Return the number of the last step that begins and ends on the time grid before the end."""
+        end, origin, dt = control.t_end, control.origin, control.dt
+        assert dt is not None
+        assert origin is not None
+        last = int((end - origin) / dt - SLIVER)
+        return last - int(control.instant(last) >= end)
 
     def memory(self) -> dict[str, Any]:
         """Return the counts of steps to wait before the next segment is tried; empty at the start of a phase."""
@@ -298,6 +345,11 @@ class PhaseMarcher:
         if memory:
             self._enter()
             self._rest, self._pause = memory["rest"], memory["pause"]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the latest segment ended before a step in which an event may occur."""
+        return self._rest > 0
 
     def shortened(self, steps: int) -> None:
         """Limit the next segment, since only the first `steps` steps of the latest segment were used."""
@@ -319,78 +371,9 @@ class PhaseMarcher:
 
     def record(self, segment: PhaseSegment) -> None:
         """Record every step of a segment."""
-        self._recorder.extend(*segment.columns.values())
+        self._recorder.extend_rows(segment.t, segment.rows, self._parts)
 
-    def _segment(self, t: Vector, rows: Matrix) -> PhaseSegment:
+    def _segment(self, t: Vector, rows: Matrix, first: int) -> PhaseSegment:
         """Return the rows of `march` as a segment."""
         undecided = (rows[:, -1] == UNDECIDED) & (not self._redundant)
-        return PhaseSegment(t, rows, self._n, self._parts, undecided, undecided | (rows[:, -2] > 0))
-
-
-class PhaseStep(FixedStep):
-    """Takes single steps of a constant-step method in machine code; leaves irregular ones to the interpreted method."""
-
-    name, title, source = "", "", ""
-
-    def __init__(self, method: Stepper, marcher: PhaseMarcher) -> None:
-        assert isinstance(method, FixedStep)
-        self._method, self._marcher = method, marcher
-
-    def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
-        """Return the state after a step."""
-        return self._marcher.step(t, q, u, dt) or self._method.step(motion, t, q, u, dt)
-
-
-class CompiledPhases(EventPhases):
-    """Event-driven motion with stages in machine code; if possible, segments of steps run in one compiled loop."""
-
-    engine = "compiled"
-
-    @classmethod
-    def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
-        """Accept motions with contacts."""
-        return bool(system.contact_names) or isinstance(system, SteppedSystem)
-
-    @classmethod
-    def can(cls, motion: CertifiedAccelerations, method: Stepper, rules: ContactRules) -> str | None:
-        """Accept event-driven motions by formulations that state the contact laws; otherwise return the reason."""
-        if not isinstance(motion, ContactAccelerations):
-            return "the system states its own time steps"
-        if method.loop:
-            return f"the stepper {method.name!r} has a loop of its own"
-        return motion.solvers.why_interpreted()
-
-    @property
-    def _left(self) -> tuple[int, str]:
-        """The number of stages that the kernel left to formulation and solver, and the most frequent reason for it."""
-        left = self.motion.kernel.left if self.motion.kernel is not None else Counter[str]()
-        return left.total(), left.most_common(1)[0][0] if left else ""
-
-    def about(self) -> dict[str, Any]:
-        """Return entries for `Trajectory.meta`; if many stages were interpreted, the engine is "interpreted"."""
-        left, reason = self._left
-        many = left > SHARE * self.motion.evaluations
-        return super().about() | ({"engine": EventPhases.engine, "why_interpreted": reason} if many else {})
-
-    def slow_sentence(self) -> str | None:
-        """Return a warning if many stages, or the loop over many steps, were interpreted; None otherwise."""
-        (left, reason), count = self._left, self.motion.evaluations
-        if left > max(SHARE * count, NOTICED):
-            return f"{left} of {count} accelerations were interpreted, which is slow, because {reason}."
-        loop = "The accelerations were compiled, and the loop over the steps interpreted, which is slower, because"
-        return f"{loop} {self.why_interpreted}." if self._slow else None
-
-    def prepare(self, first: StepData, evaluations: float) -> None:
-        """Compile the kernel of the stages, and the loop over segments if the equations can be generated."""
-        motion = self.motion
-        motion.kernel = StageKernel(motion.solvers.main.tolerance)
-        super().prepare(first, math.inf)
-        self.why_interpreted, self.patience = PhaseMarcher.why_not(motion, self.method), LOOPED
-        if self.why_interpreted is None:
-            begin = perf_counter()
-            try:
-                marcher = PhaseMarcher(motion, self.method, self.recorder)
-                self.fast_forward, self.method = marcher, PhaseStep(self.method, marcher)
-            except NotCompiled as obstacle:  # without the loop, single stages are still compiled
-                self.why_interpreted = str(obstacle)
-            motion.timing["compile"] = perf_counter() - begin
+        return PhaseSegment(t, rows, self._n, first, undecided, undecided | (rows[:, -2] > 0))

@@ -10,12 +10,12 @@ the integration.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gaussopt.contact.activity import RESTING
 from gaussopt.core.arrays import Vector
@@ -33,8 +33,7 @@ from gaussopt.integration.events.between import look_between
 from gaussopt.integration.events.crossings import Crossings
 from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
 from gaussopt.integration.events.guides import refuse_start
-from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.integration.events.scanning import unmoved
+from gaussopt.integration.events.modes import TOLERANCES, ContactModes
 from gaussopt.integration.events.segments import FastForward, PhaseSegment
 from gaussopt.integration.events.transitions import Hint, ImpactAccumulation, Transitions
 from gaussopt.integration.stabilisation import Projection
@@ -89,14 +88,16 @@ class EventPhases(Advance):
         self._stepping = replace(self.control, origin=self.origin, every_step=True)
         self._crossings = Crossings(self._functions, self.method, self._stepping, *located)
         self._transitions = Transitions(self, self.motion, fast)
-        self._changes: tuple[float, list[str]] = (0.0, [])
+        self._changes: tuple[float, list[Callable[[], str]]] = (0.0, [])
+        self._mu = self.motion.whole(self.t, self.q, self.v).mu
         self._fresh = True
 
     def memory(self) -> dict[str, Any]:
         """Return the data on which later steps depend, such as phase, signs of events, impacts and mode changes."""
         return {
             "motion": self.motion.memory(), "functions": self._functions.memory(), **self._transitions.memory(),
-            "changes": self._changes, "live": None if self._fresh else self._live.copy(),
+            "changes": self._changes,
+            "live": None if self._fresh else self._live.copy(),
             "forward": {} if self.fast_forward is None else self.fast_forward.memory(),
         }  # fmt: skip
 
@@ -106,7 +107,7 @@ class EventPhases(Advance):
         self.motion.recall(self.t, self.q, self.v, memory["motion"])
         self._functions.recall(memory["functions"])
         self._transitions.recall(memory)
-        self._changes = memory["changes"][0], list(memory["changes"][1])
+        self._changes = memory["changes"][0], [partial(str, text) for text in memory["changes"][1]]
         if self.fast_forward is not None:
             self.fast_forward.recall(memory["forward"])
         if self.method.adaptive:
@@ -118,7 +119,6 @@ class EventPhases(Advance):
     def _begin_phase(self) -> None:
         """Begin a phase at the present state: watch the functions that belong to its modes."""
         self._watches = self._functions.of_phase(self.t, self.q, self.v)
-        self._mu = self.motion.whole(self.t, self.q, self.v).mu
         self._before = self._sample(self.t, self.q, self.v)
         self._live = self._functions.live(self._watches, self._before)
         self._integration = self.method.start(self.motion, self.t, self.q, self.v, self._stepping)
@@ -126,13 +126,16 @@ class EventPhases(Advance):
 
     def take(self) -> End | None:
         """Take many steps without events, or one step; if an event occurs in it, end it there and change the modes."""
+        fast = self.fast_forward
+        if fast is not None:
+            skipped = self._skip(fast)
+            ended = self._pass_event(fast) if fast.stopped or not skipped else False
+            if skipped or ended:
+                self._functions.passed(())
+                self._fresh = True  # what single steps need is computed where the next one is taken
+                return None if isinstance(ended, bool) else ended
         if self._fresh:
             self._begin_phase()
-        if self._skip():
-            self._integration = self.method.start(self.motion, self.t, self.q, self.v, self._stepping)
-            self._before = self._sample(self.t, self.q, self.v)
-            self._live |= self._before.values > 0
-            return None
         before = self._before
         try:
             length = self._until_rest()
@@ -154,7 +157,10 @@ class EventPhases(Advance):
             self._record()
             self._fresh = True
             with self.motion.timed("events"):
-                return self._handle([self._watches[i] for i in hits], reached, after)
+                events = [self._watches[i] for i in hits]
+                slips = (watch.index for watch in events if watch.kind is Watched.STICK)
+                loose = {i: self._functions.friction_direction(i, after, reached) for i in slips}
+                return self._handle(events, loose)
         self._live |= after.values > 0
         self.t, self.q, self.v, self._before = t, q, v, after
         if length is not None:
@@ -194,50 +200,63 @@ class EventPhases(Advance):
     def _sample(self, t: float, q: Vector, v: Vector) -> Sample:
         return self._functions.sample(self._watches, t, q, v)
 
-    def _skip(self) -> bool:
+    def _skip(self, fast: FastForward) -> bool:
         """Take and record many steps at once; return False if the next step must be taken singly."""
-        if self.fast_forward is None:
-            return False
-        segment = self.fast_forward.take(self.t, self.q, self.v, self._mu, self._stepping)
+        segment = fast.take(self.t, self.q, self.v, self._mu, self._stepping)
         if segment is None:
             return False
         if self.rules.events:
-            quiet = self._uneventful(segment)
+            n, t = segment.n, np.append(self.t, segment.t)
+            q, v = (np.vstack((x, segment.rows[:, i : i + n])) for x, i in ((self.q, 0), (self.v, n)))
+            quiet = self._functions.quiet(t, q, v)
             if quiet < len(segment):
-                self.fast_forward.shortened(quiet)
+                fast.shortened(quiet)
                 segment = segment[:quiet]
             if not quiet:
                 return False
         self.steps += len(segment)
-        dt = self.control.dt
-        assert dt is not None
         if self.looks is not None:
             self.looks.rows(segment.t, segment.rows[:, : segment.n])
-        due = np.round((segment.t - self.origin) / dt).astype(int) % self.every == 0
         begin = 0
         for i in np.flatnonzero(segment.looked_at).tolist():
             # States whose forces must be confirmed, or whose friction power must be reported, are handled singly.
-            self._record_due(segment, begin, due[begin:i])
+            self._record_due(fast, segment, begin, i)
             self.t, self.q, self.v = segment.state(i)
-            self._record(bool(due[i]))
+            self._record((segment.first + i) % self.every == 0)
             begin = i + 1
-        self._record_due(segment, begin, due[begin:])
+        self._record_due(fast, segment, begin, len(segment))
         self.t, self.q, self.v = segment.state(-1)
         return True
 
-    def _record_due(self, segment: PhaseSegment, begin: int, due: NDArray[np.bool_]) -> None:
-        """Record those states of a segment, from number `begin` on, that are due."""
-        assert self.fast_forward is not None
-        chosen = begin + np.flatnonzero(due)
-        if len(chosen):
-            self.fast_forward.record(segment if len(chosen) == len(segment) else segment[chosen])
+    def _pass_event(self, fast: FastForward) -> End | bool:
+        """Take a step to an event in machine code, and change the modes; return False if it is left to the loop."""
+        if self.looks is not None and self.looks.between:
+            return False
 
-    def _uneventful(self, segment: PhaseSegment) -> int:
-        """Return the number of leading steps of a segment in which no user's event function comes near zero."""
-        n, t = segment.n, np.append(self.t, segment.t)
-        q, v = (np.vstack((x, segment.rows[:, i : i + n])) for x, i in ((self.q, 0), (self.v, n)))
-        events = enumerate(self.rules.events)
-        return unmoved(np.array([self._functions.side(j) * event.values(t, q, v) for j, event in events]))
+        def quiet(t: float, q: Vector, v: Vector) -> bool:
+            return self._functions.quiet(np.array((self.t, t)), np.array((self.q, q)), np.array((self.v, v))) == 1
+
+        found = fast.pass_event(self.t, self.q, self.v, self._stepping, quiet if self.rules.events else None)
+        if found is None:
+            return False
+        self.steps += 1
+        self.t, self.q, self.v = found.t, found.q, found.v
+        if found.changed is None:
+            with self.motion.timed("events"):
+                return self._handle([found.watch], found.loose) or True
+        before, self.q, self.v, turns = found.changed
+        self._count_changes(before, found.v)
+        self._note_hits([found.watch])
+        kinds = {Watched.SLIP: EventKind.STICK, Watched.STICK: EventKind.SLIP}
+        if found.watch.kind in kinds:
+            self.note(EventKind.REVERSAL if turns else kinds[found.watch.kind], found.watch.index)
+        return True
+
+    def _record_due(self, fast: FastForward, segment: PhaseSegment, begin: int, end: int) -> None:
+        """Record those states of a segment, from number `begin` up to `end`, that are due."""
+        begin += -(segment.first + begin) % self.every
+        if begin < end:
+            fast.record(segment[begin : end : self.every])
 
     def _turn(self) -> None:
         """Align the directions of friction with the slip at contacts in space."""
@@ -323,13 +342,13 @@ class EventPhases(Advance):
 
     # -- changing modes ----------------------------------------------------------------------------------------
 
-    def _handle(self, hits: Sequence[EventFunction], reached: Sample, after: Sample) -> End | None:
-        """Change the phase as the events at `reached` require; return status and message if the motion ends, else None.
+    def _handle(self, hits: Sequence[EventFunction], loose: Mapping[int, Vector]) -> End | None:
+        """Change the phase as the present events require; return status and message if the motion ends, else None.
 
-        `after`, the end of the trial step beyond the events, gives the direction of a slip that begins.
+        `loose` holds the directions of friction of contacts that begin to slip.
         """
         users = [w.index for w in hits if w.kind is Watched.USER]
-        self._count_changes(len(users) == len(hits))
+        self._count_changes(None if len(users) == len(hits) else self.motion.phase, self.v)
         self._functions.passed(users)
         hints = self._note_hits(hits)
         terminal = [event for event in (self.rules.events[i] for i in users) if event.terminal]
@@ -338,7 +357,6 @@ class EventPhases(Advance):
         if len(users) == len(hits):
             return None
         walls = self.motion.phase.wall
-        loose = {w.index: self._friction_direction(w.index, after, reached) for w in hits if w.kind is Watched.STICK}
         accumulation = self._transitions.settle(hints, loose)
         for c in np.flatnonzero(self.motion.phase.wall != walls):
             self.note(EventKind.WALL_CHANGE, int(c))
@@ -347,13 +365,17 @@ class EventPhases(Advance):
         self._record()
         return None
 
-    def _count_changes(self, only_users: bool) -> None:
-        """Count the changes at the present instant; raises MotionStopped if the modes do not settle."""
+    def _count_changes(self, phase: ContactModes | None, v: Vector) -> None:
+        """Count the changes at the present instant; raises MotionStopped if the modes do not settle.
+
+        `phase` and v are modes and velocity before the change, None if only users' events have occurred.
+        """
         t, left = self._changes
         left = left if abs(self.t - t) <= together(t, self.origin) else []
-        here = f"user {len(left)}" if only_users else self.motion.phase.key(self.v)
-        self._changes = (self.t, [*left, here])
-        if len(left) >= TOLERANCES.changes or left.count(here) >= TOLERANCES.returns:
+        here = partial(str, f"user {len(left)}") if phase is None else partial(phase.key, v)
+        self._changes = self.t, [*left, here]  # texts are only made where there are several changes, or for a mark
+        *known, last = (key() for key in self._changes[1]) if left else ("",)
+        if len(left) >= TOLERANCES.changes or known.count(last) >= TOLERANCES.returns:
             self.forget_repetitions()
             raise MotionStopped(
                 f"the contact modes do not settle at t = {self.t:.9g}: they change again and again at one instant; use "
@@ -387,14 +409,3 @@ class EventPhases(Advance):
             f"s (ratio of successive flights {found.ratio:.6g}); the motion is known up to t = {self.t:.9g}. Continue "
             "with accumulation='close' (--accumulation close), or use the stepper moreau-jean."
         )
-
-    def _friction_direction(self, i: int, *samples: Sample) -> Vector:
-        """Return the direction of friction at contact i in the first sample where it has friction; else zero."""
-        place = self.motion.phase.closed.index(i)
-        for sample in samples:
-            assert sample.lam_T is not None
-            force = sample.lam_T[place]
-            size = float(np.linalg.norm(force))
-            if size > 0:
-                return np.asarray(force / size)
-        return np.asarray(force)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
@@ -144,7 +144,7 @@ class ContactAccelerations(CertifiedAccelerations):
         super().__init__(system, solvers.main, stabiliser)
         self.solvers, self.kernel, self._phase = solvers, kernel, phase
         self._latest: tuple[float, bytes, CertifiedStage | None] | None = None
-        self._watched: tuple[float, bytes, WatchedValues] | None = None
+        self._watched: tuple[float, Vector, Callable[[], WatchedValues]] | None = None
 
     @property
     def stand_ins(self) -> list[str]:
@@ -230,16 +230,16 @@ class ContactAccelerations(CertifiedAccelerations):
     def phase(self, phase: ContactModes) -> None:
         self._phase, self._last, self._latest, self._watched = phase, None, None, None
 
-    def know_watched(self, t: float, q: Vector, v: Vector, values: WatchedValues) -> None:
-        """Store the watched values of a state that machine code has solved and certified in the present phase."""
-        self._watched = t, q.tobytes() + v.tobytes(), values
+    def know_watched(self, t: float, state: Vector, values: Callable[[], WatchedValues]) -> None:
+        """Store how to get the watched values of a state (q, v), solved and certified in the present phase."""
+        self._watched = t, state, values
 
     def watched(self, t: float, q: Vector, v: Vector) -> WatchedValues | None:
-        """Return what `know_watched` stored last if it belongs to this state; None otherwise."""
+        """Return the values that `know_watched` was told of last, if they belong to this state; None otherwise."""
         known = self._watched
-        if known is None or not same_instant(known[0], t) or known[1] != q.tobytes() + v.tobytes():
+        if known is None or not same_instant(known[0], t) or known[1].tobytes() != q.tobytes() + v.tobytes():
             return None
-        return known[2]
+        return known[2]()
 
     def forget(self) -> None:
         """Discard the stored results of the latest states."""

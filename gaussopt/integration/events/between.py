@@ -131,7 +131,7 @@ class StepInterior:
         if self.number > 1:
             return False
         curvature = max(abs(before.accelerations[j]), abs(after.accelerations[j]))
-        return bool(above(*self._ends(j), curvature))
+        return bool(above(*self._ends(j), curvature, max(before.noise[j], after.noise[j])))
 
     def _ends(self, j: int) -> tuple[HermitePoint, HermitePoint]:
         before, after = self.before, self.after

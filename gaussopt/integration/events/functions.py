@@ -26,6 +26,7 @@ from gaussopt.core.event import Event
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.modes import TOLERANCES
+from gaussopt.integration.events.scanning import unmoved
 from gaussopt.linalg.dense import coordinate_scale
 from gaussopt.solving.answer import Answer
 
@@ -116,6 +117,25 @@ class PhaseFunctions:
     def user_value(self, i: int, t: float, q: Vector, v: Vector) -> float:
         """Return the function of user's event i multiplied by `side`: the product falls through zero at the event."""
         return self.side(i) * self.events[i].value(t, q, v)
+
+    def quiet(self, t: Vector, q: Matrix, v: Matrix) -> int:
+        """Return the number of steps before the first in which a user's function comes near zero.
+
+        t, (N + 1,), q and v, (N + 1, n), are the states at the ends of N steps.
+        """
+        values = [self.side(i) * event.values(t, q, v) for i, event in enumerate(self.events)]
+        return unmoved(np.array(values)) if values else len(t) - 1
+
+    def friction_direction(self, i: int, *samples: Sample) -> Vector:
+        """Return the direction of friction at closed contact i in the first sample where it has friction; else zero."""
+        place = self.motion.phase.closed.index(i)
+        for sample in samples:
+            assert sample.lam_T is not None
+            force = sample.lam_T[place]
+            size = float(np.linalg.norm(force))
+            if size > 0:
+                return np.asarray(force / size)
+        return np.asarray(force)
 
     def of_phase(self, t: float, q: Vector, v: Vector) -> list[EventFunction]:
         """Return the functions to watch in the present modes."""

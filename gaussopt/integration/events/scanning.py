@@ -92,11 +92,14 @@ class CrossingSearch:
         return None
 
 
-def above(a: HermitePoint, b: HermitePoint, curvature: float) -> bool:
-    """Return whether a function stays above zero between a and b; `curvature` is the larger |f''| of the two ends."""
+def above(a: HermitePoint, b: HermitePoint, curvature: float, noise: float) -> bool:
+    """Return whether a function stays above zero between a and b; `curvature` is the larger |f''| of the two ends.
+
+    It does so, too, if it leaves a value at a, which may be zero up to `noise`, faster than the curvature can bend it.
+    """
     h = b.s - a.s
-    curvature = max(curvature, abs(b.rate - a.rate) / h)
-    return _lowest(a, b) > CURVED * curvature * h**2 / 8.0
+    bend = CURVED * max(curvature, abs(b.rate - a.rate) / h) * h
+    return _lowest(a, b) > bend * h / 8.0 or (a.value >= -noise and b.value > noise and a.rate > 0.5 * bend)
 
 
 def unmoved(values: Matrix) -> int:

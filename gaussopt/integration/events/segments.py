@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.stepper import Control
 from gaussopt.integration.events.functions import EventFunction, Sample
-from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
+from gaussopt.integration.events.modes import ContactModes
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,7 @@ class PhaseSegment:
     Attributes
     ----------
     t, rows : (N,), (N, width), instants after each step, and what the code that took the steps found there
-    n : number of coordinates; a row begins with q and v
-    parts : the places of the recorded values in `rows`, in the order of `gaussopt.integration.trajectory.Recorder`
+    n, first : number of coordinates, with q and v of which a row begins; number of the first step, counted from 1
     undecided : (N,), True where the uniqueness of the contact forces still has to be confirmed
     looked_at : (N,), True where, for this reason or because friction feeds in power, a state is handled singly
     """
@@ -31,32 +30,49 @@ class PhaseSegment:
     t: Vector
     rows: Matrix
     n: int
-    parts: Sequence[Any]
+    first: int
     undecided: NDArray[np.bool_]
     looked_at: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.t)
 
-    def __getitem__(self, part: slice | NDArray[np.intp]) -> PhaseSegment:
+    def __getitem__(self, part: slice) -> PhaseSegment:
         """Return a segment of the selected steps."""
-        return replace(
-            self, t=self.t[part], rows=self.rows[part], undecided=self.undecided[part], looked_at=self.looked_at[part]
-        )
-
-    @property
-    def columns(self) -> Mapping[str, NDArray[np.float64]]:
-        """The recorded values after each step, by name, in the order of `parts`."""
-        columns = (self.t, *(self.rows[part] for part in self.parts))
-        return dict(zip(("t", *COLUMNS, *CONTACT_COLUMNS), columns, strict=True))
+        undecided, looked_at = self.undecided[part], self.looked_at[part]
+        return PhaseSegment(self.t[part], self.rows[part], self.n, self.first, undecided, looked_at)
 
     def state(self, i: int) -> tuple[float, Vector, Vector]:
         """Return t, q and v after step i."""
         return float(self.t[i]), self.rows[i, : self.n].copy(), self.rows[i, self.n : 2 * self.n].copy()
 
 
+class RegularEvent(NamedTuple):
+    """An event that machine code has found and recorded.
+
+    Attributes
+    ----------
+    watch : the function that falls through zero
+    t, q, v : the state at the event
+    loose : direction of friction of the contact, by number, if it begins to slip
+    changed : if machine code has also changed the modes, those before, the state that begins the next phase, and
+        whether the slip of the contact reverses; otherwise None
+    """
+
+    watch: EventFunction
+    t: float
+    q: Vector
+    v: Vector
+    loose: Mapping[int, Vector]
+    changed: tuple[ContactModes, Vector, Vector, bool] | None = None
+
+
 class FastForward(Protocol):
     """Takes many steps in which no event occurs; see `gaussopt.compiled.advances.contact_phases`."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the latest segment ended before a step in which an event may occur."""
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, control: Control) -> PhaseSegment | None:
         """Take steps in the present phase; return None if an event may occur in the first step."""
@@ -67,11 +83,22 @@ class FastForward(Protocol):
     ) -> tuple[float, Vector, Vector] | None:  # fmt: skip
         """Return the length of the step at whose end a function falls through `level`, with q and v there, or None."""
 
+    def pass_event(
+        self, t: float, q: Vector, v: Vector, control: Control, quiet: Callable[[float, Vector, Vector], bool] | None
+    ) -> RegularEvent | None:
+        """Take a step to the event within and record the event; None if it is not regular.
+
+        Also set the phase after it, and record the state that begins it, if the contact laws confirm what is expected.
+        `quiet` returns whether no user's event lies between (t, q, v) and a later state.
+        """
+
     def known(self, t: float, q: Vector, v: Vector) -> PhaseSegment | None:
         """Return the state as a segment if the latest step ended at it; None otherwise."""
 
-    def projected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """Return the state projected onto the constraints of the present phase; None if it is not computed."""
+    def projected(
+        self, t: float, q: Vector, v: Vector, closed: Sequence[int], sticking: Sequence[int], rates: bool
+    ) -> tuple[Vector, Vector] | None:  # fmt: skip
+        """Return the state projected onto joints and contacts, its velocity only if `rates`, or None."""
 
     def memory(self) -> dict[str, Any]:
         """Return the data on which later segments depend."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
+from weakref import proxy
 
 import numpy as np
 
@@ -85,7 +86,8 @@ class Transitions:
     """
 
     def __init__(self, loop: Advance, motion: ContactAccelerations, fast: FastForward | None = None) -> None:
-        self.loop, self.motion, self.system, self._fast = loop, motion, motion.system, fast
+        self.loop: Advance = proxy(loop)  # without a cycle, what a motion holds is given back as soon as it has ended
+        self.motion, self.system, self._fast = motion, motion.system, fast
         self._impacts: dict[int, list[float]] = {}
         self._loose: Mapping[int, Vector] = {}
         self._projected: tuple[tuple[int, ...], tuple[int, ...], float, bytes] | None = None
@@ -278,17 +280,20 @@ class Transitions:
         A slip that no force can change (at a dead centre) is not corrected, as this would change all other velocities.
         """
         loop, held = self.loop, tuple(i for i in sorted(sticking) if self._mobile(i))
-        if self._projected == (closed, held, loop.t, loop.q.tobytes() + loop.v.tobytes()):
+        state = closed, held, loop.t, loop.q.tobytes() + loop.v.tobytes()
+        if self._projected == state or not (closed or self._whole.m):
             return
-        surface, phase, found = ContactSurface(self.system, self.motion.whole, closed, held), self.motion.phase, None
-        if positions_only:
-            found = Projection().positions(surface, loop.t, loop.q, loop.v), loop.v
-        elif self._fast is not None and held and (closed, held) == (phase.closed, tuple(sorted(phase.sticking))):
-            found = self._fast.projected(loop.t, loop.q, loop.v)
-        q, v = found or Projection().correct(surface, loop.t, loop.q, loop.v)
-        if q is loop.q and v is loop.v:  # nothing to correct
-            if not positions_only:
-                self._projected = closed, held, loop.t, q.tobytes() + v.tobytes()
+        fast, now = self._fast, (loop.t, loop.q, loop.v)
+        found = None if fast is None else fast.projected(*now, closed, held, not positions_only)
+        if found is None:
+            surface = ContactSurface(self.system, self.motion.whole, closed, held)
+            project = Projection()
+            found = (project.positions(surface, *now), loop.v) if positions_only else project.correct(surface, *now)
+        q, v = found
+        reached = closed, held, loop.t, q.tobytes() + v.tobytes()
+        if not positions_only:
+            self._projected = reached
+        if reached == state:  # nothing to correct
             return
         moved = max(np.abs(new - x).max() / (1.0 + np.abs(x).max()) for new, x in ((q, loop.q), (v, loop.v)))
         if moved > TOLERANCES.correction:
@@ -297,8 +302,6 @@ class Transitions:
                 "smaller steps or tolerances."
             )
         loop.q, loop.v = q, v
-        if not positions_only:
-            self._projected = closed, held, loop.t, q.tobytes() + v.tobytes()
 
     def _mobile(self, i: int) -> bool:
         """Return whether the joints allow contact i to slip."""
