@@ -146,6 +146,11 @@ class Hybrid(Kept[HybridOptions]):
         with np.errstate(over="ignore", invalid="ignore"):
             return self._solve(start)
 
+    def newton_limits(self) -> tuple[float, float, int] | None:
+        if self._redundant or not self.options.followed or self.options.compliance:
+            return None
+        return self.options.tolerance, SETTLED * self.options.tolerance, ROWS * self.options.followed
+
     def _solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         problem, options = self.program, self.options
         best, least, steps = np.zeros(problem.n), np.inf, 0

@@ -219,6 +219,13 @@ class Solver(ABC, Generic[O]):
             return f"it takes {takes}, not {type(program).__name__}"
         return None
 
+    def newton_limits(self) -> tuple[float, float, int] | None:
+        """Return limits of `gaussopt.cone.newton_kernel.continued` if the solver tries this first from a given start.
+
+        A time step may then do the same in machine code of its own, and ask the solver where that fails.
+        """
+        return None
+
     def check(self, program: Program) -> None:
         """Raise NotAccepted, with the reason, if the solver cannot solve the program."""
         if isinstance(program, Program) and program.sparse and not self.sparse:

@@ -42,6 +42,19 @@ class Free(NamedTuple):
     end: Reached
 
 
+class AtOnce(NamedTuple):
+    """A step taken at once: its end, its problem and impulses, their residual, m/s, and the solver's iterations.
+
+    Residual and iterations are negative if zero impulses satisfy the laws of all contacts.
+    """
+
+    end: Reached
+    problem: ConeComplementarity
+    r: Vector
+    missed: float
+    iterations: int
+
+
 class TimeStep(ABC):
     """A state from which a step is taken, with the contacts near it.
 
@@ -75,6 +88,15 @@ class TimeStep(ABC):
     @abstractmethod
     def energy(self) -> Energy:
         """Return the energy of the state; call it before the system is evaluated at another state."""
+
+    def at_once(
+        self, dt: float, start: Vector | None, limits: tuple[float, float, int], accepted: float, *, project: bool
+    ) -> AtOnce | None:  # fmt: skip
+        """Take a step of length dt, s, by Newton's method from the impulses `start`; None where this does not suffice.
+
+        `limits` are those of `gaussopt.cone.newton_kernel.continued`; impulses are certified within `accepted`.
+        """
+        return None
 
     @abstractmethod
     def problem(self, dt: float) -> ConeComplementarity:

@@ -21,10 +21,14 @@ from gaussopt.core.row_rounding import rounding
 from gaussopt.interchange.contact_kernel import RowPlaces, bound_friction, clear_rounding, collect
 from gaussopt.interchange.mujoco_equalities import SMALL, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
+from gaussopt.interchange.step_kernel import StepMemory
 
 AHEAD = 0.01
 """Distance, m or rad, below which open contacts and limits are taken into account, if MuJoCo's memory suffices."""
 
+
+KEPT = 4
+"""Number of sets of contacts for which memory is kept."""
 
 CLOSED = 1e-9
 """Gap, m or rad, up to which a contact counts as closed. Otherwise the errors in the gaps of a body at rest would let
@@ -143,6 +147,7 @@ class ContactFinder:
         self.turns = turning(mj, model)
         self._names: dict[tuple[int, ...], str] = {}
         self._dry: list[str] = []
+        self._memory: dict[NearContacts, StepMemory] = {}
 
     def __call__(self, E: Matrix) -> tuple[NearContacts, Matrix, Vector, float]:
         """Return contacts and limits near the state of `data`, the rows E and contact rows, (p, nv), and gaps, (k,).
@@ -175,6 +180,15 @@ class ContactFinder:
         if least < SMALL**2 and touching:
             clear_rounding(R, m, self.turns, data.xpos, data.xipos, rounding(self.model.nv, ROWS * k))
         return pattern, R, gaps, lowest
+
+    def memory(self, contacts: NearContacts, damping: Vector, m: int) -> StepMemory:
+        """Return memory for steps with these contacts and m equality rows, valid until it is asked for again."""
+        found = self._memory.get(contacts)
+        if found is None:
+            if len(self._memory) == KEPT:
+                self._memory.clear()
+            self._memory[contacts] = found = StepMemory.of(contacts.mu, contacts.bounds, damping, m)
+        return found
 
     def _limits(self, J: Matrix, at: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
         """Return the negative types of limits, their indices, and whether they are lower limits."""

@@ -16,10 +16,12 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.delassus import FILLED, SMALL
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
-from gaussopt.core.time_step import Found, Reached, TimeStep
+from gaussopt.core.time_step import AtOnce, Found, Reached, TimeStep
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_equalities import independent
 from gaussopt.interchange.mujoco_model import mass_matrix
+from gaussopt.interchange.mujoco_projection import AT_LEAST, LOOKED
+from gaussopt.interchange.step_kernel import NUMBERS, step_at_once
 
 NOTHING = Found((), np.zeros(0), np.zeros((0, ROWS - 1)))
 """No contacts and limits."""
@@ -96,6 +98,29 @@ class MujocoStep(TimeStep):
         """Return the energies that MuJoCo computes for its present state."""
         found: Energy = self._system.energy_here()
         return found
+
+    def at_once(
+        self, dt: float, start: Vector | None, limits: tuple[float, float, int], accepted: float, *, project: bool
+    ) -> AtOnce | None:  # fmt: skip
+        """Take the step with all contacts by `step_at_once`."""
+        system, n, size, m = self._system, len(self._w), ROWS * len(self._gaps), len(self._phi)
+        if size > ROWS * FEW or n > LARGE:
+            return None
+        memory = system.near.memory(self._contacts, system.damping, m)
+        result = np.empty(size + m + 2 * n + NUMBERS)
+        given = self.M, NOTHING.slip if self.D is None else self.D, self._R, self._force, self._w, self._gaps, self._phi
+        if not step_at_once(
+            memory, *given, self._gaps[:0] if start is None else start, result, dt, *limits, accepted, project
+        ):
+            return None
+        at = size + m
+        r, lam, w, way = result[:size], result[size:at], result[at : at + n], result[at + n : -NUMBERS]
+        missed, count, off, far = result[-NUMBERS:].tolist()
+        self._dt = dt
+        if project and not (far <= LOOKED**2 and self._lowest >= -AT_LEAST):
+            self._bounded(w, way)
+        problem = ConeComplementarity(memory.W, memory.q, memory.mu)
+        return AtOnce(self._ended(lam, w, way, off), problem, r, missed, int(count))
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""
@@ -181,7 +206,7 @@ class MujocoStep(TimeStep):
 
     def finish(self, r: Vector, *, project: bool) -> Reached:
         """Return the end of the step; with `project` the displacement also corrects the constraint residuals."""
-        system, m, R, gaps = self._system, self._m, self._rows, self._open_by
+        m, R, gaps = self._m, self._rows, self._open_by
         lam, w, way, missed = self._end or self._reached(r)
         if project and len(R):
             push, phi = np.zeros(len(r)), self._phi if self._basis is None else self._basis.T @ self._phi
@@ -199,8 +224,17 @@ class MujocoStep(TimeStep):
                 self._problem(np.ones_like(self._wanted))
                 found, self._kept = self.finish(whole.ravel(), project=True), kept
                 return found
-            state = self._q, self._R, self._phi, self._gaps, self._lowest
-            system.projection(state, self._contacts.names, system.row_names, self._dt * w, way)
+            self._bounded(w, way)
+        return self._ended(lam, w, way, missed)
+
+    def _bounded(self, w: Vector, way: Vector) -> None:
+        """Shorten the correction of a displacement `way` at velocities w, (nv,), in place, if it must be."""
+        state = self._q, self._R, self._phi, self._gaps, self._lowest
+        self._system.projection(state, self._contacts.names, self._system.row_names, self._dt * w, way)
+
+    def _ended(self, lam: Vector, w: Vector, way: Vector, missed: float) -> Reached:
+        """Return the end of the step from the impulses of equality rows, velocities and displacement."""
+        system = self._system
         q = system.moved(self._q, way)
         of_act = self._act
         if len(of_act):

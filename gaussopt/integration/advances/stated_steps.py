@@ -198,20 +198,10 @@ class StatedSteps(MoreauJeanSteps):
         here, before = self._here or self._start(self.t, self.q, self.v), self.v
         following = self._grid.instant(self.steps + 1)
         h = following - self.t
-        begin = perf_counter()
-        problem: ConeComplementarity | None = here.problem(h)
-        self.motion.timing["build"] += perf_counter() - begin
-        for _ in range(100):
-            assert problem is not None
-            r, ending = self._impulses(problem, here.names)
-            if ending is not None:
-                return ending
-            stated, problem = problem, here.again(r)
-            if problem is None:
-                break
-        else:
-            raise BadInput(f"The force of the step at t = {self.t:.9g} does not settle; use a smaller step.")
-        end = here.finish(r, project=self.motion.stabiliser.name == "projection")
+        found = self._at_once(here, h) or self._in_parts(here, h)
+        if len(found) == 2:
+            return found
+        end, stated, r = found
         if not end.missed <= MISSED:
             left = end.missed / (1.0 + float(np.abs(end.v).max()))
             if not left <= max(MISSED, self.motion.system.row_rounding):
@@ -231,6 +221,37 @@ class StatedSteps(MoreauJeanSteps):
             self._note_gain(here, r)
         self._start(following, end.q, end.v)
         return self._taken(of_step)
+
+    def _at_once(self, here: TimeStep, h: float) -> tuple[Reached, ConeComplementarity, Vector] | None:
+        """Return end, problem and impulses of a step that is taken at once; None if it is not."""
+        solver, begin = self.motion.solver, perf_counter()
+        limits = solver.sequence.solver.newton_limits() if solver.sequence.warm_start else None
+        if limits is None:
+            return None
+        start, project = self._known_impulses(here.names), self.motion.stabiliser.name == "projection"
+        found = here.at_once(h, start, limits, solver.tolerance, project=project)
+        self.motion.timing["solve"] += perf_counter() - begin
+        if found is None:
+            return None
+        if found.missed >= 0.0:
+            self._latest = here.names, found.r
+            self._solved(found.problem, found.r, found.missed, found.iterations)
+        return found[:3]
+
+    def _in_parts(self, here: TimeStep, h: float) -> tuple[Reached, ConeComplementarity, Vector] | End:
+        """Return end, problem and impulses of a step, or status and message if its impulses are not accepted."""
+        begin = perf_counter()
+        problem: ConeComplementarity | None = here.problem(h)
+        self.motion.timing["build"] += perf_counter() - begin
+        for _ in range(100):
+            assert problem is not None
+            r, ending = self._impulses(problem, here.names)
+            if ending is not None:
+                return ending
+            stated, problem = problem, here.again(r)
+            if problem is None:
+                return here.finish(r, project=self.motion.stabiliser.name == "projection"), stated, r
+        raise BadInput(f"The force of the step at t = {self.t:.9g} does not settle; use a smaller step.")
 
     def _taken(self, of_step: _Taken) -> End | None:
         """Record the state that is reached if it is due; return status and message if an event ends the motion."""
@@ -259,19 +280,25 @@ class StatedSteps(MoreauJeanSteps):
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
         motion.timing["update"] += timing.update
-        motion.iterations += raw.iterations
         self._latest = names, r
-        worst, missed = motion.worst, missed * velocity_size(problem)
+        self._solved(problem, r, missed * velocity_size(problem), raw.iterations)
+        return r, None
+
+    def _solved(self, problem: ConeComplementarity, r: Vector, missed: float, iterations: int) -> None:
+        """Count a solved problem, whose impulses miss Coulomb's law by `missed`, m/s."""
+        motion, worst = self.motion, self.motion.worst
+        motion.iterations += iterations
         motion.evaluations += 1
         worst["constraint_residual"] = max(worst["constraint_residual"], missed)
         if NOT_UNIQUE not in motion.warnings and problem.mu[r[::ROWS] > 0].any():
             motion.warnings.append(NOT_UNIQUE)
-        return r, None
 
     def _known_impulses(self, names: Sequence[str]) -> Vector | None:
-        """Return initial impulses, zero at new contacts, if contacts have appeared or vanished; otherwise None."""
+        """Return the latest impulses, zero at new contacts; None if there are none."""
         known, r = self._latest
-        if names == known or not len(r):
+        if names is known or names == known:
+            return r
+        if not len(r):
             return None
         there = {name: i for i, name in enumerate(known)}
         found = np.zeros((len(names), ROWS))

@@ -1,0 +1,136 @@
+"""A whole time step with few contacts as one compiled kernel: condense, solve, certify, finish and project.
+
+The parts are the kernels that `gaussopt.interchange.mujoco_step` calls one by one where this one does not suffice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gaussopt.certificates.cone import certified
+from gaussopt.cone.condensing import all_apart, condense_one, finish
+from gaussopt.cone.newton_kernel import STEPS, settle
+from gaussopt.cone.one_contact import one_velocity
+from gaussopt.core.arrays import Index, Matrix, Vector
+from gaussopt.core.cone_complementarity import ROWS
+from gaussopt.interchange.contact_kernel import bound_friction
+from gaussopt.jit.kernel import kernel
+
+NUMBERS = 4
+"""Numbers at the end of the results: residual of Coulomb's law, m/s, and Newton steps, both negative if no impulse was
+needed; largest |E w'|; square of the norm of the correction of the displacement."""
+
+
+class StepMemory(NamedTuple):
+    """Memory of steps with the same contacts, and what they have in common: `mu` and the bounds of friction.
+
+    `W` and `flat` are the same memory; without friction that needs bounds, so are the first entries of `local`.
+    """
+
+    mu: Vector
+    normals: Index
+    parents: Index
+    losses: Vector
+    damping: Vector
+    dofs: Index
+    rows: Index
+    at: Index
+    K: Matrix
+    S: Matrix
+    local: Vector
+    W: Matrix
+    flat: Vector
+    q: Vector
+    push: Vector
+
+    @classmethod
+    def of(cls, mu: Vector, bounds: tuple[Index, Index, Vector], damping: Vector, m: int) -> StepMemory:
+        """Return memory for steps with friction coefficients mu, (k,), and m equality rows."""
+        n, size = len(damping), ROWS * len(mu)
+        p = m + size
+        local = np.zeros(size * (size + 1))
+        flat, q = (local.copy() if len(bounds[0]) else local)[: size * size], local[size * size :]
+        q = q.copy() if len(bounds[0]) else q
+        return cls(
+            mu, *bounds, damping, np.arange(n), np.arange(p), np.array((0, 0, 0, 0, m, n, p, 2 * n + p, len(local))),
+            np.zeros((n, n)), np.zeros((2 * n + p, max(n, p + 1))), local, flat.reshape(size, size), flat, q,
+            np.zeros(size),
+        )  # fmt: skip
+
+
+@kernel
+def solved_at_once(
+    of: StepMemory, r: Vector, tolerance: float, enough: float, most: int, accepted: float
+) -> tuple[float, float]:  # fmt: skip
+    """Overwrite r by certified impulses; return their residual, m/s, and the Newton steps, or infinity without them."""
+    square = 0.0
+    for j in range(len(r)):
+        square += of.q[j] * of.q[j]
+    size = math.sqrt(square) if square > 0.0 else 1.0
+    count = settle(of.flat, of.q, of.mu, r, tolerance * size, enough * size, most, 0.0)
+    if count >= STEPS:
+        return math.inf, 0.0
+    return certified(of.flat, of.q, of.mu, r, size, accepted) * size, 1.0 * count
+
+
+@kernel
+def step_at_once(
+    of: StepMemory, M: Matrix, D: Matrix, R: Matrix, force: Vector, w: Vector, gaps: Vector, phi: Vector,
+    start: Vector, result: Vector, dt: float, tolerance: float, enough: float, most: int, accepted: float,
+    project: bool,
+) -> bool:  # fmt: skip
+    """Take a step of length dt; return False, with no valid results, where this needs other methods.
+
+    Parameters
+    ----------
+    M, D : (n, n), masses, and damping in addition to the diagonal one, or no rows
+    R, force, w, gaps, phi : (p, n), (n,), (n,), (k,), (m,), as in `gaussopt.cone.condensing`
+    start : (3 k,), impulses from which Newton's method begins, or no entries if none are known
+    result : (3 k + m + 2 n + NUMBERS,), written: impulses of contacts and of equality rows, velocities and displacement
+    tolerance, enough, most : those of `gaussopt.cone.newton_kernel.continued`
+    accepted : tolerance of the certificate, `gaussopt.certificates.cone.certified`
+    project : whether the displacement also corrects gaps and phi
+    """
+    n, m, size = len(w), len(phi), len(of.q)
+    for i in range(n):
+        for j in range(n):
+            of.K[i, j] = M[i, j]
+            if len(D) > 0:
+                of.K[i, j] += dt * D[i, j]
+    if condense_one(of.K, of.damping, R, force, w, gaps, m, m, dt, of.dofs, of.rows, of.S, of.local) != 0:
+        return False
+    if len(of.normals) > 0:
+        for j in range(size * size):
+            of.flat[j] = of.local[j]
+        for j in range(size):
+            of.q[j] = of.local[size * size + j]
+        bound_friction(of.W, of.q, of.normals, of.parents, of.losses, dt)
+    r, lam, end = result[0:size], result[size : size + m], result[size + m : size + m + n]
+    way, numbers = result[size + m + n : size + m + 2 * n], result[size + m + 2 * n : size + m + 2 * n + NUMBERS]
+    closes = False
+    for i in range(len(gaps)):
+        closes = closes or not of.q[3 * i] >= 0.0
+    if len(gaps) == 1 and not closes:
+        closes = not one_velocity(of.flat, of.mu[0])
+    if closes and len(start) < size:
+        return False
+    for j in range(size):
+        r[j] = 0.0
+    numbers[0], numbers[1] = -1.0, -1.0
+    if closes:
+        for j in range(size):
+            r[j] = start[j]
+        numbers[0], numbers[1] = solved_at_once(of, r, tolerance, enough, most, accepted)
+        if numbers[0] == math.inf:
+            return False
+    numbers[2] = finish(R, w, m, dt, of.dofs, of.rows, of.at, 1, of.S, r, lam, end, way)
+    apart, far = 1, 0.0
+    if project and len(R) > 0:
+        apart = all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, gaps, r, phi, 0, of.push, way)
+    for i in range(n):
+        far += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
+    numbers[3] = far
+    return apart == 1
