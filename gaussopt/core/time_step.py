@@ -6,7 +6,7 @@ Their number of contacts may change, and their velocities u, (p,), need not be t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,9 @@ class AtOnce(NamedTuple):
     iterations: int
 
 
+Starts = Callable[[Sequence[str]], Vector | None]
+
+
 class TimeStep(ABC):
     """A state from which a step is taken, with the contacts near it.
 
@@ -90,10 +93,11 @@ class TimeStep(ABC):
         """Return the energy of the state; call it before the system is evaluated at another state."""
 
     def at_once(
-        self, dt: float, start: Vector | None, limits: tuple[float, float, int], accepted: float, *, project: bool
+        self, dt: float, starts: Starts, limits: tuple[float, float, int], accepted: float, *, project: bool
     ) -> AtOnce | None:  # fmt: skip
-        """Take a step of length dt, s, by Newton's method from the impulses `start`; None where this does not suffice.
+        """Take a step of length dt, s, by Newton's method from known impulses; None where this does not suffice.
 
+        `starts` returns the impulses, (3 k,), from which to begin for contacts of given names, None if none are known.
         `limits` are those of `gaussopt.cone.newton_kernel.continued`; impulses are certified within `accepted`.
         """
         return None

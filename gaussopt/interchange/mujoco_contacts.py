@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import rounding
@@ -77,6 +77,22 @@ class NearContacts:
                 parents=(np.cumsum(wanted) - 1)[parents[wanted]], losses=self.losses[wanted], opens=self.opens[wanted],
             )  # fmt: skip
         return self._parts[key]
+
+    @cached_property
+    def indices(self) -> tuple[Index, Index]:
+        """`opens` and `parents` as kernels take them."""
+        return self.opens.astype(np.int64), self.parents.astype(np.int64)
+
+    @cached_property
+    def _chosen(self) -> dict[bytes, NearContacts]:
+        return {}
+
+    def chosen(self, wanted: Index) -> NearContacts:
+        """Return the contacts for which `gaussopt.interchange.step_kernel.taking_part` has written 1."""
+        found = self._chosen.get(key := wanted.tobytes())
+        if found is None:
+            found = self._chosen[key] = self if wanted.all() else self.only(wanted > 0)
+        return found
 
     @cached_property
     def only_joints(self) -> bool:
@@ -181,13 +197,14 @@ class ContactFinder:
             clear_rounding(R, m, self.turns, data.xpos, data.xipos, rounding(self.model.nv, ROWS * k))
         return pattern, R, gaps, lowest
 
-    def memory(self, contacts: NearContacts, damping: Vector, m: int) -> StepMemory:
-        """Return memory for steps with these contacts and m equality rows, valid until it is asked for again."""
+    def memory(self, contacts: NearContacts, wanted: Index | None, damping: Vector, m: int) -> StepMemory:
+        """Return memory for steps with these contacts, which are those `wanted` or all, and m equality rows."""
         found = self._memory.get(contacts)
         if found is None:
             if len(self._memory) == KEPT:
                 self._memory.clear()
-            self._memory[contacts] = found = StepMemory.of(contacts.mu, contacts.bounds, damping, m)
+            kept = np.arange(len(contacts.mu)) if wanted is None else np.flatnonzero(wanted)
+            self._memory[contacts] = found = StepMemory.of(kept, contacts.mu, contacts.bounds, damping, m)
         return found
 
     def _limits(self, J: Matrix, at: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:

@@ -16,12 +16,12 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.delassus import FILLED, SMALL
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
-from gaussopt.core.time_step import AtOnce, Found, Reached, TimeStep
+from gaussopt.core.time_step import AtOnce, Found, Reached, Starts, TimeStep
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_equalities import independent
 from gaussopt.interchange.mujoco_model import mass_matrix
 from gaussopt.interchange.mujoco_projection import AT_LEAST, LOOKED
-from gaussopt.interchange.step_kernel import NUMBERS, step_at_once
+from gaussopt.interchange.step_kernel import NUMBERS, step_at_once, taking_part
 
 NOTHING = Found((), np.zeros(0), np.zeros((0, ROWS - 1)))
 """No contacts and limits."""
@@ -100,13 +100,21 @@ class MujocoStep(TimeStep):
         return found
 
     def at_once(
-        self, dt: float, start: Vector | None, limits: tuple[float, float, int], accepted: float, *, project: bool
+        self, dt: float, starts: Starts, limits: tuple[float, float, int], accepted: float, *, project: bool
     ) -> AtOnce | None:  # fmt: skip
-        """Take the step with all contacts by `step_at_once`."""
-        system, n, size, m = self._system, len(self._w), ROWS * len(self._gaps), len(self._phi)
-        if size > ROWS * FEW or n > LARGE:
+        """Take the step by `step_at_once`, with all contacts if these are few, else with those that may close."""
+        system, n, k, m, wanted = self._system, len(self._w), len(self._gaps), len(self._phi), None
+        if n > LARGE:
             return None
-        memory = system.near.memory(self._contacts, system.damping, m)
+        self._kept, ahead = self._contacts, FARTHER * dt
+        if k > FEW:
+            wanted, which = np.empty(k, dtype=np.int64), self._kept.indices
+            taking_part(self._R, self._gaps, self._w, *which, ahead, CLOSE * system.ahead, wanted)
+            self._kept = self._contacts.chosen(wanted)
+        size, start = ROWS * len(self._kept.mu), starts(self._kept.names)
+        if size > SMALL:
+            return None
+        memory = system.near.memory(self._kept, wanted, system.damping, m)
         result = np.empty(size + m + 2 * n + NUMBERS)
         given = self.M, NOTHING.slip if self.D is None else self.D, self._R, self._force, self._w, self._gaps, self._phi
         if not step_at_once(

@@ -27,9 +27,11 @@ needed; largest |E w'|; square of the norm of the correction of the displacement
 class StepMemory(NamedTuple):
     """Memory of steps with the same contacts, and what they have in common: `mu` and the bounds of friction.
 
-    `W` and `flat` are the same memory; without friction that needs bounds, so are the first entries of `local`.
+    `kept` are the numbers of these contacts among those nearby. `W` and `flat` are the same memory; without friction
+    that needs bounds, so are the first entries of `local`.
     """
 
+    kept: Index
     mu: Vector
     normals: Index
     parents: Index
@@ -38,6 +40,8 @@ class StepMemory(NamedTuple):
     dofs: Index
     rows: Index
     at: Index
+    R: Matrix
+    gaps: Vector
     K: Matrix
     S: Matrix
     local: Vector
@@ -47,18 +51,75 @@ class StepMemory(NamedTuple):
     push: Vector
 
     @classmethod
-    def of(cls, mu: Vector, bounds: tuple[Index, Index, Vector], damping: Vector, m: int) -> StepMemory:
-        """Return memory for steps with friction coefficients mu, (k,), and m equality rows."""
+    def of(
+        cls, kept: Index, mu: Vector, bounds: tuple[Index, Index, Vector], damping: Vector, m: int
+    ) -> StepMemory:  # fmt: skip
+        """Return memory for steps with the contacts `kept`, (k,), their friction coefficients, and m equality rows."""
         n, size = len(damping), ROWS * len(mu)
         p = m + size
         local = np.zeros(size * (size + 1))
         flat, q = (local.copy() if len(bounds[0]) else local)[: size * size], local[size * size :]
         q = q.copy() if len(bounds[0]) else q
         return cls(
-            mu, *bounds, damping, np.arange(n), np.arange(p), np.array((0, 0, 0, 0, m, n, p, 2 * n + p, len(local))),
+            kept, mu, *bounds, damping, np.arange(n), np.arange(p),
+            np.array((0, 0, 0, 0, m, n, p, 2 * n + p, len(local))), np.zeros((p, n)), np.zeros(len(mu)),
             np.zeros((n, n)), np.zeros((2 * n + p, max(n, p + 1))), local, flat.reshape(size, size), flat, q,
             np.zeros(size),
         )  # fmt: skip
+
+
+@kernel
+def taking_part(
+    R: Matrix, gaps: Vector, w: Vector, opens: Index, parents: Index, ahead: float, near: float, wanted: Index
+) -> None:  # fmt: skip
+    """Write 1 for the contacts whose gaps are at most `near` after a displacement ahead * w, for others 0, into wanted.
+
+    Friction without a normal, for which `opens` is 0, takes part as its parent does; that of joints always.
+    """
+    m = len(R) - 3 * len(gaps)
+    for i in range(len(gaps)):
+        gap = 0.0
+        for j in range(len(w)):
+            gap += R[m + 3 * i, j] * w[j]
+        wanted[i] = 1 if gaps[i] + ahead * gap <= near else 0
+    for i in range(len(gaps)):
+        if opens[i] == 0:
+            wanted[i] = 1 if parents[i] == i else wanted[parents[i]]
+
+
+@kernel
+def left_open(of: StepMemory, R: Matrix, gaps: Vector, way: Vector) -> bool:
+    """Return whether the contacts nearby that are not kept stay open in a displacement."""
+    m, at = len(R) - 3 * len(gaps), 0
+    for i in range(len(gaps)):
+        if at < len(of.kept) and of.kept[at] == i:
+            at += 1
+        else:
+            gap = gaps[i]
+            for j in range(len(way)):
+                gap += R[m + 3 * i, j] * way[j]
+            if not gap >= 0.0:
+                return False
+    return True
+
+
+@kernel
+def take_rows(of: StepMemory, M: Matrix, D: Matrix, R: Matrix, gaps: Vector, dt: float) -> None:
+    """Copy M + dt D, and the rows and gaps of the contacts that are kept."""
+    n, m = len(M), len(R) - 3 * len(gaps)
+    for i in range(n):
+        for j in range(n):
+            of.K[i, j] = M[i, j]
+            if len(D) > 0:
+                of.K[i, j] += dt * D[i, j]
+    for a in range(m):
+        for j in range(n):
+            of.R[a, j] = R[a, j]
+    for i in range(len(of.kept)):
+        of.gaps[i] = gaps[of.kept[i]]
+        for axis in range(3):
+            for j in range(n):
+                of.R[m + 3 * i + axis, j] = R[m + 3 * of.kept[i] + axis, j]
 
 
 @kernel
@@ -87,7 +148,7 @@ def step_at_once(
     Parameters
     ----------
     M, D : (n, n), masses, and damping in addition to the diagonal one, or no rows
-    R, force, w, gaps, phi : (p, n), (n,), (n,), (k,), (m,), as in `gaussopt.cone.condensing`
+    R, force, w, gaps, phi : (p, n), (n,), (n,), (k,), (m,), as in `gaussopt.cone.condensing`, of all contacts nearby
     start : (3 k,), impulses from which Newton's method begins, or no entries if none are known
     result : (3 k + m + 2 n + NUMBERS,), written: impulses of contacts and of equality rows, velocities and displacement
     tolerance, enough, most : those of `gaussopt.cone.newton_kernel.continued`
@@ -95,12 +156,8 @@ def step_at_once(
     project : whether the displacement also corrects gaps and phi
     """
     n, m, size = len(w), len(phi), len(of.q)
-    for i in range(n):
-        for j in range(n):
-            of.K[i, j] = M[i, j]
-            if len(D) > 0:
-                of.K[i, j] += dt * D[i, j]
-    if condense_one(of.K, of.damping, R, force, w, gaps, m, m, dt, of.dofs, of.rows, of.S, of.local) != 0:
+    take_rows(of, M, D, R, gaps, dt)
+    if condense_one(of.K, of.damping, of.R, force, w, of.gaps, m, m, dt, of.dofs, of.rows, of.S, of.local) != 0:
         return False
     if len(of.normals) > 0:
         for j in range(size * size):
@@ -111,9 +168,9 @@ def step_at_once(
     r, lam, end = result[0:size], result[size : size + m], result[size + m : size + m + n]
     way, numbers = result[size + m + n : size + m + 2 * n], result[size + m + 2 * n : size + m + 2 * n + NUMBERS]
     closes = False
-    for i in range(len(gaps)):
+    for i in range(len(of.mu)):
         closes = closes or not of.q[3 * i] >= 0.0
-    if len(gaps) == 1 and not closes:
+    if len(of.mu) == 1 and not closes:
         closes = not one_velocity(of.flat, of.mu[0])
     if closes and len(start) < size:
         return False
@@ -126,11 +183,14 @@ def step_at_once(
         numbers[0], numbers[1] = solved_at_once(of, r, tolerance, enough, most, accepted)
         if numbers[0] == math.inf:
             return False
-    numbers[2] = finish(R, w, m, dt, of.dofs, of.rows, of.at, 1, of.S, r, lam, end, way)
-    apart, far = 1, 0.0
-    if project and len(R) > 0:
-        apart = all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, gaps, r, phi, 0, of.push, way)
-    for i in range(n):
-        far += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
-    numbers[3] = far
-    return apart == 1
+    numbers[2] = finish(of.R, w, m, dt, of.dofs, of.rows, of.at, 1, of.S, r, lam, end, way)
+    if len(of.kept) < len(gaps) and not left_open(of, R, gaps, way):
+        return False
+    numbers[3] = 0.0
+    if project and len(of.R) > 0:
+        if all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, of.gaps, r, phi, 0, of.push, way) == 0:
+            return False
+        for i in range(n):
+            numbers[3] += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
+        return len(of.kept) == len(gaps) or left_open(of, R, gaps, way)
+    return True

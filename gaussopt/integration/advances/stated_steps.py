@@ -228,8 +228,8 @@ class StatedSteps(MoreauJeanSteps):
         limits = solver.sequence.solver.newton_limits() if solver.sequence.warm_start else None
         if limits is None:
             return None
-        start, project = self._known_impulses(here.names), self.motion.stabiliser.name == "projection"
-        found = here.at_once(h, start, limits, solver.tolerance, project=project)
+        project = self.motion.stabiliser.name == "projection"
+        found = here.at_once(h, self._known_impulses, limits, solver.tolerance, project=project)
         self.motion.timing["solve"] += perf_counter() - begin
         if found is None:
             return None
