@@ -18,7 +18,7 @@ import numpy as np
 
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.newton_kernel import continued
-from gaussopt.cone.proximal_kernel import shared, shared_impulses
+from gaussopt.cone.proximal_kernel import BY_NEWTON, BY_PROXIMAL, QuickMethods, shared, shared_impulses
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
@@ -146,10 +146,16 @@ class Hybrid(Kept[HybridOptions]):
         with np.errstate(over="ignore", invalid="ignore"):
             return self._solve(start)
 
-    def newton_limits(self) -> tuple[float, float, int] | None:
-        if self._redundant or not self.options.followed or self.options.compliance:
+    def quick_methods(self) -> QuickMethods | None:
+        o = self.options
+        if not o.followed or o.compliance:
             return None
-        return self.options.tolerance, SETTLED * self.options.tolerance, ROWS * self.options.followed
+        first = BY_PROXIMAL if self._redundant else BY_NEWTON
+        limits = o.tolerance, SETTLED * o.tolerance, ROWS * o.followed, min(STILL_ROUNDED, o.enough), ROUNDED, o.enough
+        return QuickMethods(first, *limits)
+
+    def succeeded(self, method: int) -> None:
+        self._redundant = (self._redundant or REDUNDANT) - 1 if method == BY_PROXIMAL else 0
 
     def _solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         problem, options = self.program, self.options
@@ -237,7 +243,7 @@ class Hybrid(Kept[HybridOptions]):
         # Redundant contacts stay redundant for many steps, and Newton's method does not converge for them.
         for way in ways[::-1] if self._redundant else ways:
             if (found := way(r)) is not None:
-                self._redundant = (self._redundant or REDUNDANT) - 1 if way == self._shared else 0
+                self.succeeded(BY_PROXIMAL if way == self._shared else BY_NEWTON)
                 return found
         return None
 

@@ -219,12 +219,15 @@ class Solver(ABC, Generic[O]):
             return f"it takes {takes}, not {type(program).__name__}"
         return None
 
-    def newton_limits(self) -> tuple[float, float, int] | None:
-        """Return limits of `gaussopt.cone.newton_kernel.continued` if the solver tries this first from a given start.
+    def quick_methods(self) -> Any | None:
+        """Return the methods that the solver tries first from a given start (`gaussopt.cone.proximal_kernel`), if any.
 
-        A time step may then do the same in machine code of its own, and ask the solver where that fails.
+        A time step may then use these in machine code of its own, and ask the solver only where they fail.
         """
         return None
+
+    def succeeded(self, method: int) -> None:
+        """Take note of the method that found the impulses of a step without the solver."""
 
     def check(self, program: Program) -> None:
         """Raise NotAccepted, with the reason, if the solver cannot solve the program."""

@@ -43,9 +43,9 @@ class Free(NamedTuple):
 
 
 class AtOnce(NamedTuple):
-    """A step taken at once: its end, its problem and impulses, their residual, m/s, and the solver's iterations.
+    """A step taken at once: its end, its problem and impulses, their residual, m/s, and the number of iterations.
 
-    Residual and iterations are negative if zero impulses satisfy the laws of all contacts.
+    `method` found the impulses. These three numbers are negative if zero impulses satisfy the laws of all contacts.
     """
 
     end: Reached
@@ -53,6 +53,7 @@ class AtOnce(NamedTuple):
     r: Vector
     missed: float
     iterations: int
+    method: int
 
 
 Starts = Callable[[Sequence[str]], Vector | None]
@@ -93,12 +94,12 @@ class TimeStep(ABC):
         """Return the energy of the state; call it before the system is evaluated at another state."""
 
     def at_once(
-        self, dt: float, starts: Starts, limits: tuple[float, float, int], accepted: float, *, project: bool
+        self, dt: float, starts: Starts, by: Any, accepted: float, *, project: bool
     ) -> AtOnce | None:  # fmt: skip
-        """Take a step of length dt, s, by Newton's method from known impulses; None where this does not suffice.
+        """Take a step of length dt, s, by `Solver.quick_methods` from known impulses; None where these do not suffice.
 
-        `starts` returns the impulses, (3 k,), from which to begin for contacts of given names, None if none are known.
-        `limits` are those of `gaussopt.cone.newton_kernel.continued`; impulses are certified within `accepted`.
+        `starts` returns the impulses, (3 k,), from which to begin for contacts of given names, None if none are known;
+        impulses are certified within `accepted`.
         """
         return None
 

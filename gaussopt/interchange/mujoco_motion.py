@@ -40,6 +40,9 @@ from gaussopt.interchange.mujoco_step import MujocoStep
 from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
 
+FEW = 150
+"""Number of coordinates up to which products of dense matrices take less time than those of sparse ones."""
+
 ALONG = {"free": ("x", "y", "z", "e0", "e1", "e2", "e3"), "ball": ("e0", "e1", "e2", "e3")}
 """Coordinates by kind of joint; a joint of any other kind has one coordinate with the joint's name."""
 
@@ -234,7 +237,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         q, v = as_coordinates("q", q, self._coordinates), as_coordinates("v", v, self._coordinates)
         w = self.velocities(q, v)
         self.actuate(t, q, w)
-        S: Any = csr_array(self._weights[:, None] * self.rates(q).T)
+        S: Any = self._weights[:, None] * self.rates(q).T
+        S = csr_array(S) if len(q) > FEW else S
         data = self.data
         E, _, sizes = self.equalities(data)
         near = self.projection.near if self.equalities.m else None

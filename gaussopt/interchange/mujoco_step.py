@@ -100,7 +100,7 @@ class MujocoStep(TimeStep):
         return found
 
     def at_once(
-        self, dt: float, starts: Starts, limits: tuple[float, float, int], accepted: float, *, project: bool
+        self, dt: float, starts: Starts, by: Any, accepted: float, *, project: bool
     ) -> AtOnce | None:  # fmt: skip
         """Take the step by `step_at_once`, with all contacts if these are few, else with those that may close."""
         system, n, k, m, wanted = self._system, len(self._w), len(self._gaps), len(self._phi), None
@@ -118,17 +118,17 @@ class MujocoStep(TimeStep):
         result = np.empty(size + m + 2 * n + NUMBERS)
         given = self.M, NOTHING.slip if self.D is None else self.D, self._R, self._force, self._w, self._gaps, self._phi
         if not step_at_once(
-            memory, *given, self._gaps[:0] if start is None else start, result, dt, *limits, accepted, project
+            memory, *given, self._gaps[:0] if start is None else start, result, dt, by, accepted, project
         ):
             return None
         at = size + m
         r, lam, w, way = result[:size], result[size:at], result[at : at + n], result[at + n : -NUMBERS]
-        missed, count, off, far = result[-NUMBERS:].tolist()
+        missed, count, method, off, far = result[-NUMBERS:].tolist()
         self._dt = dt
         if project and not (far <= LOOKED**2 and self._lowest >= -AT_LEAST):
             self._bounded(w, way)
         problem = ConeComplementarity(memory.W, memory.q, memory.mu)
-        return AtOnce(self._ended(lam, w, way, off), problem, r, missed, int(count))
+        return AtOnce(self._ended(lam, w, way, off), problem, r, missed, int(count), int(method))
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""

@@ -14,14 +14,16 @@ from gaussopt.certificates.cone import certified
 from gaussopt.cone.condensing import all_apart, condense_one, finish
 from gaussopt.cone.newton_kernel import STEPS, settle
 from gaussopt.cone.one_contact import one_velocity
+from gaussopt.cone.proximal_kernel import BY_NEWTON, BY_PROXIMAL, QuickMethods, proximal_steps
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.interchange.contact_kernel import bound_friction
 from gaussopt.jit.kernel import kernel
 
-NUMBERS = 4
-"""Numbers at the end of the results: residual of Coulomb's law, m/s, and Newton steps, both negative if no impulse was
-needed; largest |E w'|; square of the norm of the correction of the displacement."""
+NUMBERS = 5
+"""Numbers at the end of the results: residual of Coulomb's law, m/s, Newton steps, and the method that found the
+impulses, all negative if no impulse was needed; largest |E w'|; square of the norm of the correction of the
+displacement."""
 
 
 class StepMemory(NamedTuple):
@@ -124,24 +126,35 @@ def take_rows(of: StepMemory, M: Matrix, D: Matrix, R: Matrix, gaps: Vector, dt:
 
 @kernel
 def solved_at_once(
-    of: StepMemory, r: Vector, tolerance: float, enough: float, most: int, accepted: float
-) -> tuple[float, float]:  # fmt: skip
-    """Overwrite r by certified impulses; return their residual, m/s, and the Newton steps, or infinity without them."""
-    square = 0.0
+    of: StepMemory, start: Vector, r: Vector, by: QuickMethods, accepted: float, numbers: Vector
+) -> bool:
+    """Write certified impulses from a start, and the numbers about them; return False if the methods `by` find none."""
+    square, found, way = 0.0, False, by.first
     for j in range(len(r)):
         square += of.q[j] * of.q[j]
     size = math.sqrt(square) if square > 0.0 else 1.0
-    count = settle(of.flat, of.q, of.mu, r, tolerance * size, enough * size, most, 0.0)
-    if count >= STEPS:
-        return math.inf, 0.0
-    return certified(of.flat, of.q, of.mu, r, size, accepted) * size, 1.0 * count
+    for _ in range(2):
+        if not found:
+            for j in range(len(r)):
+                r[j] = start[j]
+            numbers[1], numbers[2] = 0.0, 1.0 * way
+            if way == BY_NEWTON:
+                count = settle(of.flat, of.q, of.mu, r, by.tolerance * size, by.enough * size, by.most, 0.0)
+                found, numbers[1], way = count < STEPS, 1.0 * count, BY_PROXIMAL
+            else:
+                least = proximal_steps(
+                    of.flat, of.q, of.mu, r, by.tolerance * size, by.enough * size, by.most, by.still * size,
+                    by.goal * size,
+                )  # fmt: skip
+                found, way = least <= by.near * size, BY_NEWTON
+    numbers[0] = certified(of.flat, of.q, of.mu, r, size, accepted) * size if found else math.inf
+    return numbers[0] < math.inf
 
 
 @kernel
 def step_at_once(
     of: StepMemory, M: Matrix, D: Matrix, R: Matrix, force: Vector, w: Vector, gaps: Vector, phi: Vector,
-    start: Vector, result: Vector, dt: float, tolerance: float, enough: float, most: int, accepted: float,
-    project: bool,
+    start: Vector, result: Vector, dt: float, by: QuickMethods, accepted: float, project: bool,
 ) -> bool:  # fmt: skip
     """Take a step of length dt; return False, with no valid results, where this needs other methods.
 
@@ -151,7 +164,7 @@ def step_at_once(
     R, force, w, gaps, phi : (p, n), (n,), (n,), (k,), (m,), as in `gaussopt.cone.condensing`, of all contacts nearby
     start : (3 k,), impulses from which Newton's method begins, or no entries if none are known
     result : (3 k + m + 2 n + NUMBERS,), written: impulses of contacts and of equality rows, velocities and displacement
-    tolerance, enough, most : those of `gaussopt.cone.newton_kernel.continued`
+    by : methods that find the impulses
     accepted : tolerance of the certificate, `gaussopt.certificates.cone.certified`
     project : whether the displacement also corrects gaps and phi
     """
@@ -176,21 +189,17 @@ def step_at_once(
         return False
     for j in range(size):
         r[j] = 0.0
-    numbers[0], numbers[1] = -1.0, -1.0
-    if closes:
-        for j in range(size):
-            r[j] = start[j]
-        numbers[0], numbers[1] = solved_at_once(of, r, tolerance, enough, most, accepted)
-        if numbers[0] == math.inf:
-            return False
-    numbers[2] = finish(of.R, w, m, dt, of.dofs, of.rows, of.at, 1, of.S, r, lam, end, way)
+    numbers[0], numbers[1], numbers[2] = -1.0, -1.0, -1.0
+    if closes and not solved_at_once(of, start, r, by, accepted, numbers):
+        return False
+    numbers[3] = finish(of.R, w, m, dt, of.dofs, of.rows, of.at, 1, of.S, r, lam, end, way)
     if len(of.kept) < len(gaps) and not left_open(of, R, gaps, way):
         return False
-    numbers[3] = 0.0
+    numbers[4] = 0.0
     if project and len(of.R) > 0:
         if all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, of.gaps, r, phi, 0, of.push, way) == 0:
             return False
         for i in range(n):
-            numbers[3] += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
+            numbers[4] += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
         return len(of.kept) == len(gaps) or left_open(of, R, gaps, way)
     return True

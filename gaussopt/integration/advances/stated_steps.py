@@ -225,16 +225,17 @@ class StatedSteps(MoreauJeanSteps):
     def _at_once(self, here: TimeStep, h: float) -> tuple[Reached, ConeComplementarity, Vector] | None:
         """Return end, problem and impulses of a step that is taken at once; None if it is not."""
         solver, begin = self.motion.solver, perf_counter()
-        limits = solver.sequence.solver.newton_limits() if solver.sequence.warm_start else None
-        if limits is None:
+        by = solver.sequence.solver.quick_methods() if solver.sequence.warm_start else None
+        if by is None:
             return None
         project = self.motion.stabiliser.name == "projection"
-        found = here.at_once(h, self._known_impulses, limits, solver.tolerance, project=project)
+        found = here.at_once(h, self._known_impulses, by, solver.tolerance, project=project)
         self.motion.timing["solve"] += perf_counter() - begin
         if found is None:
             return None
         if found.missed >= 0.0:
             self._latest = here.names, found.r
+            solver.sequence.solver.succeeded(found.method)
             self._solved(found.problem, found.r, found.missed, found.iterations)
         return found[:3]
 
