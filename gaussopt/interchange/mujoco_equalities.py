@@ -6,15 +6,16 @@ on the axis of a hinge. Therefore rows are identified by the index of their equa
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.row_rounding import without_rounding
+from gaussopt.core.row_rounding import rounding, without_rounding
 from gaussopt.jit.kernel import kernel
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
@@ -116,6 +117,42 @@ def least_square(J: Matrix) -> float:
     return least
 
 
+class RowTerms(NamedTuple):
+    """Magnitudes of the terms of m equality rows, and the bodies whose places they depend on.
+
+    Row i has terms up to near[i] + d far[i], where d is the largest distance from the origin among the bodies with the
+    numbers bodies[trees[e]] to bodies[trees[e + 1]] of its equality e = numbers[i].
+    """
+
+    bodies: Index
+    trees: Index
+    numbers: Index
+    near: Matrix
+    far: Matrix
+
+
+@kernel
+def without_rounding_into(
+    J: Matrix, of: RowTerms, places: Matrix, centres: Matrix, share: float, E: Matrix
+) -> None:  # fmt: skip
+    """Write rows J into E, with zeros for entries that are at most `share` of the magnitudes of their terms."""
+    known, reach = -1, 0.0
+    for i in range(len(E)):
+        if of.numbers[i] != known:
+            known, reach = of.numbers[i], 0.0
+            for at in range(of.trees[known], of.trees[known + 1]):
+                one, other, body = 0.0, 0.0, of.bodies[at]
+                for j in range(3):
+                    one += places[body, j] * places[body, j]
+                    other += centres[body, j] * centres[body, j]
+                reach = max(reach, one, other)
+            reach = math.sqrt(reach)
+        for j in range(E.shape[1]):
+            E[i, j] = J[i, j]
+            if abs(J[i, j]) <= share * (of.near[i, j] + of.far[i, j] * reach):
+                E[i, j] = 0.0
+
+
 def independent(E: Matrix) -> Matrix:
     """Return orthonormal weights, (m, rank), that combine the m rows of E^T into independent rows."""
     values, vectors = np.linalg.eigh(E.T @ E)
@@ -199,7 +236,10 @@ class Equalities:
             if active[i] and kinds(model.eq_type[i]) in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
                 trees[i] = self._of_bodies(i)
         self._bodies = np.concatenate([*trees, []]).astype(np.intp)
-        self._trees = np.cumsum([0, *map(len, trees)])[:-1]
+        ends = np.cumsum([0, *map(len, trees)])
+        self._trees, self._in_order = ends[:-1], self.numbers.astype(data.efc_id.dtype).tobytes()
+        bodies, numbers = self._bodies.astype(np.int64), self.numbers.astype(np.int64)
+        self._terms = RowTerms(bodies, ends.astype(np.int64), numbers, self._near, self._far)
 
     def _of_bodies(self, i: int) -> NDArray[np.intp]:
         """Store the magnitudes of terms of a connect or weld, at the origin and per metre; return its trees' bodies."""
@@ -223,6 +263,10 @@ class Equalities:
         J = data.efc_J.reshape(-1, self._model.nv)[:ne]
         if ne == self.m and least_square(J) >= SMALL**2:
             return J, data.efc_pos[:ne]
+        if ne == self.m and not self._ropes and data.efc_id[:ne].tobytes() == self._in_order:
+            E, share = np.empty((self.m, self._model.nv)), rounding(self._model.nv, self.m)
+            without_rounding_into(J, self._terms, data.xpos, data.xipos, share, E)
+            return E, data.efc_pos[:ne]
         J, phi, _ = self(data)
         return J, phi
 

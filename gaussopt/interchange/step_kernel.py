@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.certificates.cone import certified
-from gaussopt.cone.condensing import all_apart, condense_one, finish
+from gaussopt.cone.condensing import ROWS_MAY_DEPEND, all_apart, condense_one, finish
+from gaussopt.cone.dependent_rows import Dependence, into_range, rank_of
 from gaussopt.cone.newton_kernel import STEPS, settle
 from gaussopt.cone.one_contact import one_velocity
 from gaussopt.cone.proximal_kernel import BY_NEWTON, BY_PROXIMAL, QuickMethods, proximal_steps
@@ -51,6 +52,8 @@ class StepMemory(NamedTuple):
     flat: Vector
     q: Vector
     push: Vector
+    phi: Vector
+    dependence: Dependence
 
     @classmethod
     def of(
@@ -66,7 +69,7 @@ class StepMemory(NamedTuple):
             kept, mu, *bounds, damping, np.arange(n), np.arange(p),
             np.array((0, 0, 0, 0, m, n, p, 2 * n + p, len(local))), np.zeros((p, n)), np.zeros(len(mu)),
             np.zeros((n, n)), np.zeros((2 * n + p, max(n, p + 1))), local, flat.reshape(size, size), flat, q,
-            np.zeros(size),
+            np.zeros(size), np.zeros(m), Dependence.of(m),
         )  # fmt: skip
 
 
@@ -125,6 +128,43 @@ def take_rows(of: StepMemory, M: Matrix, D: Matrix, R: Matrix, gaps: Vector, dt:
 
 
 @kernel
+def condensed(of: StepMemory, force: Vector, w: Vector, m: int, dt: float) -> int:
+    """Condense with independent ones of the m equality rows; return their number, or -1 if it is in doubt."""
+    n, p, rank = len(w), len(of.R), m
+    for a in range(p):
+        of.rows[a] = a
+    for _ in range(2):
+        own = p - m + rank
+        of.at[4], of.at[6], of.at[7] = rank, own, 2 * n + own
+        rows = of.rows[0:own]
+        found = condense_one(of.K, of.damping, of.R, force, w, of.gaps, m, rank, dt, of.dofs, rows, of.S, of.local)
+        if found == 0:
+            return rank
+        if found != ROWS_MAY_DEPEND or rank < m:
+            return -1
+        rank = rank_of(of.dependence, of.S[n : 2 * n])
+        if rank < 0 or rank == m:
+            return -1
+        for a in range(rank):
+            of.rows[a] = of.dependence.order[a]
+        for a in range(m, p):
+            of.rows[rank + a - m] = a
+    return -1
+
+
+@kernel
+def missed_by(R: Matrix, m: int, end: Vector) -> float:
+    """Return the largest |E w'| of the m rows E."""
+    missed = 0.0
+    for a in range(m):
+        u = 0.0
+        for i in range(len(end)):
+            u += R[a, i] * end[i]
+        missed = max(missed, abs(u))
+    return missed
+
+
+@kernel
 def solved_at_once(
     of: StepMemory, start: Vector, r: Vector, by: QuickMethods, accepted: float, numbers: Vector
 ) -> bool:
@@ -170,7 +210,8 @@ def step_at_once(
     """
     n, m, size = len(w), len(phi), len(of.q)
     take_rows(of, M, D, R, gaps, dt)
-    if condense_one(of.K, of.damping, of.R, force, w, of.gaps, m, m, dt, of.dofs, of.rows, of.S, of.local) != 0:
+    rank = condensed(of, force, w, m, dt)
+    if rank < 0:
         return False
     if len(of.normals) > 0:
         for j in range(size * size):
@@ -192,12 +233,18 @@ def step_at_once(
     numbers[0], numbers[1], numbers[2] = -1.0, -1.0, -1.0
     if closes and not solved_at_once(of, start, r, by, accepted, numbers):
         return False
+    for i in range(m):
+        lam[i], of.phi[i] = 0.0, phi[i]
     numbers[3] = finish(of.R, w, m, dt, of.dofs, of.rows, of.at, 1, of.S, r, lam, end, way)
+    if rank < m:
+        into_range(of.dependence, rank, lam)
+        into_range(of.dependence, rank, of.phi)
+        numbers[3] = missed_by(of.R, m, end)
     if len(of.kept) < len(gaps) and not left_open(of, R, gaps, way):
         return False
     numbers[4] = 0.0
     if project and len(of.R) > 0:
-        if all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, of.gaps, r, phi, 0, of.push, way) == 0:
+        if all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, of.gaps, r, of.phi, 0, of.push, way) == 0:
             return False
         for i in range(n):
             numbers[4] += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
