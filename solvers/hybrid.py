@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -146,13 +147,16 @@ class Hybrid(Kept[HybridOptions]):
         with np.errstate(over="ignore", invalid="ignore"):
             return self._solve(start)
 
-    def quick_methods(self) -> QuickMethods | None:
+    @cached_property
+    def _quick(self) -> tuple[QuickMethods | None, QuickMethods | None]:
         o = self.options
         if not o.followed or o.compliance:
-            return None
-        first = BY_PROXIMAL if self._redundant else BY_NEWTON
+            return None, None
         limits = o.tolerance, SETTLED * o.tolerance, ROWS * o.followed, min(STILL_ROUNDED, o.enough), ROUNDED, o.enough
-        return QuickMethods(first, *limits)
+        return QuickMethods(BY_NEWTON, *limits), QuickMethods(BY_PROXIMAL, *limits)
+
+    def quick_methods(self) -> QuickMethods | None:
+        return self._quick[self._redundant > 0]
 
     def succeeded(self, method: int) -> None:
         self._redundant = (self._redundant or REDUNDANT) - 1 if method == BY_PROXIMAL else 0

@@ -49,6 +49,17 @@ def collect(
 
 
 @kernel
+def lower_limits(J: Matrix, first: int, lower: Index) -> None:
+    """Write 1 for rows of limits, from J[first], whose largest entry is positive, as lower limits have; else 0."""
+    for i in range(len(lower)):
+        lead = 0.0
+        for j in range(J.shape[1]):
+            if abs(J[first + i, j]) > abs(lead):
+                lead = J[first + i, j]
+        lower[i] = 1 if lead > 0.0 else 0
+
+
+@kernel
 def clear_rounding(R: Matrix, m: int, turns: Vector, places: Matrix, centres: Matrix, share: float) -> None:
     """Set entries of R after its first m rows to zero that are at most `share` of the sizes of their terms.
 

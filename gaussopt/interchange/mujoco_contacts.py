@@ -18,7 +18,7 @@ from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import rounding
-from gaussopt.interchange.contact_kernel import RowPlaces, bound_friction, clear_rounding, collect
+from gaussopt.interchange.contact_kernel import RowPlaces, bound_friction, clear_rounding, collect, lower_limits
 from gaussopt.interchange.mujoco_equalities import SMALL, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 from gaussopt.interchange.step_kernel import StepMemory
@@ -209,9 +209,9 @@ class ContactFinder:
 
     def _limits(self, J: Matrix, at: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
         """Return the negative types of limits, their indices, and whether they are lower limits."""
-        data, J = self.data, J[at]
-        leading = J[np.arange(len(J)), np.abs(J).argmax(axis=1)]
-        return -data.efc_type[at], data.efc_id[at], leading > 0.0
+        data, lower = self.data, np.empty(at.stop - at.start, dtype=np.int64)
+        lower_limits(J, at.start, lower)
+        return -data.efc_type[at], data.efc_id[at], lower > 0
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:
         """Return the description of the contacts, which stays valid while the same geometries are near each other."""

@@ -217,8 +217,9 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
             data.act[:] = q[nq:]
         with self._enough:
             mj.mj_fwdPosition(model, data)
-            if data.ncon and IN_GAP in (exclude := data.contact.exclude).tolist():
-                exclude -= exclude == IN_GAP  # MuJoCo then also creates the rows of contacts in the gap
+            if data.ncon and IN_GAP in (marks := (exclude := data.contact.exclude).tolist()):
+                # MuJoCo then also creates the rows of contacts in the gap.
+                exclude[:] = 0 if max(marks) == IN_GAP else exclude - (exclude == IN_GAP)
                 mj.mj_makeConstraint(model, data)
         mj.mj_fwdVelocity(model, data)
         mj.mj_fwdActuation(model, data)

@@ -115,15 +115,15 @@ class MujocoStep(TimeStep):
         if size > SMALL:
             return None
         memory = system.near.memory(self._kept, wanted, system.damping, m)
-        result = np.empty(size + m + 2 * n + NUMBERS)
+        first, result = NUMBERS + size, np.empty(NUMBERS + size + 2 * n + m + system.unit_rows)
         given = self.M, NOTHING.slip if self.D is None else self.D, self._R, self._force, self._w, self._gaps, self._phi
         if not step_at_once(
             memory, *given, self._gaps[:0] if start is None else start, result, dt, by, accepted, project
         ):
             return None
-        at = size + m
-        r, lam, w, way = result[:size], result[size:at], result[at : at + n], result[at + n : -NUMBERS]
-        missed, count, method, off, far = result[-NUMBERS:].tolist()
+        end = first + n
+        r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n :]
+        missed, count, method, off, far = result[:NUMBERS].tolist()
         self._dt = dt
         if project and not (far <= LOOKED**2 and self._lowest >= -AT_LEAST):
             self._bounded(w, way)
@@ -233,7 +233,7 @@ class MujocoStep(TimeStep):
                 found, self._kept = self.finish(whole.ravel(), project=True), kept
                 return found
             self._bounded(w, way)
-        return self._ended(lam, w, way, missed)
+        return self._ended(np.append(lam, np.zeros(self._system.unit_rows)), w, way, missed)
 
     def _bounded(self, w: Vector, way: Vector) -> None:
         """Shorten the correction of a displacement `way` at velocities w, (nv,), in place, if it must be."""
@@ -241,7 +241,7 @@ class MujocoStep(TimeStep):
         self._system.projection(state, self._contacts.names, self._system.row_names, self._dt * w, way)
 
     def _ended(self, lam: Vector, w: Vector, way: Vector, missed: float) -> Reached:
-        """Return the end of the step from the impulses of equality rows, velocities and displacement."""
+        """Return the end of the step from the impulses of all rows, velocities and displacement."""
         system = self._system
         q = system.moved(self._q, way)
         of_act = self._act
@@ -250,4 +250,4 @@ class MujocoStep(TimeStep):
             of_act = (act - self._act) / self._dt
         v = system.rates_of(q, w, of_act)
         system.latest = q, v, w
-        return Reached(q, v, np.append(lam, np.zeros(system.unit_rows)) if system.unit_rows else lam, missed)
+        return Reached(q, v, lam, missed)

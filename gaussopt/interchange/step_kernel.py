@@ -22,7 +22,7 @@ from gaussopt.interchange.contact_kernel import bound_friction
 from gaussopt.jit.kernel import kernel
 
 NUMBERS = 5
-"""Numbers at the end of the results: residual of Coulomb's law, m/s, Newton steps, and the method that found the
+"""Numbers among the results: residual of Coulomb's law, m/s, Newton steps, and the method that found the
 impulses, all negative if no impulse was needed; largest |E w'|; square of the norm of the correction of the
 displacement."""
 
@@ -203,7 +203,8 @@ def step_at_once(
     M, D : (n, n), masses, and damping in addition to the diagonal one, or no rows
     R, force, w, gaps, phi : (p, n), (n,), (n,), (k,), (m,), as in `gaussopt.cone.condensing`, of all contacts nearby
     start : (3 k,), impulses from which Newton's method begins, or no entries if none are known
-    result : (3 k + m + 2 n + NUMBERS,), written: impulses of contacts and of equality rows, velocities and displacement
+    result : written, one after the other: NUMBERS, impulses of contacts, (3 k,), velocities, displacement, (n,) each,
+        and impulses of equality rows, (m,), followed by zeros
     by : methods that find the impulses
     accepted : tolerance of the certificate, `gaussopt.certificates.cone.certified`
     project : whether the displacement also corrects gaps and phi
@@ -219,8 +220,11 @@ def step_at_once(
         for j in range(size):
             of.q[j] = of.local[size * size + j]
         bound_friction(of.W, of.q, of.normals, of.parents, of.losses, dt)
-    r, lam, end = result[0:size], result[size : size + m], result[size + m : size + m + n]
-    way, numbers = result[size + m + n : size + m + 2 * n], result[size + m + 2 * n : size + m + 2 * n + NUMBERS]
+    at = NUMBERS + size
+    numbers, r, end, way = result[0:NUMBERS], result[NUMBERS:at], result[at : at + n], result[at + n : at + 2 * n]
+    lam = result[at + 2 * n : at + 2 * n + m]
+    for i in range(at + 2 * n, len(result)):
+        result[i] = 0.0
     closes = False
     for i in range(len(of.mu)):
         closes = closes or not of.q[3 * i] >= 0.0
@@ -234,7 +238,7 @@ def step_at_once(
     if closes and not solved_at_once(of, start, r, by, accepted, numbers):
         return False
     for i in range(m):
-        lam[i], of.phi[i] = 0.0, phi[i]
+        of.phi[i] = phi[i]
     numbers[3] = finish(of.R, w, m, dt, of.dofs, of.rows, of.at, 1, of.S, r, lam, end, way)
     if rank < m:
         into_range(of.dependence, rank, lam)

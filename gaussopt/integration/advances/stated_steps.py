@@ -291,7 +291,7 @@ class StatedSteps(MoreauJeanSteps):
         motion.iterations += iterations
         motion.evaluations += 1
         worst["constraint_residual"] = max(worst["constraint_residual"], missed)
-        if NOT_UNIQUE not in motion.warnings and problem.mu[r[::ROWS] > 0].any():
+        if NOT_UNIQUE not in motion.warnings and (problem.mu * r[::ROWS]).max() > 0.0:
             motion.warnings.append(NOT_UNIQUE)
 
     def _known_impulses(self, names: Sequence[str]) -> Vector | None:
