@@ -84,16 +84,20 @@ def one_velocity(w: Vector, mu: float) -> bool:
     (see `gaussopt.cone.monotonicity`).
     """
     a, b, c, d, e, f, g, h, i = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]
-    T = d * d + e * e + f * f + g * g + h * h + i * i
-    if mu == 0.0 or not T > 0.0:
-        return mu == 0.0 or (T == 0.0 and b == 0.0 and c == 0.0 and a >= 0.0)
-    share = 0.5 * mu / math.sqrt(T)
+    T, sure = d * d + e * e + f * f + g * g + h * h + i * i, True
+    if mu == 0.0:
+        return sure
+    if not T > 0.0:
+        sure = T == 0.0 and b == 0.0 and c == 0.0 and a >= 0.0
+    share = 0.5 * mu / math.sqrt(T if T > 0.0 else 1.0)
     k, l, m = a - share * (T + d * d + g * g), 0.5 * (b + d) - share * (d * e + g * h), 0.5 * (c + g)
     m -= share * (d * f + g * i)
     x, y, z = e - share * (e * e + h * h), 0.5 * (f + h) - share * (e * f + h * i), i - share * (f * f + i * i)
     size, least = abs(k) + abs(x) + abs(z), k * x - l * l
     determinant = z * least - k * y * y + 2.0 * l * m * y - x * m * m
-    return k > DEFINITE * size and least > DEFINITE * size * size and determinant > DEFINITE * size * size * size
+    if T > 0.0:
+        sure = k > DEFINITE * size and least > DEFINITE * size * size and determinant > DEFINITE * size * size * size
+    return sure
 
 
 def surely_unique(problem: ConeComplementarity) -> bool:

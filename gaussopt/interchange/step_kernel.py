@@ -153,6 +153,17 @@ def condensed(of: StepMemory, force: Vector, w: Vector, m: int, dt: float) -> in
 
 
 @kernel
+def bound(of: StepMemory, dt: float) -> None:
+    """Copy W and q, and change the rows of friction that needs bounds."""
+    size = len(of.q)
+    for j in range(size * size):
+        of.flat[j] = of.local[j]
+    for j in range(size):
+        of.q[j] = of.local[size * size + j]
+    bound_friction(of.W, of.q, of.normals, of.parents, of.losses, dt)
+
+
+@kernel
 def missed_by(R: Matrix, m: int, end: Vector) -> float:
     """Return the largest |E w'| of the m rows E."""
     missed = 0.0
@@ -187,8 +198,9 @@ def solved_at_once(
                     by.goal * size,
                 )  # fmt: skip
                 found, way = least <= by.near * size, BY_NEWTON
-    numbers[0] = certified(of.flat, of.q, of.mu, r, size, accepted) * size if found else math.inf
-    return numbers[0] < math.inf
+    missed = certified(of.flat, of.q, of.mu, r, size, accepted)
+    numbers[0] = missed * size
+    return found and missed < math.inf
 
 
 @kernel
@@ -215,11 +227,7 @@ def step_at_once(
     if rank < 0:
         return False
     if len(of.normals) > 0:
-        for j in range(size * size):
-            of.flat[j] = of.local[j]
-        for j in range(size):
-            of.q[j] = of.local[size * size + j]
-        bound_friction(of.W, of.q, of.normals, of.parents, of.losses, dt)
+        bound(of, dt)
     at = NUMBERS + size
     numbers, r, end, way = result[0:NUMBERS], result[NUMBERS:at], result[at : at + n], result[at + n : at + 2 * n]
     lam = result[at + 2 * n : at + 2 * n + m]
