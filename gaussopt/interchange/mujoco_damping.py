@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
+from gaussopt.cone.groups import groups_into
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.jit.kernel import kernel
@@ -206,8 +206,10 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
         whole = [axes[rank:] @ x @ Z for x in whole]
     if not len(whole[0]):
         return
-    _, group = connected_components(sum(x != 0.0 for x in whole), directed=False)
-    places = [np.flatnonzero(group == i) for i in range(group.max() + 1)]
+    coupled, none = sum(abs(x) + abs(x.T) for x in whole), np.zeros(0, dtype=np.int64)
+    dofs, at = np.arange(len(coupled)), np.empty(5 * (len(coupled) + 1), dtype=np.int64)
+    count = groups_into(coupled, np.zeros((0, len(dofs))), 0, none, dofs, none, at)
+    places = [dofs[at[5 * g] : at[5 * g + 5]] for g in range(count)]
     parts = [[x[np.ix_(at, at)] for x in whole] for at in places]
     if any(np.linalg.eigvalsh(part[0])[0] <= 0.0 for part in parts):
         return
