@@ -164,7 +164,7 @@ def bound(of: StepMemory, dt: float) -> None:
 
 
 @kernel
-def missed_by(R: Matrix, m: int, end: Vector) -> float:
+def largest_rate(R: Matrix, m: int, end: Vector) -> float:
     """Return the largest |E w'| of the m rows E."""
     missed = 0.0
     for a in range(m):
@@ -251,7 +251,7 @@ def step_at_once(
     if rank < m:
         into_range(of.dependence, rank, lam)
         into_range(of.dependence, rank, of.phi)
-        numbers[3] = missed_by(of.R, m, end)
+        numbers[3] = largest_rate(of.R, m, end)
     if len(of.kept) < len(gaps) and not left_open(of, R, gaps, way):
         return False
     numbers[4] = 0.0
