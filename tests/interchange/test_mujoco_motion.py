@@ -129,7 +129,7 @@ def test_a_step_taken_at_once_is_that_taken_in_parts(
 
     monkeypatch.setattr(MujocoStep, "at_once", counted)
     motion = moved(given, stabilisation=stabilisation)
-    assert sum(taken) > 0.9 * len(taken)
+    assert sum(taken) > 0.5 * len(taken)
     monkeypatch.setattr(MujocoStep, "at_once", lambda *_, **__: None)
     parts = moved(given, stabilisation=stabilisation)
     assert motion.contacts == parts.contacts
