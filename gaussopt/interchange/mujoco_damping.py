@@ -206,7 +206,7 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
         whole = [axes[rank:] @ x @ Z for x in whole]
     if not len(whole[0]):
         return
-    coupled, none = sum(abs(x) + abs(x.T) for x in whole), np.zeros(0, dtype=np.int64)
+    coupled, none = np.sum([abs(x) + abs(x.T) for x in whole], axis=0), np.zeros(0, dtype=np.int64)
     dofs, at = np.arange(len(coupled)), np.empty(5 * (len(coupled) + 1), dtype=np.int64)
     count = groups_into(coupled, np.zeros((0, len(dofs))), 0, none, dofs, none, at)
     places = [dofs[at[5 * g] : at[5 * g + 5]] for g in range(count)]

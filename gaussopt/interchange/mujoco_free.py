@@ -111,7 +111,7 @@ class FreeSteps:
     def _open(self, h: float) -> bool:
         """Return whether all contacts nearby are open and stay so, by their normals at the start of the step."""
         mj, model, data, exclude = self._mj, self._model, self._data, self._data.contact.exclude
-        number = (marks := exclude.tolist()).count(IN_GAP)
+        number = int((marks := exclude.tolist()).count(IN_GAP))
         if not number:
             return True
         exclude[:] = 0 if number == len(marks) else exclude * (exclude != IN_GAP)

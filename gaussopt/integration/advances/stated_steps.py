@@ -195,13 +195,13 @@ class StatedSteps(MoreauJeanSteps):
         """Take one step, or several in which no constraint acts."""
         if self._take_free():
             return self._taken(self._free_step)
-        here, before = self._here or self._start(self.t, self.q, self.v), self.v
+        here = self._here or self._start(self.t, self.q, self.v)
         following = self._grid.instant(self.steps + 1)
         h = following - self.t
-        found = self._at_once(here, h) or self._in_parts(here, h)
-        if len(found) == 2:
-            return found
-        end, stated, r = found
+        of_step = self._at_once(here, h) or self._in_parts(here, h)
+        if not isinstance(of_step, _Taken):
+            return of_step
+        end, r = of_step.end, of_step.r
         if not end.missed <= MISSED:
             left = end.missed / (1.0 + float(np.abs(end.v).max()))
             if not left <= max(MISSED, self.motion.system.row_rounding):
@@ -211,7 +211,6 @@ class StatedSteps(MoreauJeanSteps):
                 )
             if left > MISSED and ROUNDED not in self.motion.warnings:
                 self.motion.warnings.append(ROUNDED)
-        of_step = _Taken(here.names, here.opens, before, end, h, stated, r)
         if not self.steps:
             self._record(here, of_step)
         self.steps += 1
@@ -222,8 +221,8 @@ class StatedSteps(MoreauJeanSteps):
         self._start(following, end.q, end.v)
         return self._taken(of_step)
 
-    def _at_once(self, here: TimeStep, h: float) -> tuple[Reached, ConeComplementarity, Vector] | None:
-        """Return end, problem and impulses of a step that is taken at once; None if it is not."""
+    def _at_once(self, here: TimeStep, h: float) -> _Taken | None:
+        """Take a step at once; return None if this is not possible."""
         solver, begin = self.motion.solver, perf_counter()
         by = solver.sequence.solver.quick_methods() if solver.sequence.warm_start else None
         if by is None:
@@ -237,10 +236,10 @@ class StatedSteps(MoreauJeanSteps):
             self._latest = here.names, found.r
             solver.sequence.solver.succeeded(found.method)
             self._solved(found.problem, found.r, found.missed, found.iterations)
-        return found[:3]
+        return _Taken(here.names, here.opens, self.v, found.end, h, found.problem, found.r)
 
-    def _in_parts(self, here: TimeStep, h: float) -> tuple[Reached, ConeComplementarity, Vector] | End:
-        """Return end, problem and impulses of a step, or status and message if its impulses are not accepted."""
+    def _in_parts(self, here: TimeStep, h: float) -> _Taken | End:
+        """Take a step; return status and message if its impulses are not accepted."""
         begin = perf_counter()
         problem: ConeComplementarity | None = here.problem(h)
         self.motion.timing["build"] += perf_counter() - begin
@@ -251,7 +250,8 @@ class StatedSteps(MoreauJeanSteps):
                 return ending
             stated, problem = problem, here.again(r)
             if problem is None:
-                return here.finish(r, project=self.motion.stabiliser.name == "projection"), stated, r
+                end = here.finish(r, project=self.motion.stabiliser.name == "projection")
+                return _Taken(here.names, here.opens, self.v, end, h, stated, r)
         raise BadInput(f"The force of the step at t = {self.t:.9g} does not settle; use a smaller step.")
 
     def _taken(self, of_step: _Taken) -> End | None:
