@@ -19,7 +19,7 @@ import numpy as np
 
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.newton_kernel import continued
-from gaussopt.cone.proximal_kernel import BY_NEWTON, BY_PROXIMAL, QuickMethods, shared, shared_impulses
+from gaussopt.cone.proximal_kernel import BY_NEWTON, BY_PROXIMAL, QuickMethods, proximal_impulses, shared_impulses
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
@@ -130,7 +130,6 @@ class Hybrid(Kept[HybridOptions]):
     sparse = True
     warm_starts = True
     options_type = HybridOptions
-    _redundant = 0  # number of the following programs for which proximal steps are tried first
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         if not self.program.k:
@@ -156,10 +155,10 @@ class Hybrid(Kept[HybridOptions]):
         return QuickMethods(BY_NEWTON, *limits), QuickMethods(BY_PROXIMAL, *limits)
 
     def quick_methods(self) -> QuickMethods | None:
-        return self._quick[self._redundant > 0]
+        return self._quick[self.memory > 0]
 
     def succeeded(self, method: int) -> None:
-        self._redundant = (self._redundant or REDUNDANT) - 1 if method == BY_PROXIMAL else 0
+        self.memory = (self.memory or REDUNDANT) - 1 if method == BY_PROXIMAL else 0
 
     def _solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         problem, options = self.program, self.options
@@ -191,26 +190,29 @@ class Hybrid(Kept[HybridOptions]):
         if len(groups) == 1:
             if whole.n <= FOLLOWED_ROWS:
                 self.setup(dense(whole))
-            found = self._quickly(given)
-            self.setup(whole)
-            return found
+            try:
+                return self._quickly(given)
+            finally:
+                self.setup(whole)
         sweeps = Sweeps(whole)
         if given is not None:
             sweeps.r[:] = given
         sweeps.run(FIRST, 0.1 * self.options.tolerance * velocity_size(whole))
         r, claims, steps = sweeps.r, set(), 0
         missed, sizes = rows_of(natural_map(whole, r, steps_of(W))) ** 2, rows_of(whole.q) ** 2
-        for at in groups:
-            if missed[at].sum() <= self.options.enough**2 * sizes[at].sum():
-                continue
-            rows = (ROWS * at[:, None] + np.arange(ROWS)).ravel()
-            self.setup(ConeComplementarity(as_blocks(W.tocsr()[rows][:, rows]), whole.q[rows], whole.mu[at]))
-            found = self.solve((r[rows], None))
-            claims.add(found.claim)
-            steps += found.iterations
-            if found.x is not None:
-                r[rows] = found.x
-        self.setup(whole)
+        try:
+            for at in groups:
+                if missed[at].sum() <= self.options.enough**2 * sizes[at].sum():
+                    continue
+                rows = (ROWS * at[:, None] + np.arange(ROWS)).ravel()
+                self.setup(ConeComplementarity(as_blocks(W.tocsr()[rows][:, rows]), whole.q[rows], whole.mu[at]))
+                found = self.solve((r[rows], None))
+                claims.add(found.claim)
+                steps += found.iterations
+                if found.x is not None:
+                    r[rows] = found.x
+        finally:
+            self.setup(whole)
         return RawSolution(r, None, Status.SOLVED, steps) if claims <= {Status.SOLVED} else None
 
     def _quickly(self, given: Vector | None) -> RawSolution | None:
@@ -244,8 +246,9 @@ class Hybrid(Kept[HybridOptions]):
         if not self.options.followed or self.program.n > FOLLOWED_ROWS or self.program.sparse:
             return None
         ways = self._continued, self._shared
-        # Redundant contacts stay redundant for many steps, and Newton's method does not converge for them.
-        for way in ways[::-1] if self._redundant else ways:
+        # Redundant contacts stay redundant for many steps, and Newton's method does not converge for them: `memory` is
+        # the number of following programs for which proximal steps are tried first.
+        for way in ways[::-1] if self.memory else ways:
             if (found := way(r)) is not None:
                 self.succeeded(BY_PROXIMAL if way == self._shared else BY_NEWTON)
                 return found
@@ -261,7 +264,7 @@ class Hybrid(Kept[HybridOptions]):
         """Return r if it is at rounding level, or what proximal steps find; None if that exceeds `enough`."""
         tolerance, enough, most = self.options.tolerance, self.options.enough, ROWS * self.options.followed
         limits = tolerance, SETTLED * tolerance, most, min(STILL_ROUNDED, enough), ROUNDED
-        found, least = shared(self.program, r, *limits)
+        found, least = proximal_impulses(self.program, r, *limits)
         return RawSolution(found, None, Status.SOLVED) if least <= enough else None
 
     def _starts(self, given: Vector | None) -> Iterator[Vector]:

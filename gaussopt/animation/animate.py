@@ -200,9 +200,9 @@ def _problem_of(trajectory: RecordedMotion, given: str | Problem | AbstractSyste
     known = trajectory.meta.get("parameters") or {}
     if entry is None or (given is None and {p.name for p in entry.parameters} != set(known)):
         raise BadInput(
-            f"The motion is of {name!r}, which is no registered problem; give animate(..., problem=...) the problem or "
-            "system, or animate(..., sketch=...) a function of (q, parameters) that returns shapes of "
-            "gaussopt.modelling.sketch."
+            f"The motion is of {name!r}, which is no registered problem; give its problem, system or file too, in "
+            "Python by animate(..., problem=...), or animate(..., sketch=...) a function of (q, parameters) that "
+            "returns shapes of gaussopt.modelling.sketch."
         )
     variant = str(trajectory.meta.get("variant", ""))
     return entry.at(variant=variant) if variant else entry

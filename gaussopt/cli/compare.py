@@ -167,7 +167,8 @@ def merge_command(context: typer.Context, folders: Folders, out: MergedOut, json
 
 def export_command(
     context: typer.Context, formulation: Written, out: NewOut, problem: Exported = None, family: FamilyInstead = None,
-    dial: DialsOfFamily = None, reference: Followed = None, stride: EveryNth = 1, set_: common.Set = None,
+    dial: DialsOfFamily = None, reference: Followed = None, stride: EveryNth = 1, t_end: common.End = None,
+    set_: common.Set = None,
     json_: common.Json = False,
 ) -> None:  # fmt: skip
     """Write the step programs along a reference trajectory as files for other programs, each with its solution.
@@ -183,8 +184,9 @@ def export_command(
     for wrong, sentence in (
         ((problem is None) == (family is None), "Give a problem, or an atlas, or a family by --family: one of them."),
         (dial and not family, "--dial turns a dial of a family; name the family with --family."),
-        (family and (reference or set_ or stride != 1), "--reference, --set and --stride are not of families."),
-        (atlas and (reference or set_), "--reference and --set are not of atlases."),
+        (family and (reference or set_ or t_end or stride != 1),
+         "--reference, --set, --stride and --t-end are not of families."),
+        (atlas and (reference or set_ or t_end), "--reference, --set and --t-end are not of atlases."),
         (reference and formulation == "moreau-jean",
          "--reference does not apply to moreau-jean: the steps are those of the motion itself."),
     ):  # fmt: skip
@@ -200,9 +202,9 @@ def export_command(
             if isinstance(entry.system, SteppedSystem) and formulation != "moreau-jean":
                 raise BadInput(f"{entry.label} states its own time steps; give --formulation moreau-jean.")
             if formulation == "moreau-jean":
-                found = contact_export.export_contacts(entry, out, stride=stride, progress=progress)
+                found = contact_export.export_contacts(entry, out, stride=stride, t_end=t_end, progress=progress)
             else:
-                how: dict[str, Any] = {"reference": reference, "stride": stride, "progress": progress}
+                how: dict[str, Any] = {"reference": reference, "stride": stride, "t_end": t_end, "progress": progress}
                 found = sequence_files.export_sequence(entry, formulation, out, **how)
     _tell_export(context.obj, found, problem or family, out, json_)
 

@@ -163,6 +163,8 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 
 def _certified(traj: Trajectory) -> str:
     """Describe the worst certificate of a motion, and say which of its accelerations are certified."""
+    if not traj.worst.evaluations and math.isnan(traj.worst.error_bound):
+        return "no contact closed, so that no contact law had to be certified"
     if "residuals" not in traj.meta:
         return f"accelerations certified in {traj.worst.evaluations} evaluations: {traj.worst.words}"
     residual = max(traj.meta["residuals"].values())

@@ -17,7 +17,6 @@ from gaussopt.comparison.records import Answers, MotionRecord, Times
 from gaussopt.comparison.results import Results, refuse_other, write_results
 from gaussopt.comparison.spec import Spec
 from gaussopt.core.arrays import check_progress
-from gaussopt.core.errors import BadInput
 from gaussopt.core.keywords import suggesting
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.execution.store import Store
@@ -145,8 +144,6 @@ def carry_out(
 
     asked = planning.answer_jobs(plan)
     blanks = [blank for _, blank in asked]
-    if not asked:
-        raise BadInput("None of these formulations and solvers fit these problems.")
     if note is not None:
         note(planning.announcement(plan, blanks))
     with place as where:

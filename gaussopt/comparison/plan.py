@@ -246,7 +246,10 @@ def _distinct(specs: Sequence[Spec]) -> tuple[Spec, ...]:
 
 
 def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
-    """Return a job for every pair and source, with the record that replaces its answers if the job fails."""
+    """Return a job for every pair and source, with the record that replaces its answers if the job fails.
+
+    Raises BadInput if no pair fits.
+    """
     found = []
     asked_of: list[tuple[Spec, type, list[tuple[str, str]]]] = []
     alike: dict[type, dict[tuple[str, str], None]] = {}
@@ -276,7 +279,18 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
             job = Job(key, answer_case, arguments, weight, limit, depends, share)
             start = starts_of(solver, spec.follows)[-1]
             found.append((job, Answers(spec.source, formulation, solver, start, is_exact(formulation))))
+    if not found:
+        fits = _fitting_pair(plan.specs[0])
+        raise BadInput(f"None of these formulations and solvers fit these problems{fits and '; take ' + fits}.")
     return found
+
+
+def _fitting_pair(first: Spec) -> str:
+    """Return the options that name a formulation and a solver for a source, the usual ones if they fit."""
+    asked = pairs(_all_formulations([first]), installed_solvers(stochastic=False), first.typical())
+    known = "gauss", "stick-slip", "coulomb-soccp", "hybrid", "kkt", "lemke"
+    best = max(asked, key=lambda pair: sum(name in known for name in pair), default=("", ""))
+    return " ".join(f"--{kind}s {x}" for kind, x in zip(("formulation", "solver"), best, strict=True) if x)
 
 
 def _words(spec: Spec) -> str:

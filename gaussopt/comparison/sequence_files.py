@@ -67,22 +67,25 @@ ROWS: Schema = dict.fromkeys(("rows", "equality", "lower", "upper"), _PLACES)
 
 def export_sequence(
     problem: Problem, formulation: str, out: Path, *, reference: str | None = None, stride: int = 1,
-    progress: Callable[[float], None] | None = None,
+    t_end: float | None = None, progress: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Write the step programs along a reference trajectory, each with its certified solution.
 
     The steps are those at every `stride`-th state of the problem's reference, by default its first, or of its own
-    motion if it has none. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does not fit or
-    makes neither a quadratic program nor an LCP, and BadInput if the folder is not empty or cannot be written.
+    motion up to `t_end` if it has none. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does
+    not fit or makes neither a quadratic program nor an LCP, and BadInput if the folder is not empty or cannot be
+    written.
     """
     known = [r.name for r in problem.references] or [SIMULATED]
+    if problem.references and t_end is not None:
+        raise BadInput(f"The reference of {problem.label} has an end of its own; leave the end of the motion out.")
     name = known[0] if reference is None else reference
     if name not in known:
         raise UnknownName(f"reference of {problem.name}", name, known)
     if stride < 1:
         raise BadInput(f"stride is {stride}; it must be at least 1.")
     check_new(out)
-    states: list[tuple[Item, dict[str, Any]]] = [(item, {}) for item in states_of(problem, name, stride)]
+    states: list[tuple[Item, dict[str, Any]]] = [(item, {}) for item in states_of(problem, name, stride, t_end)]
     return _export(states, (problem.label, name), formulation, out, progress=progress)
 
 

@@ -91,7 +91,7 @@ def proximal_steps(
     return least
 
 
-def shared(
+def proximal_impulses(
     problem: ConeComplementarity, start: Vector, tolerance: float, enough: float, most: int, still: float, goal: float
 ) -> tuple[Vector, float]:  # fmt: skip
     """Return the impulses of the steps from `start`, and their natural map; all tolerances are relative to |q|."""

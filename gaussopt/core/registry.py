@@ -168,7 +168,9 @@ def _read(path: str | os.PathLike[str], file: Path, wanted: str | None) -> bytes
     if not file.exists():
         raise BadInput(missing_file(path))
     if file.suffix == ".nc":
-        raise BadInput(f"{path} is a saved motion and no {wanted or 'entry'}; plot it, or continue it with run --from.")
+        raise BadInput(
+            f"{path} is a saved motion and no {wanted or 'entry'}; give it with --from to run or animate, or plot it."
+        )
     if not file.is_file() or not (file.suffix == ".py" or _is_model(file)):
         raise BadInput(f"{path} is not a Python file; give one .py file, or a model for MuJoCo, .xml or .urdf.")
     try:

@@ -102,6 +102,9 @@ class Solver(ABC, Generic[O]):
         The part of a name such as "cvxpy:CLARABEL" after the colon; None if there is no colon.
     options : of `options_type`
         Values of all options, converted and checked.
+    memory : int
+        What the next answer depends on besides program and start, such as which method succeeded last; 0 at first. A
+        motion that is continued restores it.
 
     Examples
     --------
@@ -141,6 +144,7 @@ class Solver(ABC, Generic[O]):
     precision: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     options_type: ClassVar[type[Options]] = Options
 
+    memory: int = 0
     _has_program = False
 
     def __init_subclass__(cls, **given: Any) -> None:

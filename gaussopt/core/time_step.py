@@ -43,14 +43,16 @@ class Free(NamedTuple):
 
 
 class AtOnce(NamedTuple):
-    """A step taken at once: its end, its problem and impulses, their residual, m/s, and the number of iterations.
+    """A step taken at once: its end, its problem and impulses, whether it determines them, and their residual, m/s.
 
-    `method` found the impulses. These three numbers are negative if zero impulses satisfy the laws of all contacts.
+    `method` found the impulses in this number of iterations. The last three numbers are negative if zero impulses
+    satisfy the laws of all contacts.
     """
 
     end: Reached
     problem: ConeComplementarity
     r: Vector
+    unique: bool
     missed: float
     iterations: int
     method: int
@@ -124,6 +126,8 @@ class SteppedSystem(AbstractSystem):
     """A system that formulates its time steps itself; its `evaluate` leaves contacts out."""
 
     stepper = "moreau-jean"
+    may_touch = True
+    """Whether a step may have contacts, limits or dry friction."""
 
     @abstractmethod
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:

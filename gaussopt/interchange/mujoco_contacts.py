@@ -204,7 +204,9 @@ class ContactFinder:
             if len(self._memory) == KEPT:
                 self._memory.clear()
             kept = np.arange(len(contacts.mu)) if wanted is None else np.flatnonzero(wanted)
-            self._memory[contacts] = found = StepMemory.of(kept, contacts.mu, contacts.bounds, damping, m)
+            self._memory[contacts] = found = StepMemory.of(
+                kept, contacts.mu, contacts.bounds, contacts.indices[0], damping, m
+            )
         return found
 
     def _limits(self, J: Matrix, at: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:

@@ -257,6 +257,13 @@ def package() -> Any:
     return mujoco
 
 
+LOST = (
+    " It looks for files beside the model and knows no package://: give names relative to the model, or the folder, in "
+    "a URDF by <mujoco><compiler meshdir='FOLDER' strippath='true'/></mujoco> inside <robot>."
+)
+"""Advice for a model whose files are not found."""
+
+
 def loaded(path: Any) -> tuple[Any, Any]:
     """Return the model in an MJCF or URDF file, and its data at the first keyframe, if any; raises BadInput."""
     mujoco = package()
@@ -265,7 +272,8 @@ def loaded(path: Any) -> tuple[Any, Any]:
     try:
         model = mujoco.MjModel.from_xml_path(os.fspath(path))
     except ValueError as error:
-        raise BadInput(f"MuJoCo cannot read {path}: {' '.join(str(error).split()).rstrip('.')}.") from None
+        said = " ".join(str(error).split()).rstrip(".")
+        raise BadInput(f"MuJoCo cannot read {path}: {said}.{LOST if 'opening file' in said else ''}") from None
     data = mujoco.MjData(model)
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)

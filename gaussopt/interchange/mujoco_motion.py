@@ -27,7 +27,7 @@ from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Free, Reached, SteppedSystem
 from gaussopt.interchange.mujoco_actuation import Activations, Actuated, Control
 from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahead
-from gaussopt.interchange.mujoco_copies import own_copy
+from gaussopt.interchange.mujoco_copies import CHANGED, own_copy
 from gaussopt.interchange.mujoco_damping import EndDamping, depends_on_velocity, implicit, refuse_unstable
 from gaussopt.interchange.mujoco_equalities import DEPENDENT, Equalities, enough_memory
 from gaussopt.interchange.mujoco_free import FreeSteps
@@ -42,6 +42,9 @@ from gaussopt.modelling.problem import Problem
 
 FEW = 150
 """Number of coordinates up to which products of dense matrices take less time than those of sparse ones."""
+
+OPTIONS = "cone", "jacobian", "enableflags", "disableflags"
+"""Options of the model that motions change in their copy of it."""
 
 ALONG = {"free": ("x", "y", "z", "e0", "e1", "e2", "e3"), "ball": ("e0", "e1", "e2", "e3")}
 """Coordinates by kind of joint; a joint of any other kind has one coordinate with the joint's name."""
@@ -109,11 +112,17 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.mj = mj = forward(model, data)
         check_carried(mj, model, AHEAD)
         self._touchable = touchable(mj, model)
+        lost = model.dof_frictionloss.any() or model.tendon_frictionloss.any()
+        limited = model.jnt_limited.any() or model.tendon_limited.any()
+        self.may_touch = bool(len(self._touchable) > 1 or limited or lost)
         self.name, self.model, self.data = name, own_copy(model, self), copy.copy(data)
         Actuated.__init__(self, control)
         self._qpos, self._qvel = self.data.qpos, self.data.qvel
         self._enough = enough_memory(mj, self.model, self.data)
         own = self.model
+        self._given = {name: getattr(own, name).copy() for name in CHANGED}
+        self._start = {name: getattr(data, name).copy() for name in ("qpos", "qvel", "act", "ctrl")}
+        self._options = {name: getattr(own.opt, name) for name in OPTIONS}
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_DENSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
@@ -140,13 +149,27 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
         self.unit_rows = len(self._quaternions)
-        # Coordinates, rates and velocities at the end of the latest step, which is the beginning of the next step.
-        self.latest: tuple[Vector, Vector, Vector] = np.empty(0), np.empty(0), np.empty(0)
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
         self.ahead = look_ahead(own, lambda: self.place(0.0, q, w))
         self.near = ContactFinder(mj, own, self.data, self.ahead)
         self.equalities = Equalities(mj, own, data)
         self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
+
+    def __copy__(self) -> MujocoSystem:
+        """Return a system that shares model and data with this one."""
+        found = object.__new__(MujocoSystem)
+        found.__dict__.update(self.__dict__)
+        return found
+
+    def __reduce__(self) -> tuple[type[MujocoSystem], tuple[Any, ...]]:
+        """Pickle the system as the model, the data and the control that it was made from."""
+        model, data = copy.copy(self.model), copy.copy(self.data)
+        for of, values in ((model, self._given), (data, self._start)):
+            for name, value in values.items():
+                getattr(of, name)[:] = value
+        for name, option in self._options.items():
+            setattr(model.opt, name, option)
+        return MujocoSystem, (model, data, self.name, self._control)
 
     @property
     def size(self) -> int:
@@ -192,8 +215,6 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
 
     def velocities(self, q: Vector, v: Vector) -> Vector:
         """Return MuJoCo's velocities w, (nv,), from rates v, (n,)."""
-        if q is self.latest[0] and v is self.latest[1]:
-            return self.latest[2]
         if not self._quaternions:
             return v[: self.model.nv].copy()
         w = np.empty(self.model.nv)
@@ -336,9 +357,9 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         taken, before = self._free(t, q, self.velocities(q, v), ends)
         if not taken:
             return None
-        end, w, none = self.data.qpos.copy(), self.data.qvel.copy(), self.data.act
-        self.latest = end, self.rates_of(end, w, none), w
-        return Free(taken, self.rates_of(*before, none), Reached(end, self.latest[1], np.zeros(self.unit_rows), 0.0))
+        q, w, none = self.data.qpos.copy(), self.data.qvel.copy(), self.data.act
+        end = Reached(q, self.rates_of(q, w, none), np.zeros(self.unit_rows), 0.0)
+        return Free(taken, self.rates_of(*before, none), end)
 
     def moved(self, q: Vector, way: Vector) -> Vector:
         """Return the configuration reached from q by a displacement, (nv,), on the manifold."""

@@ -126,7 +126,7 @@ class BoundedProjection:
                  for j in np.argsort(-depths)[:SAID] if depths[j] > 0.0]  # fmt: skip
         raise BadInput(
             f"The projection does not converge: it would move joint {name!r} by {abs(way[i]):.2g} "
-            f"{'rad' if self._turns[i] else 'm'} within a step to mend what contacts overlap and loops are open: "
+            f"{'rad' if self._turns[i] else 'm'} within a step to undo that contacts overlap or loops are open: "
             f"{', '.join(where)}. Begin where contacts are apart and loops closed, let geometries that overlap not "
             "touch (contype, conaffinity or exclude), or leave the stabilisation out."
         )

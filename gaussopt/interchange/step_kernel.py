@@ -13,6 +13,7 @@ import numpy as np
 from gaussopt.certificates.cone import certified
 from gaussopt.cone.condensing import ROWS_MAY_DEPEND, all_apart, condense_one, finish
 from gaussopt.cone.dependent_rows import Dependence, into_range, rank_of
+from gaussopt.cone.least_kernel import SLACK, SLOW, least_into
 from gaussopt.cone.newton_kernel import STEPS, settle
 from gaussopt.cone.one_contact import one_velocity
 from gaussopt.cone.proximal_kernel import BY_NEWTON, BY_PROXIMAL, QuickMethods, proximal_steps
@@ -21,10 +22,10 @@ from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.interchange.contact_kernel import bound_friction
 from gaussopt.jit.kernel import kernel
 
-NUMBERS = 5
+NUMBERS = 6
 """Numbers among the results: residual of Coulomb's law, m/s, Newton steps, and the method that found the
 impulses, all negative if no impulse was needed; largest |E w'|; square of the norm of the correction of the
-displacement."""
+displacement; and 1 if the impulses are determined, else 0."""
 
 
 class StepMemory(NamedTuple):
@@ -54,10 +55,14 @@ class StepMemory(NamedTuple):
     push: Vector
     phi: Vector
     dependence: Dependence
+    begin: Index
+    column: Index
+    opens: Index
+    least: Vector
 
     @classmethod
     def of(
-        cls, kept: Index, mu: Vector, bounds: tuple[Index, Index, Vector], damping: Vector, m: int
+        cls, kept: Index, mu: Vector, bounds: tuple[Index, Index, Vector], opens: Index, damping: Vector, m: int
     ) -> StepMemory:  # fmt: skip
         """Return memory for steps with the contacts `kept`, (k,), their friction coefficients, and m equality rows."""
         n, size = len(damping), ROWS * len(mu)
@@ -69,7 +74,8 @@ class StepMemory(NamedTuple):
             kept, mu, *bounds, damping, np.arange(n), np.arange(p),
             np.array((0, 0, 0, 0, m, n, p, 2 * n + p, len(local))), np.zeros((p, n)), np.zeros(len(mu)),
             np.zeros((n, n)), np.zeros((2 * n + p, max(n, p + 1))), local, flat.reshape(size, size), flat, q,
-            np.zeros(size), np.zeros(m), Dependence.of(m),
+            np.zeros(size), np.zeros(m), Dependence.of(m), np.arange(0, len(mu) ** 2 + 1, max(len(mu), 1)),
+            np.tile(np.arange(len(mu)), len(mu)), opens, np.zeros(size),
         )  # fmt: skip
 
 
@@ -199,6 +205,16 @@ def solved_at_once(
                 )  # fmt: skip
                 found, way = least <= by.near * size, BY_NEWTON
     missed = certified(of.flat, of.q, of.mu, r, size, accepted)
+    if found and missed < math.inf:
+        for j in range(len(r)):
+            of.least[j] = r[j]
+        given = least_into(of.begin, of.column, of.flat, len(r), of.q, of.mu, of.opens, SLOW * size, of.least)
+        now = certified(of.flat, of.q, of.mu, of.least, size, accepted) if given > 0 else math.inf
+        numbers[5] = 1.0 if given == 0 else 0.0
+        if now <= 2.0 * missed + SLACK:
+            missed = now
+            for j in range(len(r)):
+                r[j] = of.least[j]
     numbers[0] = missed * size
     return found and missed < math.inf
 
@@ -242,7 +258,7 @@ def step_at_once(
         return False
     for j in range(size):
         r[j] = 0.0
-    numbers[0], numbers[1], numbers[2] = -1.0, -1.0, -1.0
+    numbers[0], numbers[1], numbers[2], numbers[5] = -1.0, -1.0, -1.0, 1.0
     if closes and not solved_at_once(of, start, r, by, accepted, numbers):
         return False
     for i in range(m):

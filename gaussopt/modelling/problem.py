@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -131,12 +131,6 @@ class Problem:
         if not isinstance(system, AbstractSystem):
             raise BadInput(f"A problem needs a System, not a {type(system).__name__}; see System.from_lagrangian.")
 
-        def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
-            named = None if system.size is None else system.coordinates(system.size)
-            q = as_coordinates("q0", q0(p) if callable(q0) else q0, named)
-            rest = np.zeros(len(q)) if v0 is None else v0(p) if callable(v0) else v0
-            return q, as_coordinates("v0", rest, system.coordinates(len(q)))
-
         for key in more:
             if key not in cls.__dataclass_fields__:
                 raise UnknownName("setting of a problem", key, cls.__dataclass_fields__)
@@ -145,13 +139,12 @@ class Problem:
         parameters = tuple(Parameter(name, value, "", "") for name, value in system.parameters.items())
         moved = callable(q0) or callable(v0) or bool(more.keys() & {"start", "events"})
         given: dict[str, Any] = {
-            "name": "", "source": "", "description": "", "parameters": parameters, "start": start,
-            "build": _Given(system, fixed=not moved), "t_end": t_end, "dt": dt, "title": title,
+            "name": "", "source": "", "description": "", "parameters": parameters, "title": title, "t_end": t_end,
+            "dt": dt, "start": partial(_start, system, q0, v0), "build": _Given(system, fixed=not moved),
         }  # fmt: skip
         problem = cls(**given | more)
-        q, v = problem.q0, problem.v0
-        try:
-            system.in_steps("time-stepping", None, None).evaluate(0.0, q, v)  # without contacts, if the system can
+        try:  # without contacts, if the system can
+            system.in_steps("time-stepping", None, None).evaluate(0.0, problem.q0, problem.v0)
         except BadInput as error:
             raise BadInput(f"The system cannot be evaluated at its start q0, v0: {error}") from None
         if not isinstance(problem.units, Mapping):
@@ -325,6 +318,13 @@ def _time(label: str, value: Any) -> float:
     if not (np.isfinite(number) and number > 0):
         raise BadInput(f"{label} is {number:g}; it must be positive and finite.")
     return number
+
+
+def _start(system: AbstractSystem, q0: Any, v0: Any, p: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """Return the start that a user gave as arrays or as functions of the parameters p."""
+    q = as_coordinates("q0", q0(p) if callable(q0) else q0, system.coordinates(system.size) if system.size else None)
+    rest = np.zeros(len(q)) if v0 is None else v0(p) if callable(v0) else v0
+    return q, as_coordinates("v0", rest, system.coordinates(len(q)))
 
 
 @dataclass(frozen=True, eq=False)

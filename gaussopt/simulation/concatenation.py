@@ -66,12 +66,18 @@ def _joined(first: Trajectory, last: Trajectory) -> Trajectory:
     rows, events = first.restart["mark"]["rows"], first.restart["mark"]["events"]
     if rows and len(last.t) and _state(first, rows - 1) == _state(last, 0):
         rows -= 1  # the last state of one part is the first of the next
-    arrays: dict[str, Any] = {
-        name: np.concatenate((getattr(first, name)[:rows], getattr(last, name))) for name in ARRAYS
-    }
+    before: dict[str, Any] = {name: getattr(first, name)[:rows] for name in ARRAYS}
+    arrays: dict[str, Any] = {name: getattr(last, name) for name in ARRAYS}
+    meta = _meta(first.meta, last.meta)
+    if first.contacts != last.contacts:  # contacts of time steps appear and disappear
+        seen = [x for x, gap in zip(first.contacts, before["gap"].T, strict=True) if not np.isnan(gap).all()]
+        meta["contacts"] = names = list(dict.fromkeys((*last.contacts, *seen)))
+        for found, own in ((before, first.contacts), (arrays, last.contacts)):
+            found.update({name: _of_contacts(name, found[name], own, names) for name in CONTACT_COLUMNS})
+    arrays = {name: np.concatenate((before[name], x)) for name, x in arrays.items()}
     named: dict[str, Any] = {
-        f"{kind}s": {x: np.concatenate((y[:rows], after[x])) for x, y in before.items() if x in after}
-        for kind, before, after in ((kind, *(getattr(part, f"{kind}s") for part in (first, last))) for kind in NAMED)
+        f"{kind}s": {x: np.concatenate((y[:rows], after[x])) for x, y in earlier.items() if x in after}
+        for kind, earlier, after in ((kind, *(getattr(part, f"{kind}s") for part in (first, last))) for kind in NAMED)
     }
     open_forces = {**first.meta["open_forces"]}
     for name, found in last.meta["open_forces"].items():
@@ -91,12 +97,20 @@ def _joined(first: Trajectory, last: Trajectory) -> Trajectory:
         error_estimate=first.error_estimate + last.error_estimate,
         worst=WorstCertificate(**worst, evaluations=first.worst.evaluations + last.worst.evaluations),
         timing=_sum(first.timing, last.timing, {**first.timing, **last.timing}), restart=restart,
-        meta=_meta(first.meta, last.meta) | {"open_forces": open_forces},
+        meta=meta | {"open_forces": open_forces},
         message=whole_message(
             restart["ended"], open_forces, last.meta.get("rows", ()), arrays["forces_unique"], warnings,
             last.failed_step_file,
         ),
     )  # fmt: skip
+
+
+def _of_contacts(column: str, values: Any, own: Sequence[str], names: Sequence[str]) -> Any:
+    """Return a column of the contacts `names`, of which those that `own` lacks are absent."""
+    found = np.full((len(values), len(names), *values.shape[2:]), np.nan if column == "gap" else 0.0)
+    there = [i for i, name in enumerate(own) if name in names]
+    found[:, [names.index(own[i]) for i in there]] = values[:, there]
+    return found
 
 
 def _state(motion: Trajectory, i: int) -> tuple[bytes, bytes, bytes]:

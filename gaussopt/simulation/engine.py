@@ -19,7 +19,7 @@ from gaussopt.integration.advances.event_phases import EventPhases
 from gaussopt.integration.advances.interpreted import InterpretedSteps
 from gaussopt.integration.advances.moreau_jean import MoreauJeanSteps
 from gaussopt.integration.advances.printed import PrintedSteps
-from gaussopt.integration.advances.stated_steps import ContactRecorder, StatedSteps
+from gaussopt.integration.advances.stated_steps import NO_CONTACTS, ContactRecorder, StatedSteps
 from gaussopt.integration.events.accelerations import ContactAccelerations, ContactSolvers
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.loop import MotionLoop, Progress
@@ -130,6 +130,11 @@ def _stated(s: RunSettings) -> CertifiedAccelerations:
     if s.solver == "hybrid" and quick is None:
         quick = {"searched": 0, "followed": FOLLOWED, "enough": ENOUGH * s.tolerance}
     solver = StepSolver(s.formulation, s.solver, quick, s.tolerance, s.warm_start)
+    if getattr(s.system, "may_touch", True):
+        try:
+            solver.sequence.solver.check(NO_CONTACTS)
+        except NotAccepted as error:
+            raise NotAccepted(f"Steps of {s.system.name!r} may have contacts. {error}") from None
     motion = CertifiedAccelerations(s.system, solver, s.stabiliser)
     motion.worst |= dict.fromkeys(("error_bound", "relative_error"), math.nan)  # only Coulomb's law is certified
     return motion

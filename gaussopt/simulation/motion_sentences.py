@@ -11,6 +11,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import GaussoptError
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
+from gaussopt.core.time_step import SteppedSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.looks import Steps
 from gaussopt.integration.loop import MotionLoop
@@ -70,7 +71,8 @@ def error_sentence(settings: RunSettings, columns: Columns, error: MotionError) 
             f"The error of the motion is unknown: the same motion with {' and with '.join(error.compared)} does not "
             f"get to its end; {_remedy(settings)}."
         )
-    noise = BALANCED * free_acceleration(settings.first) * float(columns["t"][-1] - columns["t"][0]) ** 2
+    least = HELD if isinstance(settings.system, SteppedSystem) else BALANCED
+    noise = least * free_acceleration(settings.first) * float(columns["t"][-1] - columns["t"][0]) ** 2
     i, share = _worst(error.largest, np.maximum(amplitudes(error.extent, settings.first.M.diagonal()), noise))
     late = error.end / max(float(columns["t"][-1] - columns["t"][0]), error.end)
     if share <= BOUND and late <= BOUND:

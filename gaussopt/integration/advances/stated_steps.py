@@ -6,7 +6,8 @@ Each step (`gaussopt.core.time_step`) is a cone complementarity problem; contact
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from time import perf_counter
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.certificates.cone import surely_solved
+from gaussopt.cone.least_kernel import SLACK, least_impulses
 from gaussopt.cone.one_contact import surely_unique
 from gaussopt.contact.activity import TOUCHING, refuse_penetration
 from gaussopt.core.arrays import Vector
@@ -30,11 +32,11 @@ from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
 from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.integration.recorded_contacts import STICKING, determined, forces_into
+from gaussopt.integration.recorded_contacts import STICKING, forces_into
 from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
-from gaussopt.linalg.cones import groups_of, rows_of, velocity_size
+from gaussopt.linalg.cones import rows_of, velocity_size
 
 MISSED = 1e-8
 """Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
@@ -50,20 +52,26 @@ SUNK = 1e-3
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
 
 
-NONE, NO_CONTACTS = np.zeros(0, dtype=bool), ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
-"""Which contacts can open, and the contact problem, of a step in which no constraint acts."""
+LOST = "although it carried a force and the step before kept it closed; take a smaller dt, or other geometries there."
+"""End of the sentence on a contact that is lost."""
+
+NUMBER = re.compile(r", \d+$")
+"""End of the name of a contact that is not the first one of its geometries."""
+
+NO_CONTACTS = ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+"""The contact problem of a step in which no constraint acts."""
 
 
 class _Taken(NamedTuple):
-    """The step just taken: its contacts, the velocity before, the state after it, length, problem and impulses."""
+    """The step just taken: contacts, velocity before, state after it, length, problem, impulses, their uniqueness."""
 
     names: Sequence[str]
-    opens: NDArray[np.bool_]
     before: Vector
     end: Reached
     h: float
     problem: ConeComplementarity
     r: Vector
+    unique: bool
 
 
 class ContactRecorder(Recorder):
@@ -146,7 +154,12 @@ class StatedSteps(MoreauJeanSteps):
         """Continue from the state of an earlier loop."""
         self._pushed: dict[str, int] = dict(memory["idle"])
         self._sides = list(memory["sides"])
-        self._latest: tuple[Sequence[str], Vector] = (), np.zeros(0)
+        names, r = memory.get("latest", ((), ()))
+        self._latest: tuple[Sequence[str], Vector] = tuple(names), np.array(r, dtype=np.float64)
+        if len(r) != ROWS * len(names):
+            raise ValueError("a contact has three impulses")
+        self.recorder.names.update({name: i for i, name in enumerate(memory.get("contacts", ()))})
+        self.motion.solver.sequence.solver.memory = int(memory.get("solver", 0))
         # Contacts, and which of them push, of the steps since the latest event.
         self._same: tuple[Sequence[str], list[bool]] = (), []
         self._grid = replace(self.control, origin=self.origin)
@@ -160,8 +173,9 @@ class StatedSteps(MoreauJeanSteps):
         return None
 
     def memory(self) -> dict[str, Any]:
-        """Return, for each contact, the steps since its last normal force, and the latest values of users' events."""
-        return {"idle": list(self._pushed.items()), "sides": list(self._sides)}
+        """Return what the base class does, the latest impulses, the solver's memory, and the names of all contacts."""
+        more = {"solver": self.motion.solver.sequence.solver.memory, "contacts": list(self.recorder.names)}
+        return {"idle": list(self._pushed.items()), "sides": list(self._sides), "latest": self._latest, **more}
 
     def _start(self, t: float, q: Vector, v: Vector) -> TimeStep:
         begin = perf_counter()
@@ -188,7 +202,7 @@ class StatedSteps(MoreauJeanSteps):
         h = ends[taken - 1] - (ends[taken - 2] if taken > 1 else self.t)
         self.steps += taken
         self.t, self.q, self.v, self._here = ends[taken - 1], end.q, end.v, None
-        self._free_step = _Taken((), NONE, before, end, h, NO_CONTACTS, np.zeros(0))
+        self._free_step = _Taken((), before, end, h, NO_CONTACTS, np.zeros(0), True)
         return True
 
     def take(self) -> End | None:
@@ -218,7 +232,8 @@ class StatedSteps(MoreauJeanSteps):
         self.refuse_divergence(end.q, end.v)
         if self._note(here.names, r[::ROWS] * here.opens):
             self._note_gain(here, r)
-        self._start(following, end.q, end.v)
+        if (now := self._start(following, end.q, end.v).names) is not here.names:
+            self._say_lost(compress(here.names, (r[::ROWS] * here.opens > 0.0).tolist()), now)
         return self._taken(of_step)
 
     def _at_once(self, here: TimeStep, h: float) -> _Taken | None:
@@ -236,7 +251,7 @@ class StatedSteps(MoreauJeanSteps):
             self._latest = here.names, found.r
             solver.sequence.solver.succeeded(found.method)
             self._solved(found.problem, found.r, found.missed, found.iterations)
-        return _Taken(here.names, here.opens, self.v, found.end, h, found.problem, found.r)
+        return _Taken(here.names, self.v, found.end, h, found.problem, found.r, found.unique)
 
     def _in_parts(self, here: TimeStep, h: float) -> _Taken | End:
         """Take a step; return status and message if its impulses are not accepted."""
@@ -245,14 +260,21 @@ class StatedSteps(MoreauJeanSteps):
         self.motion.timing["build"] += perf_counter() - begin
         for _ in range(100):
             assert problem is not None
-            r, ending = self._impulses(problem, here.names)
+            r, unique, ending = self._impulses(problem, here)
             if ending is not None:
                 return ending
             stated, problem = problem, here.again(r)
             if problem is None:
                 end = here.finish(r, project=self.motion.stabiliser.name == "projection")
-                return _Taken(here.names, here.opens, self.v, end, h, stated, r)
+                return _Taken(here.names, self.v, end, h, stated, r, unique)
         raise BadInput(f"The force of the step at t = {self.t:.9g} does not settle; use a smaller step.")
+
+    def _say_lost(self, pushed: Iterable[str], now: Sequence[str]) -> None:
+        """Warn of the first contact that the step kept closed and that the model does not find at its end."""
+        # Where other contacts of the same pair of geometries remain, their number in the name may have changed.
+        lost = [x for x in set(pushed).difference(now) if NUMBER.sub("", x) not in now]
+        if lost and not any(warning.endswith(LOST) for warning in self.motion.warnings):
+            self.motion.warnings.append(f"At t = {self.t:.9g} the contact {min(lost)!r} is not found, {LOST}")
 
     def _taken(self, of_step: _Taken) -> End | None:
         """Record the state that is reached if it is due; return status and message if an event ends the motion."""
@@ -262,28 +284,31 @@ class StatedSteps(MoreauJeanSteps):
             self._record(self._here or self._start(self.t, self.q, self.v), of_step)
         return ended
 
-    def _impulses(self, problem: ConeComplementarity, names: Sequence[str]) -> tuple[Vector, End | None]:
-        """Return the certified impulses of a step; if they are not accepted, also the status and message."""
-        motion, solver = self.motion, self.motion.solver
+    def _impulses(self, problem: ConeComplementarity, here: TimeStep) -> tuple[Vector, bool, End | None]:
+        """Return the certified impulses of a step, whether it determines them, and status and message if refused."""
+        motion, solver, names = self.motion, self.motion.solver, here.names
         if not problem.k:
-            return np.zeros(0), None
+            return np.zeros(0), True, None
         if (problem.q[::ROWS] >= 0.0).all() and (problem.k > 1 or surely_unique(problem)):
-            return np.zeros(problem.n), None  # no contact closes: zero impulses satisfy the law exactly
+            return np.zeros(problem.n), True, None  # no contact closes: zero impulses satisfy the law exactly
         raw, timing = solver.sequence.solve(problem, self._known_impulses(names))
         begin = perf_counter()
         r = raw.x
         if r is None or (missed := surely_solved(problem, r, solver.tolerance)) == math.inf:
-            judged = page_of(problem).judge(problem, RawSolution(r, None, raw.claim), solver.tolerance)
+            judged = page_of(problem).judge(problem, RawSolution(r, None, raw.claim, note=raw.note), solver.tolerance)
             if judged.status is not Status.SOLVED or r is None:
-                return np.zeros(0), (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
+                return np.zeros(0), True, (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
             missed = judged.proof.residual
+        least, choice = least_impulses(problem, here.opens, r)
+        if choice and (now := surely_solved(problem, least, solver.tolerance)) <= 2.0 * missed + SLACK:
+            r, missed = least, now
         motion.timing["verify"] += perf_counter() - begin
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
         motion.timing["update"] += timing.update
         self._latest = names, r
         self._solved(problem, r, missed * velocity_size(problem), raw.iterations)
-        return r, None
+        return r, not choice, None
 
     def _solved(self, problem: ConeComplementarity, r: Vector, missed: float, iterations: int) -> None:
         """Count a solved problem, whose impulses miss Coulomb's law by `missed`, m/s."""
@@ -323,18 +348,8 @@ class StatedSteps(MoreauJeanSteps):
         energy = at.energy()
         about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
         a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
-        self.recorder.put((self.t, self.q, self.v, a, lam, *about, self._unique(of)), names, values)
+        self.recorder.put((self.t, self.q, self.v, a, lam, *about, of.unique), names, values)
         self.motion.timing["record"] += perf_counter() - begin
-
-    @staticmethod
-    def _unique(of: _Taken) -> bool:
-        """Return whether the motion determines the forces of the contacts that push."""
-        W: Any = of.problem.W
-        if not of.problem.sparse:
-            return not len(of.r) or determined(W, of.opens, of.r)
-        whole, every = W.tocsr(), np.arange(len(of.r)).reshape(-1, ROWS)
-        groups = ((g, every[g].ravel()) for g in groups_of(W))
-        return all(determined(whole[at][:, at].toarray(), of.opens[g], of.r[at]) for g, at in groups)
 
     def record_start(self) -> None:
         """Record the start of a motion whose first step has no accepted answer."""

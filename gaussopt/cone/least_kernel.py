@@ -1,0 +1,364 @@
+"""The least of all impulses that cause the same velocities, for contacts that leave a choice, as compiled kernels.
+
+Of the impulses z in the unit of the mass norm with L^T z = b, where L L^T is the operator of the closed contacts, those
+with the least norm are z = P(L y): P projects onto the friction cones, and Newton's method finds y from L^T P(L y) = b.
+They depend on the velocities alone, not on the impulses from which b comes. A contact that slides keeps the direction
+of its friction. Spinning and rolling friction are further discs on the cone of their contact; discs of joints have
+constant radii.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.cone.groups import root_of
+from gaussopt.cone.newton_kernel import eliminate
+from gaussopt.core.arrays import Index, Vector
+from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.jit.kernel import kernel
+from gaussopt.linalg.cones import velocity_size
+
+INDEPENDENT, LOST = 1e-10, 1e-13
+"""Part of a row, whose size is 1, that is independent of other rows: above the first number forces count as determined;
+below the second one it is a rounding error."""
+
+SLOW, FULL = 1e-12, 0.999
+"""Velocity, relative to the size of the velocities of a problem, up to which a contact sticks, and is closed without an
+impulse; friction of a contact that slides, relative to its bound, at least."""
+
+SLACK = 1e-11
+"""Natural map, relative to the size of the velocities of a problem, that rounding of chosen impulses may cause."""
+
+TINY = 1e-300
+"""Replaces zero as a divisor."""
+
+MOST = 300
+"""Largest number of rows of a group of contacts whose impulses are chosen."""
+
+SHIFT, STEPS = 1e-13, 20
+"""Addition to the diagonal of a derivative, whose entries are of order one, and largest number of Newton's steps."""
+
+SETTLED, ENOUGH = 1e-15, 1e-9
+"""Change of velocities, relative to the largest, at which the steps end, and up to which it need not halve any more."""
+
+
+@kernel
+def height_into(
+    x: Vector, L: Vector, rank: int, place: Index, owner: Index, mu: Vector, way: Vector, first: bool, i: int, G: Vector
+) -> float:  # fmt: skip
+    """Return the normal entry of P(x) at contact i, which has a cone; write its derivative times L to G, (rank,)."""
+    push, before, row, passes = 1.0, -1.0, place[3 * i], 0
+    while passes < 6 and push != before:
+        # Newton's method on a concave function: from the left, with all discs full, to its zero.
+        before, push, size = push if passes > 0 else -1.0, x[row], 1.0
+        for j in range(rank):
+            G[j] = L[row * rank + j]
+        for c in range(len(owner)):
+            if owner[c] == i and place[3 * c + 1] >= 0:
+                one, e0, e1 = place[3 * c + 1], way[2 * c], way[2 * c + 1]
+                along = e0 * x[one] + e1 * x[one + 1]
+                full = e0 != 0.0 or e1 != 0.0
+                if not full and not first:
+                    along = math.sqrt(x[one] * x[one] + x[one + 1] * x[one + 1])
+                    full = along > 0.0 and (passes == 0 or along > mu[c] * before)
+                    e0, e1 = x[one] / max(along, TINY), x[one + 1] / max(along, TINY)
+                if full:
+                    push += mu[c] * along
+                    size += mu[c] * mu[c]
+                    for j in range(rank):
+                        G[j] += mu[c] * (e0 * L[one * rank + j] + e1 * L[(one + 1) * rank + j])
+        push /= size
+        for j in range(rank):
+            G[j] /= size
+        passes += 1
+    if push <= 0.0 and not first:
+        push = 0.0
+        for j in range(rank):
+            G[j] = 0.0
+    return push
+
+
+@kernel
+def onto_cones(
+    x: Vector, L: Vector, rank: int, place: Index, owner: Index, mu: Vector, way: Vector, first: bool, z: Vector,
+    D: Vector,
+) -> None:  # fmt: skip
+    """Write z = P(x), (m,), and D = P'(x) L, (m, rank), by rows; `first`: as if no contact opened or began to slide.
+
+    Contact i has the rows place[3 i], ..., or -1; its friction, in the direction `way` if it slides, belongs to the
+    cone of the contact owner[i] with the coefficient mu[i], or has the radius mu[i] if owner[i] is -1.
+    """
+    k, G = len(owner), np.zeros(rank)
+    for i in range(k):
+        push = 1.0
+        for j in range(rank):
+            G[j] = 0.0
+        if owner[i] == i:
+            push = height_into(x, L, rank, place, owner, mu, way, first, i, G)
+            z[place[3 * i]] = push
+            for j in range(rank):
+                D[place[3 * i] * rank + j] = G[j]
+        for c in range(k):
+            one = place[3 * c + 1]
+            if one >= 0 and (owner[c] == i if owner[i] == i else c == i and owner[i] < 0):
+                radius = mu[c] * push
+                e0, e1, keep = way[2 * c], way[2 * c + 1], 0.0
+                if e0 == 0.0 and e1 == 0.0:
+                    length, keep = math.sqrt(x[one] * x[one] + x[one + 1] * x[one + 1]), 1.0
+                    if length > radius and not first:
+                        e0, e1, keep = x[one] / length, x[one + 1] / length, radius / length
+                full = keep < 1.0
+                z[one], z[one + 1] = radius * e0 if full else x[one], radius * e1 if full else x[one + 1]
+                for j in range(rank):
+                    a, b = L[one * rank + j], L[(one + 1) * rank + j]
+                    along = e0 * a + e1 * b
+                    if full:
+                        a = keep * (a - e0 * along) + mu[c] * G[j] * e0
+                        b = keep * (b - e1 * along) + mu[c] * G[j] * e1
+                    D[one * rank + j], D[(one + 1) * rank + j] = a, b
+
+
+@kernel
+def half_factor(W: Vector, L: Vector, m: int, only: bool) -> int:
+    """Write L of W = L L^T, (m, rank), by rows; return its rank, less m + 1 if rows depend on each other.
+
+    With `only` the factorisation ends where that is known.
+    """
+    rank, dependent = 0, False
+    for b in range(m):
+        x = W[b * m + b]
+        for c in range(rank):
+            x -= L[b * m + c] * L[b * m + c]
+        dependent = dependent or x <= INDEPENDENT
+        if dependent and only:
+            return -1
+        if x > LOST:
+            root = math.sqrt(x)
+            L[b * m + rank] = root
+            for a in range(b + 1, m):
+                x = W[a * m + b]
+                for c in range(rank):
+                    x -= L[a * m + c] * L[b * m + c]
+                L[a * m + rank] = x / root
+            rank += 1
+    for a in range(m):
+        for c in range(rank):
+            L[a * rank + c] = L[a * m + c]
+    return rank - m - 1 if dependent else rank
+
+
+@kernel
+def missed_by(L: Vector, z: Vector, b: Vector, F: Vector) -> float:
+    """Write F = L^T z - b, (rank,); return the largest entry of |L F|, by which velocities differ."""
+    m, rank, missed = len(z), len(b), 0.0
+    for j in range(rank):
+        F[j] = -b[j]
+        for a in range(m):
+            F[j] += L[a * rank + j] * z[a]
+    for a in range(m):
+        u = 0.0
+        for j in range(rank):
+            u += L[a * rank + j] * F[j]
+        missed = max(missed, abs(u))
+    return missed
+
+
+@kernel
+def newton_step(L: Vector, D: Vector, F: Vector, y: Vector, J: Vector) -> bool:
+    """Take Newton's step in y, (rank,), for the residual F with the derivative L^T D, which J is used for."""
+    rank = len(y)
+    for i in range(rank):
+        for j in range(rank):
+            J[i * rank + j] = SHIFT if i == j else 0.0
+    for a in range(len(D) // rank):
+        for i in range(rank):
+            part = L[a * rank + i]
+            if part != 0.0:
+                for j in range(i, rank):
+                    J[i * rank + j] += part * D[a * rank + j]
+    for i in range(rank):
+        for j in range(i):
+            J[i * rank + j] = J[j * rank + i]
+    if eliminate(J, F) == 0.0:
+        return False
+    for j in range(rank):
+        y[j] -= F[j]
+    return True
+
+
+@kernel
+def least_of_group(W: Vector, z: Vector, place: Index, owner: Index, mu: Vector, way: Vector, only: bool) -> int:
+    """Replace impulses z, (m,), of a group by the least; return 0 if determined, 1 if replaced, otherwise 2."""
+    m = len(z)
+    L = np.zeros(m * m)
+    rank = half_factor(W, L, m, only)
+    if rank >= 0:
+        return 0
+    if only:
+        return 2
+    rank += m + 1
+    b, y, F, x = np.zeros(rank), np.zeros(rank), np.zeros(rank), np.zeros(m)
+    J, D, found = np.zeros(rank * rank), np.zeros(m * rank), np.zeros(m)
+    for j in range(rank):
+        for a in range(m):
+            b[j] += L[a * rank + j] * z[a]
+    size, before = missed_by(L, found, b, F), math.inf
+    for step in range(STEPS):
+        onto_cones(x, L, rank, place, owner, mu, way, step == 0, found, D)
+        missed = missed_by(L, found, b, F)
+        if step > 0 and (missed <= SETTLED * size or (missed <= ENOUGH * size and missed > 0.5 * before)):
+            for a in range(m):
+                z[a] = found[a]
+            return 1
+        before = missed
+        if not newton_step(L, D, F, y, J):
+            return 2
+        for a in range(m):
+            x[a] = 0.0
+            for j in range(rank):
+                x[a] += L[a * rank + j] * y[j]
+    return 2
+
+
+@kernel
+def entry(column: Index, stride: int, i: int, at: int) -> int:
+    """Return where block `at`, of contact i, begins in W, whose rows are stored apart by `stride`."""
+    return 9 * at if stride == 3 else 3 * i * stride + 3 * column[at]
+
+
+@kernel
+def scaled_rows(
+    own: Index, begin: Index, column: Index, W: Vector, stride: int, local: Index, place: Index, size: Vector, A: Vector
+) -> None:  # fmt: skip
+    """Write the rows of W of the contacts `own`, divided by `size` on both sides, to A, which holds zeros."""
+    m = 0
+    for at in range(len(place)):
+        m += 1 if place[at] >= 0 else 0
+    for c in range(len(own)):
+        for a in range(3):
+            row, scale = place[3 * c + a], size[3 * c + a]
+            if row >= 0:
+                for at in range(begin[own[c]], begin[own[c] + 1]):
+                    other, p = local[column[at]] - 1, entry(column, stride, own[c], at) + a * stride
+                    for b in range(3 if other >= 0 else 0):
+                        if place[3 * other + b] >= 0:
+                            A[row * m + place[3 * other + b]] = W[p + b] / (scale * size[3 * other + b])
+                if not A[row * m + row] > 0.0:
+                    A[row * m + row] = 1.0  # of a missing tangent
+
+
+@kernel
+def least_of_contacts(
+    own: Index, begin: Index, column: Index, W: Vector, stride: int, mu: Vector, opens: Index, slow: float, u: Vector,
+    local: Index, r: Vector,
+) -> int:  # fmt: skip
+    """Apply `least_of_group` to the contacts `own` with velocities u; `local`, (k,), holds zeros, here as before."""
+    k, m = len(own), 0
+    place, owner, size = np.zeros(3 * k, np.int64), np.zeros(k, np.int64), np.zeros(3 * k)
+    share, way, where = np.zeros(k), np.zeros(2 * k), np.zeros(k, np.int64)
+    for c in range(k):
+        local[own[c]] = c + 1
+    for c in range(k):
+        i = own[c]
+        owner[c] = c if opens[i] > 0 else -1
+        for at in range(begin[i], begin[i + 1]):
+            p = entry(column, stride, i, at)
+            if column[at] == i:
+                where[c] = p
+            elif opens[i] == 0 and W[p] != 0.0:
+                owner[c] = local[column[at]] - 1
+        p = where[c]
+        across = max(W[p + stride + 1], W[p + 2 * stride + 2])
+        rubs = mu[i] > 0.0 and across > 0.0
+        size[3 * c] = math.sqrt(W[p]) if W[p] > 0.0 else 1.0
+        size[3 * c + 1] = size[3 * c + 2] = math.sqrt(across) if rubs else 1.0
+        place[3 * c] = place[3 * c + 1] = place[3 * c + 2] = -1
+        if opens[i] > 0:
+            place[3 * c] = m
+            m += 1
+        if rubs:
+            place[3 * c + 1], place[3 * c + 2] = m, m + 1
+            m += 2
+            t, speed = 3 * i + 1, math.sqrt(u[3 * i + 1] * u[3 * i + 1] + u[3 * i + 2] * u[3 * i + 2])
+            push = math.sqrt(r[t] * r[t] + r[t + 1] * r[t + 1])
+            if speed > slow and push >= FULL * mu[i] * r[3 * i]:
+                way[2 * c] = r[t] / push if push > 0.0 else -u[t] / speed
+                way[2 * c + 1] = r[t + 1] / push if push > 0.0 else -u[t + 1] / speed
+    A, z = np.zeros(m * m), np.zeros(m)
+    for c in range(k):
+        i, of = own[c], owner[c]
+        share[c] = mu[i] * size[3 * c + 1] * (r[3 * i] if of < 0 else 1.0 / size[3 * max(of, 0)])
+        for a in range(3):
+            if place[3 * c + a] >= 0:
+                z[place[3 * c + a]] = r[3 * i + a] * size[3 * c + a]
+    scaled_rows(own, begin, column, W, stride, local, place, size, A)
+    found = least_of_group(A, z, place, owner, share, way, m > MOST)
+    for c in range(k):
+        for a in range(3):
+            if place[3 * c + a] >= 0 and found == 1:
+                r[3 * own[c] + a] = z[place[3 * c + a]] / size[3 * c + a]
+    for c in range(k):
+        if found == 1 and owner[c] >= 0 and owner[c] != c:
+            r[3 * own[c]] = r[3 * own[owner[c]]]
+        local[own[c]] = 0
+    return found
+
+
+@kernel
+def least_into(
+    begin: Index, column: Index, W: Vector, stride: int, q: Vector, mu: Vector, opens: Index, slow: float, r: Vector
+) -> int:  # fmt: skip
+    """Replace impulses r, in each group of contacts, by the least; return 0 if all are determined, 1 if all were found.
+
+    A contact takes part if it pushes or if its normal velocity is at most `slow`, m/s; faster contacts may slide.
+    W holds blocks one by one, with `stride` 3, or a dense matrix by rows. A contact that cannot open, where `opens` is
+    0, has the normal impulse of the contact to which its normal row connects it, or a given one.
+    """
+    k, worst = len(mu), 0
+    u, parent, closed, local = np.zeros(3 * k), np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(k, np.int64)
+    for i in range(k):
+        parent[i] = i
+        for axis in range(3):
+            u[3 * i + axis] = q[3 * i + axis]
+        for at in range(begin[i], begin[i + 1]):
+            p, j = entry(column, stride, i, at), 3 * column[at]
+            for axis in range(3 if r[j] > 0.0 else 0):
+                u[3 * i + axis] += W[p] * r[j] + W[p + 1] * r[j + 1] + W[p + 2] * r[j + 2]
+                p += stride
+        closed[i] = 1 if r[3 * i] > 0.0 or (opens[i] > 0 and u[3 * i] <= slow) else 0
+    for i in range(k):
+        for at in range(begin[i], begin[i + 1] if closed[i] > 0 else 0):
+            j, p, joins = column[at], entry(column, stride, i, at), False
+            for _ in range(3 if closed[j] > 0 else 0):
+                joins = joins or W[p] != 0.0 or W[p + 1] != 0.0 or W[p + 2] != 0.0
+                p += stride
+            if joins:
+                parent[root_of(parent, i)] = root_of(parent, j)
+    own = np.zeros(k, np.int64)
+    for g in range(k):
+        if closed[g] > 0 and root_of(parent, g) == g:
+            count = 0
+            for i in range(k):
+                if closed[i] > 0 and root_of(parent, i) == g:
+                    own[count] = i
+                    count += 1
+            found = least_of_contacts(own[0:count], begin, column, W, stride, mu, opens, slow, u, local, r)
+            worst = max(worst, found)
+    return worst
+
+
+def least_impulses(problem: ConeComplementarity, opens: NDArray[np.bool_], r: Vector) -> tuple[Vector, int]:
+    """Return the impulses and the number of `least_into` for impulses r that solve a problem; `opens` is boolean."""
+    W: Any = problem.W
+    k, found, stride = problem.k, r.copy(), 3 if problem.sparse else problem.n
+    if problem.sparse:
+        begin, column, entries = W.indptr.astype(np.int64), W.indices.astype(np.int64), W.data
+    else:
+        begin, column, entries = np.arange(0, k * k + 1, k), np.tile(np.arange(k), k), W
+    entries = np.ascontiguousarray(entries).ravel()
+    given = begin, column, entries, stride, problem.q, problem.mu, opens.astype(np.int64)
+    return found, int(least_into(*given, SLOW * velocity_size(problem), found))
