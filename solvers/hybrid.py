@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from gaussopt.cone.groups import Groups
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.newton_kernel import continued
-from gaussopt.cone.proximal_kernel import proximal_impulses, shared_impulses
+from gaussopt.cone.proximal_kernel import BY_NEWTON, BY_PROXIMAL, QuickMethods, proximal_impulses, shared_impulses
 from gaussopt.cone.sweeps import Sweeps
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
@@ -150,6 +151,20 @@ class Hybrid(Kept[HybridOptions]):
         with np.errstate(over="ignore", invalid="ignore"):
             return self._solve(start)
 
+    @cached_property
+    def _quick(self) -> tuple[QuickMethods | None, QuickMethods | None]:
+        o = self.options
+        if not o.followed or o.compliance:
+            return None, None
+        limits = o.tolerance, SETTLED * o.tolerance, ROWS * o.followed, min(STILL_ROUNDED, o.enough), ROUNDED, o.enough
+        return QuickMethods(BY_NEWTON, *limits), QuickMethods(BY_PROXIMAL, *limits)
+
+    def quick_methods(self) -> QuickMethods | None:
+        return self._quick[self.memory > 0]
+
+    def succeeded(self, method: int) -> None:
+        self.memory = (self.memory or REDUNDANT) - 1 if method == BY_PROXIMAL else 0
+
     def _solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         problem, options = self.program, self.options
         best, least, steps = np.zeros(problem.n), np.inf, 0
@@ -242,7 +257,7 @@ class Hybrid(Kept[HybridOptions]):
         # the number of following programs for which proximal steps are tried first.
         for way in ways[::-1] if self.memory else ways:
             if (found := way(r)) is not None:
-                self.memory = (self.memory or REDUNDANT) - 1 if way == self._shared else 0
+                self.succeeded(BY_PROXIMAL if way == self._shared else BY_NEWTON)
                 return found
         return None
 

@@ -18,14 +18,15 @@ import numpy as np
 
 from gaussopt.certificates.cone_bounds import Bound, global_bound, local_bound
 from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
-from gaussopt.cone.measure import measured
+from gaussopt.cone.measure import FEW, distances, measured
 from gaussopt.cone.monotonicity import monotonicity
-from gaussopt.cone.one_contact import OneContact, solve_contact, surely_unique
+from gaussopt.cone.one_contact import OneContact, one_velocity, solve_contact, surely_unique
 from gaussopt.core.acceptance import Measures, ProgramCertificate
 from gaussopt.core.arrays import Matrix, Vector, all_finite
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, largest_entry
 from gaussopt.core.display import About, shown
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
+from gaussopt.jit.kernel import kernel
 from gaussopt.linalg.cones import DENSE_ROWS, project, residual, rounding, rows_of, shifted, velocity_size
 from gaussopt.linalg.dense import largest
 
@@ -263,13 +264,27 @@ def certify_cone(
     return ConeCertificate(problem, r, others, existence, tolerance)
 
 
+@kernel
+def certified(W: Vector, q: Vector, mu: Vector, r: Vector, size: float, tolerance: float) -> float:
+    """Return the same as `surely_solved`, for W by rows, (9 k^2,), and size = |q|, or 1 if q vanishes."""
+    if len(mu) == 1 and not one_velocity(W, mu[0]):
+        return math.inf
+    violated = np.zeros(3)
+    missed, hidden = distances(W, q, mu, r, violated)
+    worst = max(violated[0], violated[1], violated[2]) / ROUGH
+    passes = missed / size <= tolerance and hidden / size <= tolerance and worst <= tolerance
+    return missed / size if passes else math.inf
+
+
 def surely_solved(problem: ConeComplementarity, r: Vector, tolerance: float) -> float:
     """Return the residual of impulses whose certificate passes, without making it; infinite if that is not sure.
 
     It is not sure for a single contact that may have several solutions, as only its certificate looks for them.
     """
-    if problem.k == 1 and not surely_unique(problem):
-        return math.inf
+    if not problem.sparse and problem.k <= FEW:
+        contiguous = np.ascontiguousarray
+        given = contiguous(problem.W).ravel(), contiguous(problem.q), contiguous(problem.mu), contiguous(r)
+        return float(certified(*given, velocity_size(problem), tolerance))
     missed, floor, violated = measured(problem, r)
     passes = max(missed, floor, max(violated or violations(problem, r)) / ROUGH) <= tolerance
     return missed if passes else math.inf

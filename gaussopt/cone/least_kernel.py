@@ -30,6 +30,9 @@ SLOW, FULL = 1e-12, 0.999
 """Velocity, relative to the size of the velocities of a problem, up to which a contact sticks, and is closed without an
 impulse; friction of a contact that slides, relative to its bound, at least."""
 
+SLACK = 1e-11
+"""Natural map, relative to the size of the velocities of a problem, that rounding of chosen impulses may cause."""
+
 TINY = 1e-300
 """Replaces zero as a divisor."""
 

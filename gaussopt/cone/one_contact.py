@@ -17,6 +17,7 @@ import numpy as np
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.jit.kernel import kernel
 from gaussopt.linalg.cones import residual
 
 HOLDS = 1e-12
@@ -75,27 +76,33 @@ def solve_contact(problem: ConeComplementarity) -> OneContact:
     return OneContact(tuple(found), not doubtful, impulses)
 
 
-def surely_unique(problem: ConeComplementarity) -> bool:
-    """Return whether a quick test, of a few microseconds, proves that one contact has at most one velocity.
+@kernel
+def one_velocity(w: Vector, mu: float) -> bool:
+    """Return whether a quick test proves that one contact with W, (9,) by rows, has at most one velocity.
 
     It does if there is no friction, if no impulse changes the slip, or if tau = mu |W_T| shows strong monotonicity
     (see `gaussopt.cone.monotonicity`).
     """
-    mu = float(problem.mu[0])
-    (a, b, c), (d, e, f), (g, h, i) = problem.W.tolist()
-    T = d * d + e * e + f * f + g * g + h * h + i * i
-    if mu == 0.0 or not T > 0.0:
-        return mu == 0.0 or (T == b == c == 0.0 and a >= 0.0)
-    share = 0.5 * mu / math.sqrt(T)
-    a, b, c = (
-        a - share * (T + d * d + g * g),
-        0.5 * (b + d) - share * (d * e + g * h),
-        (0.5 * (c + g) - share * (d * f + g * i)),
-    )
+    a, b, c, d, e, f, g, h, i = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]
+    T, sure = d * d + e * e + f * f + g * g + h * h + i * i, True
+    if mu == 0.0:
+        return sure
+    if not T > 0.0:
+        sure = T == 0.0 and b == 0.0 and c == 0.0 and a >= 0.0
+    share = 0.5 * mu / math.sqrt(T if T > 0.0 else 1.0)
+    k, l, m = a - share * (T + d * d + g * g), 0.5 * (b + d) - share * (d * e + g * h), 0.5 * (c + g)
+    m -= share * (d * f + g * i)
     x, y, z = e - share * (e * e + h * h), 0.5 * (f + h) - share * (e * f + h * i), i - share * (f * f + i * i)
-    size, least = abs(a) + abs(x) + abs(z), a * x - b * b
-    determinant = z * least - a * y * y + 2.0 * b * c * y - x * c * c
-    return bool(a > DEFINITE * size and least > DEFINITE * size**2 and determinant > DEFINITE * size**3)
+    size, least = abs(k) + abs(x) + abs(z), k * x - l * l
+    determinant = z * least - k * y * y + 2.0 * l * m * y - x * m * m
+    if T > 0.0:
+        sure = k > DEFINITE * size and least > DEFINITE * size * size and determinant > DEFINITE * size * size * size
+    return sure
+
+
+def surely_unique(problem: ConeComplementarity) -> bool:
+    """Return what `one_velocity` returns for a problem of one contact."""
+    return bool(one_velocity(np.ascontiguousarray(problem.W).ravel(), float(problem.mu[0])))
 
 
 def candidates_of(W: Matrix, q: Vector, mu: float) -> list[Vector]:

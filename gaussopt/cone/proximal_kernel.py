@@ -8,6 +8,8 @@ so that the impulses depend on the problem alone.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gaussopt.cone.measure import distances
@@ -30,6 +32,25 @@ REDUNDANT = 1e-8
 ENLARGED, LESS, MORE, PROXIMAL_STEPS, DIVERGED = 1e-3, 0.3, 10.0, 25, 4
 """Fraction by which proximal steps enlarge the diagonal at first, its factors after a step and after one that diverges,
 and the largest numbers of steps and of steps that diverge."""
+
+
+BY_NEWTON, BY_PROXIMAL = 1, 2
+"""The methods that start from known impulses: `gaussopt.cone.newton_kernel.continued`, and `shared`."""
+
+
+class QuickMethods(NamedTuple):
+    """The limits of the methods that start from known impulses, relative to |q|; `first` is the one to try first.
+
+    `near` is the largest natural map of proximal steps that is accepted.
+    """
+
+    first: int
+    tolerance: float
+    enough: float
+    most: int
+    still: float
+    goal: float
+    near: float
 
 
 @kernel

@@ -223,6 +223,16 @@ class Solver(ABC, Generic[O]):
             return f"it takes {takes}, not {type(program).__name__}"
         return None
 
+    def quick_methods(self) -> Any | None:
+        """Return the methods that the solver tries first from a given start (`gaussopt.cone.proximal_kernel`), if any.
+
+        A time step may then use these in machine code of its own, and ask the solver only where they fail.
+        """
+        return None
+
+    def succeeded(self, method: int) -> None:
+        """Take note of the method that found the impulses of a step without the solver."""
+
     def check(self, program: Program) -> None:
         """Raise NotAccepted, with the reason, if the solver cannot solve the program."""
         if isinstance(program, Program) and program.sparse and not self.sparse:

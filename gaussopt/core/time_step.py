@@ -6,7 +6,7 @@ Their number of contacts may change, and their velocities u, (p,), need not be t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +42,25 @@ class Free(NamedTuple):
     end: Reached
 
 
+class AtOnce(NamedTuple):
+    """A step taken at once: its end, its problem and impulses, whether it determines them, and their residual, m/s.
+
+    `method` found the impulses in this number of iterations. The last three numbers are negative if zero impulses
+    satisfy the laws of all contacts.
+    """
+
+    end: Reached
+    problem: ConeComplementarity
+    r: Vector
+    unique: bool
+    missed: float
+    iterations: int
+    method: int
+
+
+Starts = Callable[[Sequence[str]], Vector | None]
+
+
 class TimeStep(ABC):
     """A state from which a step is taken, with the contacts near it.
 
@@ -75,6 +94,16 @@ class TimeStep(ABC):
     @abstractmethod
     def energy(self) -> Energy:
         """Return the energy of the state; call it before the system is evaluated at another state."""
+
+    def at_once(
+        self, dt: float, starts: Starts, by: Any, accepted: float, *, project: bool
+    ) -> AtOnce | None:  # fmt: skip
+        """Take a step of length dt, s, by `Solver.quick_methods` from known impulses; None where these do not suffice.
+
+        `starts` returns the impulses, (3 k,), from which to begin for contacts of given names, None if none are known;
+        impulses are certified within `accepted`.
+        """
+        return None
 
     @abstractmethod
     def problem(self, dt: float) -> ConeComplementarity:

@@ -15,17 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.cone.sparse_rows import SparseRows
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import rounding
 from gaussopt.interchange.contact_kernel import RowPlaces, bound_friction, collect
 from gaussopt.interchange.mujoco_equalities import SMALL, distances, sizes_of_places, sparse_rows, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
+from gaussopt.interchange.step_kernel import StepMemory
 
 AHEAD = 0.01
 """Distance, m or rad, below which open contacts and limits are taken into account, if MuJoCo's memory suffices."""
 
+
+KEPT = 4
+"""Number of sets of contacts for which memory is kept."""
 
 CLOSED = 1e-9
 """Gap, m or rad, up to which a contact counts as closed. Otherwise the errors in the gaps of a body at rest would let
@@ -75,6 +79,22 @@ class NearContacts:
             )  # fmt: skip
         return self._parts[key]
 
+    @cached_property
+    def indices(self) -> tuple[Index, Index]:
+        """`opens` and `parents` as kernels take them."""
+        return self.opens.astype(np.int64), self.parents.astype(np.int64)
+
+    @cached_property
+    def _chosen(self) -> dict[bytes, NearContacts]:
+        return {}
+
+    def chosen(self, wanted: Index) -> NearContacts:
+        """Return the contacts for which `gaussopt.interchange.step_kernel.taking_part` has written 1."""
+        found = self._chosen.get(key := wanted.tobytes())
+        if found is None:
+            found = self._chosen[key] = self if wanted.all() else self.only(wanted > 0)
+        return found
+
     def bounded(self, W: Matrix, q: Vector, dt: float) -> tuple[Matrix, Vector]:
         """Return W and q with rows that set the normal impulse of friction without a normal to its bound.
 
@@ -123,6 +143,7 @@ class ContactFinder:
         self.turns = turning(mj, model)
         self._names: dict[tuple[int, ...], str] = {}
         self._dry: list[str] = []
+        self._memory: dict[NearContacts, StepMemory] = {}
 
     def __call__(self, E: SparseRows) -> tuple[NearContacts, SparseRows, Vector, float]:
         """Return contacts and limits near the state of `data`, the rows E, then those of contacts, (p, nv), and gaps.
@@ -160,6 +181,18 @@ class ContactFinder:
             tiny = np.abs(R.values[there]) <= rounding(self.model.nv, ROWS * k) * sizes[R.columns[there]]
             R.values[there][tiny] = 0.0
         return pattern, R, gaps, lowest
+
+    def memory(self, contacts: NearContacts, wanted: Index | None, damping: Vector, m: int) -> StepMemory:
+        """Return memory for steps with these contacts, which are those `wanted` or all, and m equality rows."""
+        found = self._memory.get(contacts)
+        if found is None:
+            if len(self._memory) == KEPT:
+                self._memory.clear()
+            kept = np.arange(len(contacts.mu)) if wanted is None else np.flatnonzero(wanted)
+            self._memory[contacts] = found = StepMemory.of(
+                kept, contacts.mu, contacts.bounds, contacts.indices[0], damping, m
+            )
+        return found
 
     def _limits(
         self, rows: SparseRows, first: int, count: int

@@ -6,16 +6,18 @@ on the axis of a hinge. Therefore rows are identified by the index of their equa
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from gaussopt.cone.sparse_rows import NO_ROWS, SparseRows, shortest
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.row_rounding import without_rounding
+from gaussopt.core.row_rounding import rounding, without_rounding
+from gaussopt.jit.kernel import kernel
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 DEPENDENT = 1e-12
@@ -111,6 +113,42 @@ def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
     return sizes
 
 
+class RowTerms(NamedTuple):
+    """Magnitudes of the terms of m equality rows, and the bodies whose places they depend on.
+
+    Row i has terms up to near[i] + d far[i], where d is the largest distance from the origin among the bodies with the
+    numbers bodies[trees[e]] to bodies[trees[e + 1]] of its equality e = numbers[i].
+    """
+
+    bodies: Index
+    trees: Index
+    numbers: Index
+    near: Matrix
+    far: Matrix
+
+
+@kernel
+def without_rounding_into(
+    rows: SparseRows, of: RowTerms, places: Matrix, centres: Matrix, share: float, values: Vector
+) -> None:  # fmt: skip
+    """Write the entries of rows, or zero for those that are at most `share` of the magnitudes of their terms."""
+    known, reach = -1, 0.0
+    for i in range(len(of.numbers)):
+        if of.numbers[i] != known:
+            known, reach = of.numbers[i], 0.0
+            for at in range(of.trees[known], of.trees[known + 1]):
+                one, other, body = 0.0, 0.0, of.bodies[at]
+                for j in range(3):
+                    one += places[body, j] * places[body, j]
+                    other += centres[body, j] * centres[body, j]
+                reach = max(reach, one, other)
+            reach = math.sqrt(reach)
+        for e in range(rows.begins[i], rows.begins[i + 1]):
+            values[e], j = rows.values[e], rows.columns[e]
+            if abs(values[e]) <= share * (of.near[i, j] + of.far[i, j] * reach):
+                values[e] = 0.0
+
+
 def independent(E: Matrix) -> Matrix:
     """Return orthonormal weights, (m, rank), that combine the m rows of E^T into independent rows."""
     values, vectors = np.linalg.eigh(E.T @ E)
@@ -194,7 +232,10 @@ class Equalities:
             if active[i] and kinds(model.eq_type[i]) in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
                 trees[i] = self._of_bodies(i)
         self._bodies = np.concatenate([*trees, []]).astype(np.intp)
-        self._trees = np.cumsum([0, *map(len, trees)])[:-1]
+        ends = np.cumsum([0, *map(len, trees)])
+        self._trees, self._in_order = ends[:-1], self.numbers.astype(data.efc_id.dtype).tobytes()
+        bodies, numbers = self._bodies.astype(np.int64), self.numbers.astype(np.int64)
+        self._terms = RowTerms(bodies, ends.astype(np.int64), numbers, self._near, self._far)
 
     def _of_bodies(self, i: int) -> NDArray[np.intp]:
         """Store the magnitudes of terms of a connect or weld, at the origin and per metre; return its trees' bodies."""
@@ -218,6 +259,10 @@ class Equalities:
         rows = sparse_rows(data, ne)
         if ne == self.m and shortest(rows) >= SMALL**2:
             return rows, data.efc_pos[:ne]
+        if ne == self.m and not self._ropes and data.efc_id[:ne].tobytes() == self._in_order:
+            values, share = np.empty(len(rows.values)), rounding(self._model.nv, self.m)
+            without_rounding_into(rows, self._terms, data.xpos, data.xipos, share, values)
+            return rows._replace(values=values), data.efc_pos[:ne]
         J, phi, _ = self(data)
         return SparseRows.of(J), phi
 

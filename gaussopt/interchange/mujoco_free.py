@@ -112,11 +112,11 @@ class FreeSteps:
 
     def _open(self, h: float) -> bool:
         """Return whether all contacts nearby are open and stay so, by their normals at the start of the step."""
-        mj, model, data, contact = self._mj, self._model, self._data, self._data.contact
-        number = int(np.count_nonzero(near := contact.exclude == IN_GAP))
+        mj, model, data, exclude = self._mj, self._model, self._data, self._data.contact.exclude
+        number = int((marks := exclude.tolist()).count(IN_GAP))
         if not number:
             return True
-        contact.exclude[near] = 0
+        exclude[:] = 0 if number == len(marks) else exclude * (exclude != IN_GAP)
         mj.mj_makeConstraint(model, data)
         rows = sparse_rows(data, data.nefc)
         return stay_open(rows, data.efc_pos, data.efc_margin, CLOSED, data.qvel, h) == number

@@ -38,8 +38,11 @@ from gaussopt.interchange.mujoco_outputs import MujocoOutputs
 from gaussopt.interchange.mujoco_projection import BoundedProjection
 from gaussopt.interchange.mujoco_rows import IN_GAP, touchable
 from gaussopt.interchange.mujoco_step import MujocoStep
-from gaussopt.interchange.rotation_kernel import rates_into, velocities_into
+from gaussopt.interchange.rotation_kernel import Coordinates, rates_into, velocities_into
 from gaussopt.modelling.problem import Problem
+
+FEW = 150
+"""Number of coordinates up to which products of dense matrices take less time than those of sparse ones."""
 
 OPTIONS = "cone", "jacobian", "enableflags", "disableflags"
 """Options of the model that motions change in their copy of it."""
@@ -143,8 +146,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
             if straight != 1:
                 self._quaternions.append((int(at) + straight, int(place) + straight))
         plain = np.argwhere(self._plain)
-        self._places = np.array([*plain.ravel(), *np.ravel(self._quaternions)], dtype=np.int64)
-        self._straight = len(plain)
+        places = np.array([*plain.ravel(), *np.ravel(self._quaternions)], dtype=np.int64)
+        self._rates, self._na = Coordinates(places, len(plain)), int(model.na)
         self._weights = np.ones(model.nv)
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
@@ -218,16 +221,16 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         if not self._quaternions:
             return v[: self.model.nv].copy()
         w = np.empty(self.model.nv)
-        velocities_into(q, v, self._places, self._straight, w)
+        velocities_into(q, v, self._rates, w)
         return w
 
     def rates_of(self, q: Vector, w: Vector, of_act: Vector) -> Vector:
         """Return rates, (n,), from velocities w, (nv,), and rates of activations, (na,)."""
         if not self._quaternions:
-            return np.concatenate((w, of_act)) if self.model.na else w.copy()
-        v = np.empty(self.size)
-        rates_into(q, w, self._places, self._straight, v)
-        v[self.model.nq :] = of_act
+            return np.concatenate((w, of_act)) if self._na else w.copy()
+        v = np.empty(len(q))
+        rates_into(q, w, self._rates, v)
+        v[len(q) - self._na :] = of_act
         return v
 
     def place(self, t: float, q: Vector, w: Vector) -> None:
@@ -238,8 +241,9 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
             data.act[:] = q[nq:]
         with self._enough:
             mj.mj_fwdPosition(model, data)
-            if data.ncon and IN_GAP in (exclude := data.contact.exclude).tolist():
-                exclude -= exclude == IN_GAP  # MuJoCo then also creates the rows of contacts in the gap
+            if data.ncon and IN_GAP in (marks := (exclude := data.contact.exclude).tolist()):
+                # MuJoCo then also creates the rows of contacts in the gap.
+                exclude[:] = 0 if max(marks) == IN_GAP else exclude - (exclude == IN_GAP)
                 mj.mj_makeConstraint(model, data)
         mj.mj_fwdVelocity(model, data)
         mj.mj_fwdActuation(model, data)
@@ -258,7 +262,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         q, v = as_coordinates("q", q, self._coordinates), as_coordinates("v", v, self._coordinates)
         w = self.velocities(q, v)
         self.actuate(t, q, w)
-        S: Any = csr_array(self._weights[:, None] * self.rates(q).T)
+        S: Any = self._weights[:, None] * self.rates(q).T
+        S = csr_array(S) if len(q) > FEW else S
         data = self.data
         E, _, sizes = self.equalities(data)
         near = self.projection.near if self.equalities.m else None

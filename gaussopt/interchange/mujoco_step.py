@@ -15,12 +15,15 @@ from gaussopt.cone.pushes import all_apart, least_pushes
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
+from gaussopt.core.delassus import SMALL
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
-from gaussopt.core.time_step import Found, Reached, TimeStep
+from gaussopt.core.time_step import AtOnce, Found, Reached, Starts, TimeStep
 from gaussopt.interchange.contact_kernel import bound_blocks
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_equalities import independent
+from gaussopt.interchange.mujoco_projection import AT_LEAST, LOOKED
+from gaussopt.interchange.step_kernel import NUMBERS, step_at_once, taking_part
 
 NOTHING, NO_MATRIX = Found((), np.zeros(0), np.zeros((0, ROWS - 1))), np.zeros((0, 0))
 """No contacts and limits, and no damping."""
@@ -102,6 +105,37 @@ class MujocoStep(TimeStep):
         """Return the energies that MuJoCo computes for its present state."""
         found: Energy = self._system.energy_here()
         return found
+
+    def at_once(
+        self, dt: float, starts: Starts, by: Any, accepted: float, *, project: bool
+    ) -> AtOnce | None:  # fmt: skip
+        """Take the step by `step_at_once`, with all contacts if these are few, else with those that may close."""
+        system, n, k, m, wanted = self._system, len(self._w), len(self._gaps), len(self._phi), None
+        if n > LARGE:
+            return None
+        self._kept, ahead = self._contacts, FARTHER * dt
+        if k > FEW:
+            wanted, which = np.empty(k, dtype=np.int64), self._kept.indices
+            taking_part(self._R, self._gaps, self._w, *which, ahead, CLOSE * system.ahead, wanted)
+            self._kept = self._contacts.chosen(wanted)
+        size, start = ROWS * len(self._kept.mu), starts(self._kept.names)
+        if size > SMALL:
+            return None
+        memory = system.near.memory(self._kept, wanted, system.damping, m)
+        first, result = NUMBERS + size, np.empty(NUMBERS + size + 2 * n + m + system.unit_rows)
+        given = self._M, NO_MATRIX if self.D is None else self.D, self._R, self._force, self._w, self._gaps, self._phi
+        if not step_at_once(
+            memory, *given, self._gaps[:0] if start is None else start, result, dt, by, accepted, project
+        ):
+            return None
+        end = first + n
+        r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n :]
+        missed, count, method, off, far, unique = result[:NUMBERS].tolist()
+        self._dt = dt
+        if project and not (far <= LOOKED**2 and self._lowest >= -AT_LEAST):
+            self._bounded(w, way)
+        problem = ConeComplementarity(memory.W, memory.q, memory.mu)
+        return AtOnce(self._ended(lam, w, way, off), problem, r, unique > 0.0, missed, int(count), int(method))
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""
@@ -186,7 +220,7 @@ class MujocoStep(TimeStep):
 
     def finish(self, r: Vector, *, project: bool) -> Reached:
         """Return the end of the step; with `project` the displacement also corrects the constraint residuals."""
-        system, m, R, gaps = self._system, self._m, self._rows, self._open_by
+        m, R, gaps = self._m, self._rows, self._open_by
         lam, w, way, missed = self._end or self._reached(r)
         if project and len(R):
             push, phi = np.zeros(len(r)), self._phi if self._basis is None else self._basis.T @ self._phi
@@ -204,12 +238,21 @@ class MujocoStep(TimeStep):
                 self._problem(np.ones_like(self._wanted))
                 found, self._kept = self.finish(whole.ravel(), project=True), kept
                 return found
-            state = self._q, self._R, self._phi, self._gaps, self._lowest
-            system.projection(state, self._contacts.names, system.row_names, self._dt * w, way)
+            self._bounded(w, way)
+        return self._ended(np.append(lam, np.zeros(self._system.unit_rows)), w, way, missed)
+
+    def _bounded(self, w: Vector, way: Vector) -> None:
+        """Shorten the correction of a displacement `way` at velocities w, (nv,), in place, if it must be."""
+        state = self._q, self._R, self._phi, self._gaps, self._lowest
+        self._system.projection(state, self._contacts.names, self._system.row_names, self._dt * w, way)
+
+    def _ended(self, lam: Vector, w: Vector, way: Vector, missed: float) -> Reached:
+        """Return the end of the step from the impulses of all rows, velocities and displacement."""
+        system = self._system
         q = system.moved(self._q, way)
         of_act = self._act
         if len(of_act):
             q[system.model.nq :] = act = system.activations(self._act, self._of_act, self._dt)
             of_act = (act - self._act) / self._dt
         v = system.rates_of(q, w, of_act)
-        return Reached(q, v, np.append(lam, np.zeros(system.unit_rows)) if system.unit_rows else lam, missed)
+        return Reached(q, v, lam, missed)

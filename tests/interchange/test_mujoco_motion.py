@@ -111,8 +111,15 @@ def test_contacts_left_out_and_bodies_apart_change_no_motion(
     count: int, stabilisation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step, sizes = "gaussopt.interchange.mujoco_step", set()
-    stated = MujocoStep.problem
+    stated, at_once = MujocoStep.problem, MujocoStep.at_once
+
+    def taken(*given: Any, **chosen: Any) -> Any:
+        if (found := at_once(*given, **chosen)) is not None:
+            sizes.add(found.problem.k)
+        return found
+
     monkeypatch.setattr(MujocoStep, "problem", lambda self, dt: sizes.add((found := stated(self, dt)).k) or found)
+    monkeypatch.setattr(MujocoStep, "at_once", taken)
     given = problem(plates(count), t_end=0.15)
     motion = moved(given, stabilisation=stabilisation)
     assert motion.status == go.Status.SOLVED
@@ -142,6 +149,40 @@ def test_friction_without_a_normal_is_bounded_alike_in_dense_operators_and_in_bl
     assert W[9, 0] == -W[9, 9] == -W[0, 0]
     assert np.array_equal(stored.toarray(), W)
     assert np.array_equal(of_blocks, q)
+
+
+LOOPS = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="9 9 1"/>
+  <body pos="0 0 .6"><joint name="a" axis="0 1 0" damping=".02"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
+    <body name="tip" pos=".3 0 0"><joint axis="0 1 0" range="-90 60"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/></body></body>
+  <body name="rod" pos="0 0 .9"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .3 0 -.3" size=".02"/></body>
+  <body pos=".3 .4 .2"><freejoint/><geom type="box" size=".1 .1 .1" condim="6" friction=".8 .01 .01"/></body>
+  <body pos="1 .4 .1"><joint type="slide" axis="0 0 1"/><joint type="slide" axis="1 0 0" frictionloss=".5"/>
+    <geom type="sphere" size=".1"/></body></worldbody>
+  <equality><connect body1="rod" body2="tip" anchor=".3 0 -.3"/></equality></mujoco>"""
+"""A planar loop, whose rows depend on each other, contacts that spin and roll, limits and dry friction."""
+
+
+@pytest.mark.parametrize("stabilisation", ["none", "projection"])
+@pytest.mark.parametrize("model", [LOOPS, plates(3)])
+def test_a_step_taken_at_once_is_that_taken_in_parts(
+    model: str, stabilisation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, taken, at_once = problem(model, t_end=0.4), [], MujocoStep.at_once
+
+    def counted(*args: Any, **chosen: Any) -> Any:
+        taken.append((found := at_once(*args, **chosen)) is not None)
+        return found
+
+    monkeypatch.setattr(MujocoStep, "at_once", counted)
+    motion = moved(given, stabilisation=stabilisation)
+    assert sum(taken) > 0.5 * len(taken)
+    monkeypatch.setattr(MujocoStep, "at_once", lambda *_, **__: None)
+    parts = moved(given, stabilisation=stabilisation)
+    assert motion.contacts == parts.contacts
+    for name in ("q", "v", "lam", "lam_N", "lam_T", "gap"):
+        exact = 0.0 if model is not LOOPS else 1e-9  # dependent rows are told by other arithmetic
+        assert getattr(motion, name) == pytest.approx(getattr(parts, name), rel=0.0, abs=exact, nan_ok=True), name
 
 
 def test_a_limit_stops_a_pendulum_and_the_estimate_knows_the_error() -> None:

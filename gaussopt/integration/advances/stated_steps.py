@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.certificates.cone import surely_solved
-from gaussopt.cone.least_kernel import least_impulses
+from gaussopt.cone.least_kernel import SLACK, least_impulses
 from gaussopt.cone.one_contact import surely_unique
 from gaussopt.contact.activity import TOUCHING, refuse_penetration
 from gaussopt.core.arrays import Vector
@@ -48,9 +48,6 @@ ROUNDED = (
 
 SUNK = 1e-3
 """Depth, m, beyond which a start is said to be inside an obstacle; other engines let bodies sink by less at rest."""
-
-SLACK = 1e-11
-"""Natural map, relative to the size of the velocities of a problem, that rounding of chosen impulses may cause."""
 
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
 
@@ -212,9 +209,52 @@ class StatedSteps(MoreauJeanSteps):
         """Take one step, or several in which no constraint acts."""
         if self._take_free():
             return self._taken(self._free_step)
-        here, before = self._here or self._start(self.t, self.q, self.v), self.v
+        here = self._here or self._start(self.t, self.q, self.v)
         following = self._grid.instant(self.steps + 1)
         h = following - self.t
+        of_step = self._at_once(here, h) or self._in_parts(here, h)
+        if not isinstance(of_step, _Taken):
+            return of_step
+        end, r = of_step.end, of_step.r
+        if not end.missed <= MISSED:
+            left = end.missed / (1.0 + float(np.abs(end.v).max()))
+            if not left <= max(MISSED, self.motion.system.row_rounding):
+                return Status.INFEASIBLE, (
+                    f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step "
+                    f"leaves {end.missed:.2g} m/s or rad/s of them."
+                )
+            if left > MISSED and ROUNDED not in self.motion.warnings:
+                self.motion.warnings.append(ROUNDED)
+        if not self.steps:
+            self._record(here, of_step)
+        self.steps += 1
+        self.t, self.q, self.v = following, end.q, end.v
+        self.refuse_divergence(end.q, end.v)
+        if self._note(here.names, r[::ROWS] * here.opens):
+            self._note_gain(here, r)
+        if (now := self._start(following, end.q, end.v).names) is not here.names:
+            self._say_lost(compress(here.names, (r[::ROWS] * here.opens > 0.0).tolist()), now)
+        return self._taken(of_step)
+
+    def _at_once(self, here: TimeStep, h: float) -> _Taken | None:
+        """Take a step at once; return None if this is not possible."""
+        solver, begin = self.motion.solver, perf_counter()
+        by = solver.sequence.solver.quick_methods() if solver.sequence.warm_start else None
+        if by is None:
+            return None
+        project = self.motion.stabiliser.name == "projection"
+        found = here.at_once(h, self._known_impulses, by, solver.tolerance, project=project)
+        self.motion.timing["solve"] += perf_counter() - begin
+        if found is None:
+            return None
+        if found.missed >= 0.0:
+            self._latest = here.names, found.r
+            solver.sequence.solver.succeeded(found.method)
+            self._solved(found.problem, found.r, found.missed, found.iterations)
+        return _Taken(here.names, self.v, found.end, h, found.problem, found.r, found.unique)
+
+    def _in_parts(self, here: TimeStep, h: float) -> _Taken | End:
+        """Take a step; return status and message if its impulses are not accepted."""
         begin = perf_counter()
         problem: ConeComplementarity | None = here.problem(h)
         self.motion.timing["build"] += perf_counter() - begin
@@ -225,30 +265,9 @@ class StatedSteps(MoreauJeanSteps):
                 return ending
             stated, problem = problem, here.again(r)
             if problem is None:
-                break
-        else:
-            raise BadInput(f"The force of the step at t = {self.t:.9g} does not settle; use a smaller step.")
-        end = here.finish(r, project=self.motion.stabiliser.name == "projection")
-        if not end.missed <= MISSED:
-            left = end.missed / (1.0 + float(np.abs(end.v).max()))
-            if not left <= max(MISSED, self.motion.system.row_rounding):
-                return Status.INFEASIBLE, (
-                    f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step "
-                    f"leaves {end.missed:.2g} m/s or rad/s of them."
-                )
-            if left > MISSED and ROUNDED not in self.motion.warnings:
-                self.motion.warnings.append(ROUNDED)
-        of_step = _Taken(here.names, before, end, h, stated, r, unique)
-        if not self.steps:
-            self._record(here, of_step)
-        self.steps += 1
-        self.t, self.q, self.v = following, end.q, end.v
-        self.refuse_divergence(end.q, end.v)
-        if self._note(here.names, r[::ROWS] * here.opens):
-            self._note_gain(here, r)
-        if (now := self._start(following, end.q, end.v).found.names) is not here.names:
-            self._say_lost(compress(here.names, (r[::ROWS] * here.opens > 0.0).tolist()), now)
-        return self._taken(of_step)
+                end = here.finish(r, project=self.motion.stabiliser.name == "projection")
+                return _Taken(here.names, self.v, end, h, stated, r, unique)
+        raise BadInput(f"The force of the step at t = {self.t:.9g} does not settle; use a smaller step.")
 
     def _say_lost(self, pushed: Iterable[str], now: Sequence[str]) -> None:
         """Warn of the first contact that the step kept closed and that the model does not find at its end."""
@@ -287,20 +306,26 @@ class StatedSteps(MoreauJeanSteps):
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
         motion.timing["update"] += timing.update
-        motion.iterations += raw.iterations
         self._latest = names, r
-        worst, missed = motion.worst, missed * velocity_size(problem)
-        motion.evaluations += 1
-        worst["constraint_residual"] = max(worst["constraint_residual"], missed)
-        if NOT_UNIQUE not in motion.warnings and problem.mu[r[::ROWS] > 0].any():
-            motion.warnings.append(NOT_UNIQUE)
+        self._solved(problem, r, missed * velocity_size(problem), raw.iterations)
         return r, not choice, None
 
+    def _solved(self, problem: ConeComplementarity, r: Vector, missed: float, iterations: int) -> None:
+        """Count a solved problem, whose impulses miss Coulomb's law by `missed`, m/s."""
+        motion, worst = self.motion, self.motion.worst
+        motion.iterations += iterations
+        motion.evaluations += 1
+        worst["constraint_residual"] = max(worst["constraint_residual"], missed)
+        if NOT_UNIQUE not in motion.warnings and (problem.mu * r[::ROWS]).max() > 0.0:
+            motion.warnings.append(NOT_UNIQUE)
+
     def _known_impulses(self, names: Sequence[str]) -> Vector | None:
-        """Return the latest impulses of the contacts, zero at new contacts; None if there are none."""
+        """Return the latest impulses, zero at new contacts; None if there are none."""
         known, r = self._latest
-        if names == known or not len(r):
-            return r if len(r) else None
+        if names is known or names == known:
+            return r
+        if not len(r):
+            return None
         there = {name: i for i, name in enumerate(known)}
         found = np.zeros((len(names), ROWS))
         pairs = [(i, there[name]) for i, name in enumerate(names) if name in there]
