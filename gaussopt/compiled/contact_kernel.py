@@ -3,8 +3,7 @@
 All code except the equations is the same for all systems and compiled once; the equations are passed in as
 functions of one signature, by their addresses. A step is taken only if every stage is regular (see
 `gaussopt.contact.stage_kernel`), its certificate passes, and no watched function can have fallen through zero (see
-`gaussopt.integration.events.functions`, and `gaussopt.integration.events.scanning` for the gaps). The first step for
-which this is not certain is left to the event loop. Contacts are planar.
+`gaussopt.integration.events.functions`, for gaps `scanning`). The event loop takes other steps. Contacts are planar.
 """
 
 from __future__ import annotations
@@ -374,8 +373,7 @@ def locate(
     1997, and `rows` holds the end of that step. The watched value is column `column` of `space.after`. Returns the
     number of steps taken; 0 if one is irregular.
     """
-    x1, f1, x2, f2 = bracket[2], bracket[3], bracket[0], bracket[1]
-    share = 0.5
+    x1, f1, x2, f2, share = bracket[2], bracket[3], bracket[0], bracket[1], 0.5
     for taken in range(1, MOST_TRIALS):
         x = x1 + share * (x2 - x1)
         done = march(step, about, lines, stage, origin, origin, x, 0, 1, y, motion, space, worst, rows, 1)
@@ -390,9 +388,9 @@ def locate(
         bracket[0] = x1 if abs(f1) < abs(f2) else x2
         least = (accuracy + 2.0 * EPS * bracket[0]) / abs(x2 - x1)
         if least > 0.5 or f1 == 0.0:
-            x = bracket[0]
-            if x == x1:
+            if bracket[0] == x1:
                 return taken
+            x = bracket[0]
             done = march(step, about, lines, stage, origin, origin, x, 0, 1, y, motion, space, worst, rows, 1)
             return (taken + 1) * done
         xi, phi, share = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2), 0.5

@@ -52,12 +52,13 @@ def motions() -> Iterator[Callable[[], Any]]:
     yield lambda: pivoting.eliminate(M.copy(), index(), index(), 3)
 
 
-def copied(x: Any) -> Any:
-    """An argument with memory of its own."""
+def copied(x: Any, known: dict[int, Any] | None = None) -> Any:
+    """An argument with memory of its own; an array that occurs twice is one array again."""
+    known = {} if known is None else known
     if isinstance(x, np.ndarray):
-        return x.copy()
+        return known.setdefault(id(x), x.copy())
     if isinstance(x, tuple):
-        parts = map(copied, x)
+        parts = [copied(part, known) for part in x]
         return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
     return x
 

@@ -33,7 +33,7 @@ from gaussopt.integration.events.between import look_between
 from gaussopt.integration.events.crossings import Crossings
 from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
 from gaussopt.integration.events.guides import refuse_start
-from gaussopt.integration.events.modes import TOLERANCES, ContactModes
+from gaussopt.integration.events.modes import TOLERANCES, ContactModes, earliest_rest
 from gaussopt.integration.events.segments import FastForward, PhaseSegment
 from gaussopt.integration.events.transitions import Hint, ImpactAccumulation, Transitions
 from gaussopt.integration.stabilisation import Projection
@@ -42,9 +42,7 @@ from gaussopt.integration.stabilisation import Projection
 class EventPhases(Advance):
     """Advances a motion from event to event; with an adaptive method, dt is the recording interval.
 
-    Attributes
-    ----------
-    fast_forward : FastForward or None, takes many steps at once where no event occurs
+    `fast_forward` takes many steps at once where no event occurs, if it is not None.
     """
 
     motion: ContactAccelerations
@@ -54,8 +52,6 @@ class EventPhases(Advance):
     def suits(cls, system: AbstractSystem, method: Stepper) -> bool:
         """Accept motions with contacts by a method that integrates accelerations from event to event."""
         return bool(system.contact_names) and not method.loop and not isinstance(system, SteppedSystem)
-
-    # -- the loop ----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """Find the contact modes at the start; raises BadInput as `refuse_start`, and if the modes do not settle."""
@@ -173,17 +169,10 @@ class EventPhases(Advance):
 
         The direction of such a slip turns faster and faster, and no step of constant length follows it to the end.
         """
-        sigma, a = self.motion.phase.sigma, self._before.a
+        sigma = self.motion.phase.sigma
         if sigma.shape[1] == 1 or self.method.adaptive or not sigma.any():
             return None
-        step, sliding = self.motion.whole(self.t, self.q, self.v), sigma.any(axis=1)
-        slip, change = step.v_T[sliding], step.J_T[sliding] @ a + step.zeta_T[sliding]
-        speed, along = np.linalg.norm(slip, axis=1), np.einsum("kd,kd->k", slip, change)
-        slows = (along < 0.0) & (speed > 0.0)
-        speed, along, slip, change = speed[slows], along[slows], slip[slows], change[slows]
-        left = -(speed**2) / along
-        across = np.linalg.norm(change - (along / speed**2)[:, None] * slip, axis=1)
-        half = 0.5 * float(left[across * left > RESTING].min(initial=math.inf))
+        half = 0.5 * earliest_rest(self.motion.whole(self.t, self.q, self.v), sigma, self._before.a)
         return half if half < self._stepping.instant(self._stepping.grid_index(self.t)) - self.t else None
 
     def _take_step(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -139,3 +140,18 @@ class ContactModes:
         out[list(self.closed)] = SLIDING
         out[list(self.sticking)] = STICKING
         return out
+
+
+def earliest_rest(step: StepData, sigma: Matrix, a: Vector) -> float:
+    """Return the time, s, in which a slip in space that turns may come to rest under the acceleration a; inf if none.
+
+    `sigma`, (k, 2), are the directions of slips as in `ContactModes`.
+    """
+    sliding = sigma.any(axis=1)
+    slip, change = step.v_T[sliding], step.J_T[sliding] @ a + step.zeta_T[sliding]
+    speed, along = np.linalg.norm(slip, axis=1), np.einsum("kd,kd->k", slip, change)
+    slows = (along < 0.0) & (speed > 0.0)
+    speed, along, slip, change = speed[slows], along[slows], slip[slows], change[slows]
+    left = -(speed**2) / along
+    across = np.linalg.norm(change - (along / speed**2)[:, None] * slip, axis=1)
+    return float(left[across * left > RESTING].min(initial=math.inf))
