@@ -122,8 +122,7 @@ class BoundedProjection:
         i, model = int(np.argmax(np.nan_to_num(share, nan=np.inf))), self.model
         joint = int(model.dof_jntid[i])
         name = self.mj.mj_id2name(model, self.mj.mjtObj.mjOBJ_JOINT, joint) or joint
-        where = [f"{names[j]} by {depths[j]:.2g} {'m' if not at else 'm or rad'}"
-                 for at, (names, depths) in enumerate(open_by)
+        where = [f"{names[j]} by {depths[j]:.2g} m or rad" for names, depths in open_by
                  for j in np.argsort(-depths)[:SAID] if depths[j] > 0.0]  # fmt: skip
         raise BadInput(
             f"The projection does not converge: it would move joint {name!r} by {abs(way[i]):.2g} "
