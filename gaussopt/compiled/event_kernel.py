@@ -24,7 +24,7 @@ from gaussopt.compiled.contact_kernel import (
 from gaussopt.compiled.projection_kernel import SurfaceWorkspace, largest, project
 from gaussopt.contact.activity import RESTING, TOUCHING
 from gaussopt.contact.stage_laws import MONOTONE
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.integration.events.modes import OPEN, SLIDING, STICKING, TOLERANCES
 from gaussopt.integration.events.scanning import CURVED
 from gaussopt.jit.kernel import kernel
@@ -227,3 +227,12 @@ def settle(
             if moved == 0.0:
                 return solved
     return solved
+
+
+@kernel
+def projected(
+    step: Equations, about: Equations, t: float, y: Vector, p: Vector, k: int, closed: Index, flat: Vector,
+    on: SurfaceWorkspace, rates: bool,
+) -> bool:  # fmt: skip
+    """Project a state as `gaussopt.compiled.projection_kernel.project` does, which the kernels of events call, too."""
+    return project(step, about, t, y, p, k, closed, flat, on, rates)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.compiled.contact_equations import ContactEquations
-from gaussopt.compiled.contact_kernel import Equations, Stage, copy
+from gaussopt.compiled.contact_kernel import Equations, Stage, copy, laws
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE, NUMBERS, StageWorkspace, certified, stage_workspace
 from gaussopt.core.arrays import Index, Matrix, Vector
@@ -20,13 +20,6 @@ from gaussopt.lcp.pivoting import SOLVED, Active
 ABOUT = 4
 """Numbers of a certified row before the solution: 1 if it is certified, else 0; error bound, its relative size, and
 whether the forces are unique."""
-
-
-@kernel
-def laws(law: Equations, p: Matrix, none: Vector, table: Matrix) -> None:
-    """Write the coefficients of all contacts to `table`, one row per row of p; `none` is an empty array."""
-    for r in range(len(p)):
-        law(0.0, none, none, p[r], table[r])
 
 
 @kernel

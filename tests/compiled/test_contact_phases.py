@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.compiled.advances import contact_phases
+from gaussopt.compiled.advances import compiled_phases
 from gaussopt.compiled.advances.contact_phases import PhaseMarcher, PhaseSegment
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.event import Event
@@ -293,7 +293,7 @@ def test_an_adaptive_motion_with_contacts_is_compiled_where_it_is_long(monkeypat
     assert [m.meta["engine"] for m in (long, short)] == ["compiled", "interpreted"]
     assert (long.warnings, short.warnings) == ((), ())
     same(long, go.simulate(rod, t_end=0.5, engine="compiled", **settings))
-    monkeypatch.setattr(contact_phases, "LOOPED", 100)
+    monkeypatch.setattr(compiled_phases, "LOOPED", 100)
     told = go.simulate(rod, t_end=0.5, engine="compiled", **settings)
     assert told.meta["why_interpreted"] == "the stepper 'rk45' is taken in Python from event to event: take rk4"
     assert told.warnings == (
@@ -305,7 +305,7 @@ def test_an_adaptive_motion_with_contacts_is_compiled_where_it_is_long(monkeypat
 def test_an_adaptive_motion_that_cannot_be_compiled_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the number of its accelerations on, which no setting tells before."""
     monkeypatch.setattr(engine, "SLOW", 300)
-    monkeypatch.setattr(contact_phases.CompiledPhases, "can", lambda *motion: "it has no kernel")
+    monkeypatch.setattr(compiled_phases.CompiledPhases, "can", lambda *motion: "it has no kernel")
     settings: dict[str, Any] = {"stepper": "rk45", "dt": None, "error_estimate": False}
     long, short = (go.simulate("sliding-rod", t_end=end, **settings) for end in (0.5, 0.02))
     assert long.warnings == ("Every step was interpreted, which is slow, because it has no kernel.",)

@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 
 from gaussopt.compiled.advances.contact_phases import PhaseMarcher
-from gaussopt.compiled.event_kernel import reach, settle
+from gaussopt.compiled.event_kernel import projected, reach, settle
 from gaussopt.compiled.stage_lines import no_lines
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import MONOTONE
@@ -30,7 +30,7 @@ class EventMarcher(PhaseMarcher):
 
     def __init__(self, motion: ContactAccelerations, method: Stepper, recorder: Recorder) -> None:
         super().__init__(motion, method, recorder)
-        prepare(reach, settle)
+        prepare(reach, settle, projected)
         self._two_sided = any(motion.system.two_sided)
 
     def pass_event(

@@ -19,6 +19,7 @@ import numpy as np
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.generated import CHUNK
 from gaussopt.compiled.contact_equations import contact_equations, flat_size
+from gaussopt.compiled.event_kernel import projected
 from gaussopt.compiled.projection_kernel import SurfaceWorkspace, surface
 from gaussopt.compiled.stage_lines import stage_lines
 from gaussopt.contact.stage_kernel import stage
@@ -84,7 +85,7 @@ class PhaseMarcher:
         assert tableau is not None
         self._motion, self._stages, self._recorder = motion, method.stages, recorder
         self._equations = contact_equations(system.model, system.source)
-        prepare(stage, kernel.march, kernel.locate, kernel.projected)
+        prepare(stage, kernel.march, kernel.locate)
         self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._turns_never = not self._turning.angles(np.zeros(1), *np.zeros((2, 1, system.n)))[0].size
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
@@ -242,7 +243,7 @@ class PhaseMarcher:
         self._set_parameters()
         equations, (contacts, on), y = self._equations, self._surface(closed, sticking), np.concatenate((q, v))
         p, k, flat = self._marched.p, self._k, self._flat
-        done = kernel.projected(equations.step, equations.about, t, y, p, k, contacts, flat, on, rates)
+        done = projected(equations.step, equations.about, t, y, p, k, contacts, flat, on, rates)
         return (y[: self._n], y[self._n :]) if done else None
 
     def _rows(self, count: int) -> Matrix:
