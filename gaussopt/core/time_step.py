@@ -43,7 +43,7 @@ class Free(NamedTuple):
 
 
 class AtOnce(NamedTuple):
-    """A step taken at once: its end, its problem and impulses, whether it determines them, and their residual, m/s.
+    """A step taken at once: its end, its problem and impulses, and their residual, m/s.
 
     `method` found the impulses in this number of iterations. The last three numbers are negative if zero impulses
     satisfy the laws of all contacts.
@@ -52,7 +52,6 @@ class AtOnce(NamedTuple):
     end: Reached
     problem: ConeComplementarity
     r: Vector
-    unique: bool
     missed: float
     iterations: int
     method: int
@@ -67,9 +66,11 @@ class TimeStep(ABC):
     Class attributes
     ----------------
     free : whether no constraint acts at the state, so that `SteppedSystem.free_steps` may take steps from it
+    equalities : number of equality rows that the step eliminates
     """
 
     free: bool = False
+    equalities: int = 0
 
     @property
     @abstractmethod

@@ -58,6 +58,7 @@ class MujocoStep(TimeStep):
         data = system.data
         E, phi = system.equalities.rows(data)
         self._phi: Vector = phi.copy()
+        self.equalities = len(phi)
         self._contacts: NearContacts
         self._R: SparseRows
         self._gaps: Vector
@@ -130,12 +131,12 @@ class MujocoStep(TimeStep):
             return None
         end = first + n
         r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n :]
-        missed, count, method, off, far, unique = result[:NUMBERS].tolist()
+        missed, count, method, off, far = result[:NUMBERS].tolist()
         self._dt = dt
         if project and not (far <= LOOKED**2 and self._lowest >= -AT_LEAST):
             self._bounded(w, way)
         problem = ConeComplementarity(memory.W, memory.q, memory.mu)
-        return AtOnce(self._ended(lam, w, way, off), problem, r, unique > 0.0, missed, int(count), int(method))
+        return AtOnce(self._ended(lam, w, way, off), problem, r, missed, int(count), int(method))
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""

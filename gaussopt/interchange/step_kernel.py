@@ -24,10 +24,10 @@ from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.interchange.contact_kernel import bound_friction
 from gaussopt.jit.kernel import kernel
 
-NUMBERS = 6
+NUMBERS = 5
 """Numbers among the results: residual of Coulomb's law, m/s, Newton steps, and the method that found the
 impulses, all negative if no impulse was needed; largest |E w'|; square of the norm of the correction of the
-displacement; and 1 if the impulses are determined, else 0."""
+displacement."""
 
 
 class StepMemory(NamedTuple):
@@ -171,7 +171,11 @@ def largest_rate(R: SparseRows, m: int, end: Vector) -> float:
 def solved_at_once(
     of: StepMemory, start: Vector, r: Vector, by: QuickMethods, accepted: float, numbers: Vector
 ) -> bool:
-    """Write certified impulses from a start, and the numbers about them; return False if the methods `by` find none."""
+    """Write certified impulses from a start, and the numbers about them; return False if the methods `by` find none.
+
+    The least impulses are chosen if other contacts push than at the start, so that events do not depend on it, and if
+    there are equality rows, whose impulses depend on the choice.
+    """
     square, found, way = 0.0, False, by.first
     for j in range(len(r)):
         square += of.q[j] * of.q[j]
@@ -190,13 +194,14 @@ def solved_at_once(
                     by.goal * size,
                 )  # fmt: skip
                 found, way = least <= by.near * size, BY_NEWTON
-    missed = certified(of.flat, of.q, of.mu, r, size, accepted)
-    if found and missed < math.inf:
+    missed, changed = certified(of.flat, of.q, of.mu, r, size, accepted), len(of.phi) > 0
+    for i in range(len(of.mu)):
+        changed = changed or (r[3 * i] > 0.0) != (start[3 * i] > 0.0)
+    if found and changed and missed < math.inf:
         for j in range(len(r)):
             of.least[j] = r[j]
         given = least_into(of.begin, of.column, of.flat, len(r), of.q, of.mu, of.opens, SLOW * size, of.least)
         now = certified(of.flat, of.q, of.mu, of.least, size, accepted) if given > 0 else math.inf
-        numbers[5] = 1.0 if given == 0 else 0.0
         if now <= 2.0 * missed + SLACK:
             missed = now
             for j in range(len(r)):
@@ -246,7 +251,7 @@ def step_at_once(
         return False
     for j in range(size):
         r[j] = 0.0
-    numbers[0], numbers[1], numbers[2], numbers[5] = -1.0, -1.0, -1.0, 1.0
+    numbers[0], numbers[1], numbers[2] = -1.0, -1.0, -1.0
     if closes and not solved_at_once(of, start, r, by, accepted, numbers):
         return False
     for i in range(m):

@@ -63,15 +63,15 @@ NO_CONTACTS = ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
 
 
 class _Taken(NamedTuple):
-    """The step just taken: contacts, velocity before, state after it, length, problem, impulses, their uniqueness."""
+    """The step just taken: contacts, which can open, velocity before, state after it, length, problem, impulses."""
 
     names: Sequence[str]
+    opens: NDArray[np.bool_]
     before: Vector
     end: Reached
     h: float
     problem: ConeComplementarity
     r: Vector
-    unique: bool
 
 
 class ContactRecorder(Recorder):
@@ -202,7 +202,7 @@ class StatedSteps(MoreauJeanSteps):
         h = ends[taken - 1] - (ends[taken - 2] if taken > 1 else self.t)
         self.steps += taken
         self.t, self.q, self.v, self._here = ends[taken - 1], end.q, end.v, None
-        self._free_step = _Taken((), before, end, h, NO_CONTACTS, np.zeros(0), True)
+        self._free_step = _Taken((), np.zeros(0, dtype=bool), before, end, h, NO_CONTACTS, np.zeros(0))
         return True
 
     def take(self) -> End | None:
@@ -251,7 +251,7 @@ class StatedSteps(MoreauJeanSteps):
             self._latest = here.names, found.r
             solver.sequence.solver.succeeded(found.method)
             self._solved(found.problem, found.r, found.missed, found.iterations)
-        return _Taken(here.names, self.v, found.end, h, found.problem, found.r, found.unique)
+        return _Taken(here.names, here.opens, self.v, found.end, h, found.problem, found.r)
 
     def _in_parts(self, here: TimeStep, h: float) -> _Taken | End:
         """Take a step; return status and message if its impulses are not accepted."""
@@ -260,13 +260,13 @@ class StatedSteps(MoreauJeanSteps):
         self.motion.timing["build"] += perf_counter() - begin
         for _ in range(100):
             assert problem is not None
-            r, unique, ending = self._impulses(problem, here)
+            r, ending = self._impulses(problem, here)
             if ending is not None:
                 return ending
             stated, problem = problem, here.again(r)
             if problem is None:
                 end = here.finish(r, project=self.motion.stabiliser.name == "projection")
-                return _Taken(here.names, self.v, end, h, stated, r, unique)
+                return _Taken(here.names, here.opens, self.v, end, h, stated, r)
         raise BadInput(f"The force of the step at t = {self.t:.9g} does not settle; use a smaller step.")
 
     def _say_lost(self, pushed: Iterable[str], now: Sequence[str]) -> None:
@@ -284,31 +284,45 @@ class StatedSteps(MoreauJeanSteps):
             self._record(self._here or self._start(self.t, self.q, self.v), of_step)
         return ended
 
-    def _impulses(self, problem: ConeComplementarity, here: TimeStep) -> tuple[Vector, bool, End | None]:
-        """Return the certified impulses of a step, whether it determines them, and status and message if refused."""
+    def _impulses(self, problem: ConeComplementarity, here: TimeStep) -> tuple[Vector, End | None]:
+        """Return the certified impulses of a step, and status and message if they are refused.
+
+        The least impulses are chosen if other contacts push than in the step before, so that events do not depend on
+        earlier steps, and if there are equality rows, whose impulses depend on the choice.
+        """
         motion, solver, names = self.motion, self.motion.solver, here.names
         if not problem.k:
-            return np.zeros(0), True, None
+            return np.zeros(0), None
         if (problem.q[::ROWS] >= 0.0).all() and (problem.k > 1 or surely_unique(problem)):
-            return np.zeros(problem.n), True, None  # no contact closes: zero impulses satisfy the law exactly
-        raw, timing = solver.sequence.solve(problem, self._known_impulses(names))
+            return np.zeros(problem.n), None  # no contact closes: zero impulses satisfy the law exactly
+        known = self._known_impulses(names)
+        raw, timing = solver.sequence.solve(problem, known)
         begin = perf_counter()
         r = raw.x
         if r is None or (missed := surely_solved(problem, r, solver.tolerance)) == math.inf:
             judged = page_of(problem).judge(problem, RawSolution(r, None, raw.claim, note=raw.note), solver.tolerance)
             if judged.status is not Status.SOLVED or r is None:
-                return np.zeros(0), True, (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
+                return np.zeros(0), (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
             missed = judged.proof.residual
-        least, choice = least_impulses(problem, here.opens, r)
-        if choice and (now := surely_solved(problem, least, solver.tolerance)) <= 2.0 * missed + SLACK:
-            r, missed = least, now
+        if here.equalities or known is None or ((r[::ROWS] > 0.0) != (known[::ROWS] > 0.0)).any():
+            r, missed, _ = self._least(problem, here.opens, r, missed)
         motion.timing["verify"] += perf_counter() - begin
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
         motion.timing["update"] += timing.update
         self._latest = names, r
         self._solved(problem, r, missed * velocity_size(problem), raw.iterations)
-        return r, not choice, None
+        return r, None
+
+    def _least(
+        self, problem: ConeComplementarity, opens: NDArray[np.bool_], r: Vector, missed: float
+    ) -> tuple[Vector, float, bool]:
+        """Return the least impulses with the velocities of r, their residual, and whether the step determines r."""
+        least, choice = least_impulses(problem, opens, r)
+        now = surely_solved(problem, least, self.motion.solver.tolerance) if choice else math.inf
+        if now < math.inf and now <= 2.0 * missed + SLACK:
+            r, missed = least, now
+        return r, missed, not choice
 
     def _solved(self, problem: ConeComplementarity, r: Vector, missed: float, iterations: int) -> None:
         """Count a solved problem, whose impulses miss Coulomb's law by `missed`, m/s."""
@@ -338,17 +352,19 @@ class StatedSteps(MoreauJeanSteps):
         """Record the present state, described by `at`, with the forces of the step `of`."""
         begin = perf_counter()
         (names, gaps, slip), problem, nan = at.found, of.problem, math.nan
-        values = np.empty((len(names), 7))
+        values, r, unique = np.empty((len(names), 7)), of.r, True
+        if r.any():
+            r, _, unique = self._least(problem, of.opens, r, surely_solved(problem, r, self.motion.solver.tolerance))
         if len(names):
             there = {name: i for i, name in enumerate(of.names)}
             before = np.array([there.get(name, -1) for name in names])
-            given = problem.u(of.r), of.r, problem.mu, of.h, STICKING * velocity_size(problem)
+            given = problem.u(r), r, problem.mu, of.h, STICKING * velocity_size(problem)
             forces_into(*given, before, values)
             values[:, 1], values[:, 5:] = gaps, slip
         energy = at.energy()
         about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
         a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
-        self.recorder.put((self.t, self.q, self.v, a, lam, *about, of.unique), names, values)
+        self.recorder.put((self.t, self.q, self.v, a, lam, *about, unique), names, values)
         self.motion.timing["record"] += perf_counter() - begin
 
     def record_start(self) -> None:
