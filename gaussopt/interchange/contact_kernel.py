@@ -55,6 +55,17 @@ def collect(
 
 
 @kernel
+def lower_limits(J: SparseRows, first: int, lower: Index) -> None:
+    """Write 1 for rows of limits, from J[first], whose largest entry is positive, as lower limits have; else 0."""
+    for i in range(len(lower)):
+        lead = 0.0
+        for e in range(J.begins[first + i], J.begins[first + i + 1]):
+            if abs(J.values[e]) > abs(lead):
+                lead = J.values[e]
+        lower[i] = 1 if lead > 0.0 else 0
+
+
+@kernel
 def bound_friction(W: Matrix, q: Vector, normals: Index, parents: Index, losses: Vector, dt: float) -> None:
     """Write rows of W and q, in the rows `normals`, for impulses bounded by those of `parents` or by dt `losses`.
 

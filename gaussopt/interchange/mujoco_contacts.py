@@ -19,7 +19,7 @@ from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import rounding
-from gaussopt.interchange.contact_kernel import RowPlaces, bound_friction, collect
+from gaussopt.interchange.contact_kernel import RowPlaces, bound_friction, collect, lower_limits
 from gaussopt.interchange.mujoco_equalities import SMALL, distances, sizes_of_places, sparse_rows, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 from gaussopt.interchange.step_kernel import StepMemory
@@ -198,9 +198,9 @@ class ContactFinder:
         self, rows: SparseRows, first: int, count: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
         """Return the negative types of `count` limits, their indices, and whether they are lower limits."""
-        data, at, J = self.data, slice(first, first + count), rows.dense(first, first + count, self.model.nv)
-        leading = J[np.arange(count), np.abs(J).argmax(axis=1)]
-        return -data.efc_type[at], data.efc_id[at], leading > 0.0
+        data, at, lower = self.data, slice(first, first + count), np.empty(count, dtype=np.int64)
+        lower_limits(rows, first, lower)
+        return -data.efc_type[at], data.efc_id[at], lower > 0
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:
         """Return the description of the contacts, which stays valid while the same geometries are near each other."""

@@ -110,8 +110,8 @@ def test_gears_that_imply_each_other_but_for_digits_of_a_file_turn_as_exact_ones
     assert rounded.status == exact.status == go.Status.SOLVED
     assert np.ptp(exact.q) > 0.5
     assert rounded.q == pytest.approx(exact.q, abs=2e-6)
-    assert any("rounding of the model's numbers" in said for said in rounded.warnings)
-    assert not any("rounding of the model's numbers" in said for said in exact.warnings)
+    assert any("by rounding of the model's numbers" in said for said in rounded.warnings)
+    assert not any("by rounding of the model's numbers" in said for said in exact.warnings)
     with pytest.raises(go.BadInput, match=r"off the constraints|cannot be projected"):
         motion(3e-5, 1.0)
     assert motion(0.0, 1.0 + 1e-5).q == pytest.approx(0.0, abs=1e-3)  # the third ratio is another one: wheels stand

@@ -32,25 +32,21 @@ from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
 from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.integration.recorded_contacts import STICKING, forces_into
+from gaussopt.integration.recorded_contacts import STICKING, by_names, forces_into
 from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
-from gaussopt.linalg.cones import rows_of, velocity_size
+from gaussopt.linalg.cones import velocity_size
 
 MISSED = 1e-8
 """Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
 
-ROUNDED = (
-    "Equality constraints that imply each other differ by the rounding of the model's numbers; what steps leave of "
-    "them stands in `velocity_drift`."
-)
+ROUNDED = "Equality constraints that imply each other differ by rounding of the model's numbers; see `velocity_drift`."
 
 SUNK = 1e-3
 """Depth, m, beyond which a start is said to be inside an obstacle; other engines let bodies sink by less at rest."""
 
 NOT_UNIQUE = "That the impulses of contacts with friction are the only ones that Coulomb's law allows is not proved."
-
 
 LOST = "although it carried a force and the step before kept it closed; take a smaller dt, or other geometries there."
 """End of the sentence on a contact that is lost."""
@@ -287,8 +283,7 @@ class StatedSteps(MoreauJeanSteps):
     def _impulses(self, problem: ConeComplementarity, here: TimeStep) -> tuple[Vector, End | None]:
         """Return the certified impulses of a step, and status and message if they are refused.
 
-        The least impulses are chosen if other contacts push than in the step before, so that events do not depend on
-        earlier steps, and if there are equality rows, whose impulses depend on the choice.
+        The least ones are chosen where impulses of equality rows, or events as other contacts push, depend on the choice.
         """
         motion, solver, names = self.motion, self.motion.solver, here.names
         if not problem.k:
@@ -297,8 +292,7 @@ class StatedSteps(MoreauJeanSteps):
             return np.zeros(problem.n), None  # no contact closes: zero impulses satisfy the law exactly
         known = self._known_impulses(names)
         raw, timing = solver.sequence.solve(problem, known)
-        begin = perf_counter()
-        r = raw.x
+        begin, r = perf_counter(), raw.x
         if r is None or (missed := surely_solved(problem, r, solver.tolerance)) == math.inf:
             judged = page_of(problem).judge(problem, RawSolution(r, None, raw.claim, note=raw.note), solver.tolerance)
             if judged.status is not Status.SOLVED or r is None:
@@ -338,15 +332,7 @@ class StatedSteps(MoreauJeanSteps):
         known, r = self._latest
         if names is known or names == known:
             return r
-        if not len(r):
-            return None
-        there = {name: i for i, name in enumerate(known)}
-        found = np.zeros((len(names), ROWS))
-        pairs = [(i, there[name]) for i, name in enumerate(names) if name in there]
-        if pairs:
-            here, before = np.transpose(pairs)
-            found[here] = rows_of(r)[before]
-        return found.ravel()
+        return by_names(names, known, r) if len(r) else None
 
     def _record(self, at: TimeStep, of: _Taken) -> None:
         """Record the present state, described by `at`, with the forces of the step `of`."""
