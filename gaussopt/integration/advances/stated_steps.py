@@ -283,7 +283,7 @@ class StatedSteps(MoreauJeanSteps):
     def _impulses(self, problem: ConeComplementarity, here: TimeStep) -> tuple[Vector, End | None]:
         """Return the certified impulses of a step, and status and message if they are refused.
 
-        The least ones are chosen where impulses of equality rows, or events as other contacts push, depend on the choice.
+        The least are chosen where impulses of equality rows, or events as other contacts push, depend on the choice.
         """
         motion, solver, names = self.motion, self.motion.solver, here.names
         if not problem.k:
