@@ -58,13 +58,20 @@ def kernel(function: F) -> F:
 
 
 def prepare(*kernels: Callable[..., Any]) -> None:
-    """Compile kernels before their first call; what kernels of one module have in common is compiled once."""
+    """Compile kernels before their first call; what kernels in the names of one module have in common is compiled once.
+
+    A kernel belongs to its own module, or to a later one in `kernels` that imports it.
+    """
     waiting: dict[str, dict[str, Kernel]] = {}
     for function in kernels:
         if isinstance(function, Kernel) and "code" not in vars(function):
-            waiting.setdefault(function.__module__, {})[function.name] = function
-    for module, found in waiting.items():
-        code = functions(sys.modules[module], list(found), contract=False, vectors=False)
+            module = sys.modules[function.__module__]
+            for other in kernels:
+                user = sys.modules[other.__module__]
+                module = user if getattr(user, function.name, None) is function else module
+            waiting.setdefault(module.__name__, {})[function.name] = function
+    for name_of, found in waiting.items():
+        code = functions(sys.modules[name_of], list(found), contract=False, vectors=False)
         for name, one in found.items():
             one.code = code[name]
 

@@ -9,6 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
+from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.advances.contact_phases import PhaseMarcher
 from gaussopt.compiled.event_kernel import projected, reach, settle
 from gaussopt.compiled.stage_lines import no_lines
@@ -29,8 +30,8 @@ class EventMarcher(PhaseMarcher):
     """Computes the segments of one motion, and the regular events that end them."""
 
     def __init__(self, motion: ContactAccelerations, method: Stepper, recorder: Recorder) -> None:
+        prepare(kernel.march, kernel.locate, projected, reach, settle)  # together, as they have most code in common
         super().__init__(motion, method, recorder)
-        prepare(reach, settle, projected)
         self._two_sided = any(motion.system.two_sided)
 
     def pass_event(
