@@ -119,6 +119,16 @@ def stays(space: PhaseWorkspace, y: Vector, contact: int) -> bool:
     return True
 
 
+def through(data: Vector, first: int, bias: float, n: int, a: Vector, K: Matrix) -> tuple[float, float]:
+    """Return bias + row a, and row D^-1 row^T with the diagonal D of K, for the row of n entries from data[first]."""
+    rate, light = bias, 0.0
+    for j in range(n):
+        row = data[first + j]
+        rate += row * a[j]
+        light += row * row / K[j, j]
+    return rate, light
+
+
 def confirmed(space: PhaseWorkspace, n: int, m: int, contact: int) -> float:
     """Return 1.0 if the solution of a phase keeps its contacts closed, and those that stick at rest; otherwise 0.0.
 
@@ -137,24 +147,16 @@ def confirmed(space: PhaseWorkspace, n: int, m: int, contact: int) -> float:
     moved = math.sqrt(moved)
     for place in range(c):
         i = closed[place]
-        w = bias = data[at_N + k * n + i]
-        light = 0.0
-        for j in range(n):
-            row = data[at_N + i * n + j]
-            w += row * out[j]
-            light += row * row / K[j, j]
+        bias = data[at_N + k * n + i]
+        w, light = through(data, at_N + i * n, bias, n, out, K)
         mass, size = 1.0 / light, math.sqrt(light) * moved + abs(bias)
         if out[n + m + place] - mass * space.modes[k + i] * w < -VANISHING * (mass * size + most):
             return 0.0
     verdict = 1.0 if space.numbers[11] == 0.0 else 0.0
     for place in range(len(sticking)):
         i = sticking[place]
-        s = bias = data[at_T + k * n + i]
-        light = 0.0
-        for j in range(n):
-            row = data[at_T + i * n + j]
-            s += row * out[j]
-            light += row * row / K[j, j]
+        bias = data[at_T + k * n + i]
+        s, light = through(data, at_T + i * n, bias, n, out, K)
         size = math.sqrt(light) * moved + abs(bias) + data[at_T + k * n + 2 * k + i] * most * light
         # Where joints hold the contact, its slip must not be projected, see `Transitions.project`.
         free = light > 0.0 if m == 0 else space.memory.norm[c + place] > MOBILE * math.sqrt(light)
