@@ -156,6 +156,16 @@ def independent(E: Matrix) -> Matrix:
     return weights
 
 
+def place_near(mj: Any, model: Any, near: Any, data: Any, way: Vector | None = None, share: float = 1.0) -> None:
+    """Set the data `near` to the configuration that `share` of the displacement `way`, (nv,), reaches from `data`."""
+    near.eq_active[:], near.time, near.qpos[:] = data.eq_active, data.time, data.qpos
+    near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
+    if way is not None and share:
+        mj.mj_integratePos(model, near.qpos, way, share)
+    with enough_memory(mj, model, near):
+        mj.mj_fwdPosition(model, near)
+
+
 def independent_where_closed(
     mj: Any, model: Any, data: Any, equalities: Equalities, M: Matrix, along: tuple[Vector, Vector]
 ) -> NDArray[np.bool_] | None:
@@ -180,13 +190,8 @@ def independent_where_closed(
     for _ in range(CLOSINGS):
         sure, before = values > DOUBTFUL * size, scaled
         way = V[:, sure] @ ((weights[sure] @ phi) / values[sure])
-        if at is data:
-            at = mj.MjData(model)
-            for name in ("qpos", "eq_active", "mocap_pos", "mocap_quat"):
-                getattr(at, name)[:] = getattr(data, name)
-        mj.mj_integratePos(model, at.qpos, -(way if L is None else solve_lower_transposed(L, way)), 1.0)
-        with enough_memory(mj, model, at):
-            mj.mj_fwdPosition(model, at)
+        begin, at = at, mj.MjData(model) if at is data else at
+        place_near(mj, model, at, begin, way if L is None else solve_lower_transposed(L, way), -1.0)
         scaled, phi = _scaled(equalities, at, L)
         V, values, weights = np.linalg.svd(scaled, full_matrices=False)
         change = float(np.linalg.norm(scaled - before, 2)) / size

@@ -26,8 +26,9 @@ from gaussopt.interchange.mujoco_equalities import (
     enough_memory,
     independent,
     independent_where_closed,
+    place_near,
 )
-from gaussopt.interchange.mujoco_neighbours import derivatives, place_near
+from gaussopt.interchange.mujoco_neighbours import derivatives
 from gaussopt.interchange.mujoco_rows import (
     PARTS,
     PLAIN,

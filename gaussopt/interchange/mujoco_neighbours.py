@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import rounding
-from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory
+from gaussopt.interchange.mujoco_equalities import Equalities, place_near
 from gaussopt.interchange.mujoco_rows import ROLLING, Unilateral, contacts_and_limits, name_of
 
 SHIFT = 1e-3
@@ -79,7 +79,7 @@ def derivatives(
     rests = {i for _, i in changing if (speed if contacts[i].place is None else ways[i].speed) <= at_rest}
     nearby, gaps = np.zeros((len(STENCIL), len(wanted), ROLLING)), np.zeros((len(STENCIL), len(wanted)))
     for at_neighbour, (by, weight) in enumerate(STENCIL):
-        place_near(mj, model, near, data, by * step)
+        place_near(mj, model, near, data, data.qvel, by * step)
         J, _, sizes = equalities(near)
         weight /= 12.0 * step
         total += weight * (J @ v)
@@ -107,16 +107,6 @@ def derivatives(
             of_contacts[at] = 0.0
     total[np.abs(total) <= rounding(model.nv, equalities.m) * terms] = 0.0
     return total, terms, of_contacts
-
-
-def place_near(mj: Any, model: Any, near: Any, data: Any, time: float = 0.0) -> None:
-    """Set the data `near` to the configuration that `data` reaches in `time`, s, at its present velocity."""
-    near.eq_active[:], near.time, near.qpos[:] = data.eq_active, data.time, data.qpos
-    near.mocap_pos[:], near.mocap_quat[:] = data.mocap_pos, data.mocap_quat
-    if time:
-        mj.mj_integratePos(model, near.qpos, data.qvel, time)
-    with enough_memory(mj, model, near):
-        mj.mj_fwdPosition(model, near)
 
 
 def _smooth_derivative(values: NDArray[np.float64], step: float, speed: float) -> Vector:
