@@ -29,28 +29,26 @@ class Looks:
     between = False
 
     def __init__(self) -> None:
-        self._t: list[float] = []
-        self._q: list[Vector] = []
+        self._waiting: list[tuple[Vector, Matrix]] = []
+        self._count = 0
 
     def at(self, t: float, q: Vector) -> None:
         """Add the instant and the positions, (n,), after a step."""
-        self._t.append(t)
-        self._q.append(q)
-        if len(self._t) * len(q) >= BLOCK:
-            self.flush()
+        self.rows([t], q[None])
 
-    def rows(self, t: Vector, q: Matrix) -> None:
-        """Pass on the instants, (r,), and positions, (r, n), after r steps."""
-        self.flush()
+    def rows(self, t: Vector | list[float], q: Matrix) -> None:
+        """Add the instants, (r,), and positions, (r, n), after r steps."""
         if len(t):
-            self.take(t, q)
+            self._waiting.append((np.array(t), np.array(q)))  # copies, as the caller may use its arrays again
+            self._count += q.size
+            if self._count >= BLOCK:
+                self.flush()
 
     def flush(self) -> None:
         """Pass the collected positions to `take`."""
-        if self._t:
-            t, q = np.array(self._t), np.array(self._q)
-            self._t, self._q = [], []
-            self.take(t, q)
+        if self._waiting:
+            blocks, self._waiting, self._count = self._waiting, [], 0
+            self.take(*joined(blocks))
 
     def due(self, t: float) -> Vector:
         """Return the requested instants up to t that no earlier call has returned."""
@@ -58,6 +56,11 @@ class Looks:
 
     def take(self, t: Vector, q: Matrix) -> None:
         """Process a block of instants, (r,), and positions, (r, n)."""
+
+
+def joined(blocks: list[tuple[Vector, Matrix]]) -> tuple[Vector, Matrix]:
+    """Return instants and positions of blocks as one block."""
+    return blocks[0] if len(blocks) == 1 else (np.concatenate([t for t, _ in blocks]), np.vstack([q for _, q in blocks]))
 
 
 class Steps(Looks):
@@ -69,7 +72,7 @@ class Steps(Looks):
 
     Attributes
     ----------
-    low, high : (n,), smallest and largest value of each coordinate; empty before the first block
+    low, high : (n,), smallest and largest value of each coordinate; empty before the first block is passed on
     fastest : largest norm of the mean velocity over one step
     whole : whether all positions are stored
     """
@@ -94,7 +97,7 @@ class Steps(Looks):
         if self._size > self._most:
             self.whole, self._blocks = False, []
         if self.whole:
-            self._blocks.append((t, np.array(q)))
+            self._blocks.append((t, q))
 
     @property
     def last(self) -> float:
@@ -105,7 +108,7 @@ class Steps(Looks):
         """Return all stored instants and positions, in order of time."""
         self.flush()
         if len(self._blocks) > 1:
-            self._blocks = [(np.concatenate([t for t, _ in self._blocks]), np.vstack([q for _, q in self._blocks]))]
+            self._blocks = [joined(self._blocks)]
         return self._blocks[0] if self._blocks else (np.zeros(0), np.zeros((0, len(self.low))))
 
     def forget(self, t: float) -> None:

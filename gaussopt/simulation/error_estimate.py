@@ -183,6 +183,7 @@ class _Mine:
         self.event = last.kind if terminal and last is not None else None
         self.resolution = settings.control.dt or 0.0 if settings.method.loop else 0.0
         loop.advance.looks.rows(t[-1:], q[-1:])
+        loop.advance.looks.flush()
         self.extent = np.vstack((q, loop.advance.looks.low, loop.advance.looks.high))
         self.extent = np.array([self.extent.min(axis=0), self.extent.max(axis=0)])
 

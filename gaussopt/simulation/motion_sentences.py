@@ -141,6 +141,7 @@ def step_sentence(settings: RunSettings, loop: MotionLoop, columns: Columns) -> 
         return None
     fastest = UNSEEN * float(np.linalg.norm(v, axis=1).max())
     if isinstance(loop.advance.looks, Steps):
+        loop.advance.looks.flush()
         fastest = max(loop.advance.looks.fastest, fastest / UNSEEN)
     if not loop.advance.may_exceed(max(rest, ABRUPT * fastest / dt), mark.t, mark.q, mark.v):
         return None
