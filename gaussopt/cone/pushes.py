@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from gaussopt.cone.condensing import spread
@@ -27,13 +25,12 @@ SHIFT = 1e-12
 """Relative increase of the response of pushing contacts to their own push; redundant contacts then share a push."""
 
 YIELDS = 1e-9
-"""Yield of contacts that are incompatible, relative to the largest response of one to its own push: its depth is then
-at most its yield times its push."""
+"""Yield of contacts that are incompatible, relative to the largest response of one to its own push."""
 
 
 @kernel
 def gaps_ahead(local: Vector, gaps: Vector, r: Vector, dt: float, closing: Vector, ahead: Vector) -> None:
-    """Write the gaps at the end of a step, (k,): dt u_N, the penetration at its beginning, and the changes `closing`."""
+    """Write the gaps at the end of a step, (k,): dt u_N, plus the penetration at its beginning, less `closing`."""
     n, some = len(r), 0
     used = np.zeros(n, np.int64)
     for j in range(n):
@@ -53,23 +50,25 @@ def gaps_ahead(local: Vector, gaps: Vector, r: Vector, dt: float, closing: Vecto
 
 
 @kernel
-def ways_apart(local: Vector, ahead: Vector, push: Vector) -> bool:
-    """Write pushes, (3 k,): pseudo-impulses that move bodies apart where they penetrate; return whether any are found.
+def ways_apart(local: Vector, ahead: Vector, share: float, push: Vector) -> bool:
+    """Write pushes, (3 k,): pseudo-impulses that move bodies apart where they penetrate; return whether they do.
 
     `ahead` are the gaps at the end without pushes, which act along normals and never pull; they act only at contacts
     that they leave closed, and whose gaps they can change. Newton's method on min(push, gap) = 0 treats a contact as
-    closed if its push exceeds its gap, until the set of closed contacts no longer changes. If contacts are
-    incompatible, pushes grow until `SHIFT` bounds them, and penetration remains.
+    closed if its push exceeds its gap, until the set of closed contacts no longer changes; where that does not end, the
+    first contact alone changes (Murty's rule). If contacts are incompatible, pushes grow until `SHIFT` bounds them, and
+    penetration remains. With a positive `share` of the largest response to an own push, each contact yields by that to
+    its push, and the sum of squares of depths is the least up to a small multiple of the square of the displacement.
     """
-    n, k, deepest = len(push), len(ahead), 0.0
+    n, k, deepest, most = len(push), len(ahead), 0.0, 0.0
     was, N, x, closed = np.zeros(k), np.empty(k * k), np.zeros(k), np.zeros(k, np.int64)
     used = np.zeros(k, np.int64)
     for i in range(k):
-        deepest = max(deepest, abs(ahead[i]))
+        deepest, most = max(deepest, abs(ahead[i])), max(most, local[3 * i * n + 3 * i])
     for j in range(n):
         push[j] = 0.0
     c = 0
-    for _ in range(MOST_STEPS):
+    for step in range(MOST_STEPS if share == 0.0 else MOST_STEPS + 10 * k):
         changed, left, before = False, 0.0, c
         for at in range(before):
             x[at] = push[3 * closed[at]]
@@ -81,6 +80,8 @@ def ways_apart(local: Vector, ahead: Vector, push: Vector) -> bool:
             left = max(left, was[i] * abs(gap))
             presses = push[3 * i] > 0.0 if was[i] > 0.0 else gap < -NEARLY * abs(ahead[i])
             now = 1.0 if presses and local[3 * i * n + 3 * i] > 0.0 else 0.0
+            if step >= MOST_STEPS and changed:
+                now = was[i]
             changed = changed or now != was[i]
             was[i] = now
             if now > 0.0:
@@ -94,7 +95,10 @@ def ways_apart(local: Vector, ahead: Vector, push: Vector) -> bool:
             x[a] = -ahead[i]
             for b in range(c):
                 N[a * c + b] = local[3 * i * n + 3 * closed[b]]
-            N[a * c + a] *= 1.0 + SHIFT
+            if share == 0.0:
+                N[a * c + a] *= 1.0 + SHIFT
+            else:
+                N[a * c + a] += share * most
         if c > 0 and eliminate(N[0 : c * c], x[0:c]) == 0.0:
             return False
         for i in range(k):
@@ -133,59 +137,6 @@ def way_back(
 
 
 @kernel
-def compromise(local: Vector, ahead: Vector, push: Vector) -> None:
-    """Write the pushes, (3 k,), of `ways_apart` where contacts are incompatible: they leave a depth of `YIELDS` each.
-
-    The sum of squares of the depths is then the least, up to a small multiple of the square of the displacement. An
-    active set solves this convex program, whose matrix is positive definite: the contact that is deepest for its
-    mobility joins those that push, and those that would pull leave them.
-    """
-    n, k, c, most = len(push), len(ahead), 0, 0.0
-    for i in range(k):
-        most = max(most, local[3 * i * n + 3 * i])
-    N, x, closed, was = np.empty(k * k), np.zeros(k), np.zeros(k, np.int64), np.zeros(k)
-    for j in range(n):
-        push[j] = 0.0
-    for _ in range(MOST_STEPS + 3 * k):
-        deepest, new = 0.0, -1
-        for i in range(k):
-            own = local[3 * i * n + 3 * i]
-            if was[i] == 0.0 and own > 0.0:
-                gap, terms = ahead[i], abs(ahead[i])
-                for a in range(c):
-                    part = local[3 * i * n + 3 * closed[a]] * push[3 * closed[a]]
-                    gap, terms = gap + part, terms + abs(part)
-                if gap < -ROUNDED * terms and -gap > deepest * math.sqrt(own):
-                    deepest, new = -gap / math.sqrt(own), i
-        if new < 0:
-            return
-        closed[c], was[new], share = new, 1.0, 0.0
-        c += 1
-        while share < 1.0:
-            for a in range(c):
-                x[a] = -ahead[closed[a]]
-                for b in range(c):
-                    N[a * c + b] = local[3 * closed[a] * n + 3 * closed[b]]
-                N[a * c + a] += YIELDS * most
-            if eliminate(N[0 : c * c], x[0:c]) == 0.0:
-                return
-            share, left, least = 1.0, 0, -1
-            for a in range(c):
-                own = push[3 * closed[a]]
-                if not x[a] > 0.0 and own <= share * (own - x[a]):
-                    share, least = own / (own - x[a]) if own > x[a] else 0.0, a
-            for a in range(c):
-                i = closed[a]
-                push[3 * i] += share * (x[a] - push[3 * i])
-                if a == least:
-                    push[3 * i], was[i] = 0.0, 0.0
-                else:
-                    closed[left] = i
-                    left += 1
-            c = left
-
-
-@kernel
 def all_apart(
     m: int, dt: float, dofs: Index, rows: Index, at: Index, count: int, S: Matrix, local: Vector, gaps: Vector,
     r: Vector, phi: Vector, push: Vector, way: Vector,
@@ -209,8 +160,8 @@ def all_apart(
                     closing[i] += S[first + j, of + 3 * i] * y[j]
             part, k = local[at[o + 3] : at[o + 8]], size // 3
             gaps_ahead(part, depths[0:k], own[0:size], dt, closing[0:k], ahead[0:k])
-            if not ways_apart(part, ahead[0:k], found[0:size]):
-                compromise(part, ahead[0:k], found[0:size])
+            if not ways_apart(part, ahead[0:k], 0.0, found[0:size]):
+                ways_apart(part, ahead[0:k], YIELDS, found[0:size])
             for a in range(size):
                 push[rows[begin + a] - m] = found[a]
     way_back(m, dofs, rows, at, count, S, phi, push, way)
