@@ -32,6 +32,7 @@ from gaussopt.interchange.mujoco_copies import CHANGED, own_copy
 from gaussopt.interchange.mujoco_damping import EndDamping, depends_on_velocity, implicit, refuse_unstable
 from gaussopt.interchange.mujoco_equalities import DEPENDENT, Equalities, enough_memory
 from gaussopt.interchange.mujoco_free import FreeSteps
+from gaussopt.interchange.mujoco_limits import tied_limits
 from gaussopt.interchange.mujoco_model import check_carried, forward, loaded, mass_matrix
 from gaussopt.interchange.mujoco_neighbours import derivatives
 from gaussopt.interchange.mujoco_outputs import MujocoOutputs
@@ -124,6 +125,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self._given = {name: getattr(own, name).copy() for name in CHANGED}
         self._start = {name: getattr(data, name).copy() for name in ("qpos", "qvel", "act", "ctrl")}
         self._options = {name: getattr(own.opt, name) for name in OPTIONS}
+        self.left_out, self._told = tied_limits(mj, own, data)
+        own.jnt_limited[list(self.left_out)] = 0
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_SPARSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
@@ -316,11 +319,13 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         return Energy(float(self.data.energy[1]), float(self.data.energy[0]))
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
-        """Return a warning if geometries may pass through others in a step, or contacts stay deep; otherwise None."""
+        """Return a warning if geometries may pass through others, contacts stay deep, or limits and equalities clash."""
         mj, twist, fastest = self.mj, np.zeros(6), 0.0
         linear = twist[3:]
-        stay = [f"Contact {name!r} stays {depth:.2g} m deep, as nothing can take it apart."
-                for name, depth in self.projection.stuck.items()]  # fmt: skip
+        stay = [*self._told]
+        for name, depth in self.projection.stuck.items():
+            what, unit = ("Limit", "m or rad") if name.endswith(" limit") else ("Contact", "m")
+            stay.append(f"{what} {name!r} stays {depth:.2g} {unit} deep, as nothing can take it apart.")
         for i in sorted({*np.abs(v).argmax(axis=0).tolist()}) if len(self._touchable) > 1 else ():
             self.place(0.0, q[i], self.velocities(q[i], v[i]))
             for number in self._touchable:
@@ -342,9 +347,10 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         refuse_unstable(self.mj, self.model, self.data, given, dt)
 
     def about(self) -> dict[str, Any]:
-        """Return which damping is evaluated at the end of a step, and up to which distance, m, contacts are found."""
+        """Return which damping a step evaluates at its end, how far ahead contacts are found, m, and limits left out."""
         damping = "all" if self.all_at_end else "joints" if self.damping.any() else "none"
-        return {"damping_at_end": damping, "contacts_ahead": self.ahead}
+        left_out = list(self.left_out.values())
+        return {"damping_at_end": damping, "contacts_ahead": self.ahead, "limits_left_out": left_out}
 
     def time_step(self, t: float, q: Vector, v: Vector) -> MujocoStep:
         """Return the time step that begins at the given state."""
