@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def tied_limits(mj: Any, model: Any, data: Any) -> tuple[dict[int, str], list[st
                 f"The limit of joint {name(one)!r}, {low:g} to {high:g}, is left out, as equality "
                 f"{name(i, mj.mjtObj.mjOBJ_EQUALITY)!r} keeps it {beyond.min():.2g} beyond that or more."
             )
-        for a, b in zip(met[:-1], met[1:], strict=True):
+        for a, b in pairwise(met):
             if b > a + 1:
                 first, last = places[[a, b]] + start[two]
                 words = f"{first:.3g} to {last:.3g} (joint {name(one)!r} by {beyond[a + 1 : b].max():.2g})"

@@ -60,16 +60,16 @@ def test_a_range_that_a_limit_divides_is_told_and_held(start: tuple[float, float
     assert motion.status == go.Status.SOLVED
     assert motion.q[-1] == pytest.approx([0.0, 0.0], abs=1e-8)
     assert np.abs(motion.q).max() <= 0.05
-    assert ("Joint 'x' cannot pass 0 to 0.04 (joint 'y' by 0.0002), where equalities take another joint beyond its "
-            "limit; MuJoCo's soft limits give way there. Widen these limits if it is meant to pass.") in motion.warnings  # fmt: skip
+    assert any(text.startswith("Joint 'x' cannot pass 0 to 0.04 (joint 'y' by 0.0002), where equalities take another")
+               for text in motion.warnings)  # fmt: skip
     beyond = moved(tied("0 .02 -.5 0 0", "0 1", "-5 0", (0.1, -0.003)), stabilisation="projection")
     assert beyond.q[-1, 0] == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_limit_that_nothing_can_meet_stays_and_throws_nothing() -> None:
     """y is 1, and another joint is y and at most 0.5; what a chain of equalities allows together is not computed."""
-    xml = TIED.format(poly="1 0 0 0 0", x="", y="").replace("</worldbody>", """<body pos="2 0 0"><joint name="z"
-type="slide" axis="1 0 0" limited="true" range="-1 .5"/><geom size=".1" mass="1"/></body></worldbody>""")
+    third = '<joint name="z" type="slide" axis="1 0 0" limited="true" range="-1 .5"/><geom size=".1" mass="1"/>'
+    xml = TIED.format(poly="1 0 0 0 0", x="", y="").replace("</worldbody>", f"<body>{third}</body></worldbody>")
     xml = xml.replace("</equality>", '<joint joint1="z" joint2="y"/></equality>')
     motion = moved(go.problem_from_mujoco(*loaded(xml, (0.0, 1.0, 1.0)), t_end=0.1), stabilisation="projection")
     assert motion.status == go.Status.SOLVED

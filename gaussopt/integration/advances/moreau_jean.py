@@ -92,15 +92,19 @@ class MoreauJeanSteps(Advance):
                 f"The stepper {self.method.name!r} has Newton's impact law built in; choose the impact law newton."
             )
 
-    def _say_penetration(self, names: Sequence[str], gaps: Vector, tolerance: float) -> None:
-        """Warn of contacts that start inside their obstacles, since velocity-level steps do not remove penetration."""
+    def _say_penetration(self, names: Sequence[str], gaps: Vector, tolerance: float, moved: bool = False) -> None:
+        """Warn of contacts that start inside their obstacles, which only a projection removes (`moved`)."""
         inside = np.flatnonzero(gaps < -tolerance)
         if len(inside):
-            named = ", ".join(f"{names[i]!r} ({-gaps[i]:.3g} m)" for i in inside.tolist())
+            named = ", ".join(f"{names[i]!r} ({-gaps[i]:.3g} m{' or rad' if names[i].endswith(' limit') else ''})"
+                              for i in inside.tolist())  # fmt: skip
             self.motion.warnings.append(
-                f"The start is inside the obstacle of {named}: such a contact takes part from the first step on, and "
-                "the steps leave its gap as it is unless the contact opens."
-            )
+                f"The start is inside the obstacle of {named}: " + (
+                    "the projection moves it apart within the first steps, as far as it can." if moved else
+                    "such a contact takes part from the first step on, and the steps leave its gap as it is unless the "
+                    "contact opens."
+                )
+            )  # fmt: skip
 
     def _onto_guides(self) -> None:
         """Move the start onto the two-sided contacts; raises BadInput if this needs more than a small correction."""
