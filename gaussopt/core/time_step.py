@@ -141,14 +141,14 @@ class SteppedSystem(AbstractSystem):
     depends_on_time = False  # time does not occur: prescribed motions are refused or held fixed
 
     def why_damped(self, t: float, q: Vector, v: Vector, dt: float) -> str:
-        """Return why steps of length dt, s, from this state are unstable unless they are those of `damped`, or "".
+        """Return why steps of length dt, s, from this state are unstable unless they are damped; "" if they are stable.
 
         Raises BadInput if they are unstable even so.
         """
         return ""
 
-    def damped(self) -> Self:
-        """Return a system whose steps evaluate more forces at their end."""
+    def for_steps(self, dt: float, damped: bool) -> Self:
+        """Return the system for steps of length dt, s, which evaluate more forces at their end if they are `damped`."""
         return self
 
     def about(self) -> dict[str, Any]:

@@ -46,7 +46,7 @@ from gaussopt.modelling.problem import Problem
 FEW = 150
 """Number of coordinates up to which products of dense matrices take less time than those of sparse ones."""
 
-OPTIONS = "cone", "jacobian", "enableflags", "disableflags"
+OPTIONS = "cone", "jacobian", "enableflags", "disableflags", "timestep"
 """Options of the model that motions change in their copy of it."""
 
 
@@ -169,8 +169,11 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         found.__dict__.update(self.__dict__)
         return found
 
-    def damped(self) -> MujocoSystem:
-        """Return a system whose steps evaluate all damping at their end; it shares model and data with this one."""
+    def for_steps(self, dt: float, damped: bool) -> MujocoSystem:
+        """Return the system for steps of length dt; with `damped`, one on the same model whose damping is at their end."""
+        self.model.opt.timestep = dt  # of which plugins make use
+        if not damped or self.all_at_end:
+            return self
         found = copy.copy(self)
         found._damp(all_at_end=True)
         found.near = ContactFinder(self.mj, self.model, self.data, self.ahead)
@@ -336,7 +339,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         return " ".join(stay) or None
 
     def why_damped(self, t: float, q: Vector, v: Vector, dt: float) -> str:
-        """Return why steps are those of `damped`, by the derivatives of MuJoCo's forces at a state; raises BadInput."""
+        """Return why steps have to be damped, by the derivatives of MuJoCo's forces at a state; raises BadInput."""
         step = MujocoStep(self, t, q, v)
         damping = np.diag(self.damping) if step.D is None else step.D
         given = mass_matrix(self.mj, self.model, self.data), damping, self.equalities(self.data)[0]
@@ -345,7 +348,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         what = f"Steps of {dt:g} s are too long for the servos, springs or dampers of the model"
         if self.all_at_end:
             raise BadInput(f"{what}: {found[0]}. Take dt={found[1]:g} or weaker gains.")
-        self.damped().why_damped(t, q, v, dt)
+        self.for_steps(dt, damped=True).why_damped(t, q, v, dt)
         return (
             f"{what} as its integrator evaluates them: {found[0]}. All damping is evaluated at the end of a step, as "
             f"by the integrator implicitfast; take dt={found[1]:g} for steps as the model states them."

@@ -40,6 +40,9 @@ from gaussopt.integration.stabilisation import Projection
 from gaussopt.modelling.contact_surface import ContactSurface
 from gaussopt.solving.answer import Answer
 
+SAID = 5
+"""Largest number of contacts that the warning of a start inside obstacles names, the deepest ones."""
+
 THETA = 0.5
 """The weight theta of the end of the step; with 1/2, linear systems conserve their energy."""
 
@@ -96,10 +99,12 @@ class MoreauJeanSteps(Advance):
         """Warn of contacts that start inside their obstacles, which only a projection removes (`moved`)."""
         inside = np.flatnonzero(gaps < -tolerance)
         if len(inside):
+            deepest = inside[np.argsort(gaps[inside], kind="stable")[:SAID]].tolist()
             named = ", ".join(f"{names[i]!r} ({-gaps[i]:.3g} m{' or rad' if names[i].endswith(' limit') else ''})"
-                              for i in inside.tolist())  # fmt: skip
+                              for i in sorted(deepest))  # fmt: skip
+            more = f" and {len(inside) - SAID} others" if len(inside) > SAID else ""
             self.motion.warnings.append(
-                f"The start is inside the obstacle of {named}: " + (
+                f"The start is inside the obstacle of {named}{more}: " + (
                     "the projection moves it apart within the first steps, as far as it can." if moved else
                     "such a contact takes part from the first step on, and the steps leave its gap as it is unless the "
                     "contact opens."

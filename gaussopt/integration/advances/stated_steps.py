@@ -137,8 +137,9 @@ class StatedSteps(MoreauJeanSteps):
     def begin(self) -> None:
         """Prepare the first step, which also records the start; raises BadInput if dt makes the steps unstable."""
         t, q, v = self.t, self.q, self.v
-        why = self.system.why_damped(t, q, v, replace(self.control, origin=self.origin).instant(1) - t)
-        self.recall({"idle": [], "sides": [event.value(t, q, v) for event in self.rules.events], "damped": why})
+        self.recall(memory := {"idle": [], "sides": [event.value(t, q, v) for event in self.rules.events]})
+        if why := self.system.why_damped(t, q, v, self._grid.instant(1) - t):
+            self.recall({**memory, "damped": [why]})
         if self.system.contact_names:
             self._refuse_other_laws()
             gaps, size = self.system.gaps(t, q), 1.0 + float(np.abs(q).max())
@@ -158,10 +159,9 @@ class StatedSteps(MoreauJeanSteps):
         self.motion.solver.sequence.solver.memory = int(memory.get("solver", 0))
         # Contacts, and which of them push, of the steps since the latest event.
         self._same: tuple[Sequence[str], list[bool]] = (), []
-        self._grid, self._why = replace(self.control, origin=self.origin), str(memory.get("damped", ""))
-        if self._why:
-            self.system = self.system.damped()
-            self.motion.warnings.append(self._why)
+        self._grid, self._why = replace(self.control, origin=self.origin), list(memory.get("damped", ()))
+        self.system = self.system.for_steps(self.control.dt or 0.0, damped=bool(self._why))
+        self.motion.warnings += self._why
         self._start(self.t, self.q, self.v)
 
     def renew(self, control: Control) -> End | None:
