@@ -170,7 +170,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         return found
 
     def for_steps(self, dt: float, damped: bool) -> MujocoSystem:
-        """Return the system for steps of length dt; with `damped`, one on the same model whose damping is at their end."""
+        """Return the system for steps of length dt; if `damped`, one of this model with all damping at their end."""
         self.model.opt.timestep = dt  # of which plugins make use
         if not damped or self.all_at_end:
             return self

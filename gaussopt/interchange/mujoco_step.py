@@ -238,7 +238,7 @@ class MujocoStep(TimeStep):
 
     def _bounded(self, w: Vector, way: Vector) -> None:
         """Shorten the correction of a displacement `way` at velocities w, (nv,), in place, if it must be."""
-        state = self._q, self._R, self._phi, self._gaps, self._lowest
+        state = self._R, self._phi, self._gaps, self._lowest
         self._system.projection(state, self._contacts.names, self._system.row_names, self._dt * w, way)
 
     def _ended(self, lam: Vector, w: Vector, way: Vector, missed: float) -> Reached:
