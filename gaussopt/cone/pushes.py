@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
 
 from gaussopt.cone.condensing import spread
 from gaussopt.cone.newton_kernel import eliminate
@@ -25,36 +24,51 @@ LEFT = 1e-6
 SHIFT = 1e-12
 """Relative increase of the response of pushing contacts to their own push; redundant contacts then share a push."""
 
+YIELDS = 1e-9
+"""Yield of contacts that are incompatible, relative to the largest response of one to its own push."""
+
 
 @kernel
-def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) -> bool:
-    """Write pushes, (3 k,): pseudo-impulses that move bodies apart where they penetrate; return whether any are found.
-
-    The gaps at the end are dt u_N plus the penetration at the beginning. Pushes act along normals and never pull; they
-    act only at contacts that they leave closed, and whose gaps they can change. Newton's method on min(push, gap) = 0
-    treats a contact as closed if its push exceeds its gap, until the set of closed contacts no longer changes. If
-    contacts are incompatible, pushes grow until `SHIFT` bounds them, and penetration remains.
-    """
-    n, k, deepest, some = len(r), len(gaps), 0.0, 0
-    ahead, was, N, x, closed = np.zeros(k), np.zeros(k), np.empty(k * k), np.zeros(k), np.zeros(k, np.int64)
+def gaps_ahead(local: Vector, gaps: Vector, r: Vector, dt: float, closing: Vector, ahead: Vector) -> None:
+    """Write the gaps at the end of a step, (k,): dt u_N, plus the penetration at its beginning, less `closing`."""
+    n, some = len(r), 0
     used = np.zeros(n, np.int64)
     for j in range(n):
-        push[j] = 0.0
         if r[j] != 0.0:
             used[some] = j
             some += 1
-    for i in range(k):
+    for i in range(len(gaps)):
         u = local[n * n + 3 * i]
         terms = abs(u)
         for at in range(some):
             part = local[3 * i * n + used[at]] * r[used[at]]
             u, terms = u + part, terms + abs(part)
-        ahead[i] = min(gaps[i], 0.0) + dt * u
-        if abs(ahead[i]) <= ROUNDED * (dt * terms - min(gaps[i], 0.0)):
+        depth = min(gaps[i], 0.0)
+        ahead[i] = depth + dt * u - closing[i]
+        if abs(ahead[i]) <= ROUNDED * (dt * terms - depth + abs(closing[i])):
             ahead[i] = 0.0  # it just touches: rounding must not decide whether it is pushed
-        deepest = max(deepest, abs(ahead[i]))
+
+
+@kernel
+def ways_apart(local: Vector, ahead: Vector, share: float, push: Vector) -> bool:
+    """Write pushes, (3 k,): pseudo-impulses that move bodies apart where they penetrate; return whether they do.
+
+    `ahead` are the gaps at the end without pushes, which act along normals and never pull; they act only at contacts
+    that they leave closed, and whose gaps they can change. Newton's method on min(push, gap) = 0 treats a contact as
+    closed if its push exceeds its gap, until the set of closed contacts no longer changes; where that does not end, the
+    first contact alone changes (Murty's rule). If contacts are incompatible, pushes grow until `SHIFT` bounds them, and
+    penetration remains. With a positive `share` of the largest response to an own push, each contact yields by that to
+    its push, and the sum of squares of depths is the least up to a small multiple of the square of the displacement.
+    """
+    n, k, deepest, most = len(push), len(ahead), 0.0, 0.0
+    was, N, x, closed = np.zeros(k), np.empty(k * k), np.zeros(k), np.zeros(k, np.int64)
+    used = np.zeros(k, np.int64)
+    for i in range(k):
+        deepest, most = max(deepest, abs(ahead[i])), max(most, local[3 * i * n + 3 * i])
+    for j in range(n):
+        push[j] = 0.0
     c = 0
-    for _ in range(MOST_STEPS):
+    for step in range(MOST_STEPS if share == 0.0 else MOST_STEPS + 10 * k):
         changed, left, before = False, 0.0, c
         for at in range(before):
             x[at] = push[3 * closed[at]]
@@ -66,6 +80,8 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
             left = max(left, was[i] * abs(gap))
             presses = push[3 * i] > 0.0 if was[i] > 0.0 else gap < -NEARLY * abs(ahead[i])
             now = 1.0 if presses and local[3 * i * n + 3 * i] > 0.0 else 0.0
+            if step >= MOST_STEPS and changed:
+                now = was[i]
             changed = changed or now != was[i]
             was[i] = now
             if now > 0.0:
@@ -79,7 +95,10 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
             x[a] = -ahead[i]
             for b in range(c):
                 N[a * c + b] = local[3 * i * n + 3 * closed[b]]
-            N[a * c + a] *= 1.0 + SHIFT
+            if share == 0.0:
+                N[a * c + a] *= 1.0 + SHIFT
+            else:
+                N[a * c + a] += share * most
         if c > 0 and eliminate(N[0 : c * c], x[0:c]) == 0.0:
             return False
         for i in range(k):
@@ -87,6 +106,16 @@ def ways_apart(local: Vector, gaps: Vector, r: Vector, dt: float, push: Vector) 
         for a in range(c):
             push[3 * closed[a]] = x[a]
     return False
+
+
+@kernel
+def half_back(S: Matrix, first: int, m: int, rows: Index, phi: Vector, y: Vector) -> None:
+    """Write y, (m,), with G^T y = phi at the `rows` of a group, where G is in the rows of S from `first` on."""
+    for j in range(m):
+        y[j] = phi[rows[j]]
+        for b in range(j):
+            y[j] -= S[first + b, j] * y[b]
+        y[j] /= S[first + j, j]
 
 
 @kernel
@@ -99,11 +128,7 @@ def way_back(
         o = 5 * g
         n, of = at[o + 5] - at[o], at[o + 4]
         begin, p, first = at[o + 1], at[o + 6] - at[o + 1], at[o + 2] + 2 * n
-        for j in range(of):
-            y = phi[rows[begin + j]]
-            for b in range(j):
-                y -= S[first + b, j] * lam[b]
-            lam[j] = y / S[first + j, j]
+        half_back(S, first, of, rows[begin : begin + of], phi, lam)
         for a in range(p - of):
             own[a] = push[rows[begin + of + a] - m]
         spread(S[at[o + 2] : at[o + 7]], n, of, 0.0, own[0 : p - of], lam[0:of], x[0:n])
@@ -114,36 +139,29 @@ def way_back(
 @kernel
 def all_apart(
     m: int, dt: float, dofs: Index, rows: Index, at: Index, count: int, S: Matrix, local: Vector, gaps: Vector,
-    r: Vector, phi: Vector, first: int, push: Vector, way: Vector,
-) -> int:  # fmt: skip
-    """Write the pushes of `ways_apart`, (3 k,), from the group `first` on, and correct `way` by all pushes and by phi.
-
-    Return `count`, or the first group without pushes, where it ends.
-    """
-    own, ahead, found = np.zeros(len(r)), np.zeros(len(gaps)), np.zeros(len(r))
-    for g in range(first, count):
+    r: Vector, phi: Vector, push: Vector, way: Vector,
+) -> None:  # fmt: skip
+    """Write the pushes of `ways_apart`, (3 k,), and correct `way` by them and by phi, of which gaps depend as well."""
+    own, found, y = np.zeros(len(r)), np.zeros(len(r)), np.zeros(m)
+    depths, closing, ahead = np.zeros(len(gaps)), np.zeros(len(gaps)), np.zeros(len(gaps))
+    for g in range(count):
         o = 5 * g
-        begin = at[o + 1] + at[o + 4]
+        of, first = at[o + 4], at[o + 2] + 2 * (at[o + 5] - at[o])
+        begin = at[o + 1] + of
         size = at[o + 6] - begin
         if size > 0:
+            half_back(S, first, of, rows[at[o + 1] : begin], phi, y)
             for a in range(size):
                 own[a] = r[rows[begin + a] - m]
-                ahead[a // 3] = gaps[(rows[begin + a] - m) // 3]
-            if not ways_apart(local[at[o + 3] : at[o + 8]], ahead[0 : size // 3], own[0:size], dt, found[0:size]):
-                return g
+                depths[a // 3] = gaps[(rows[begin + a] - m) // 3]
+            for i in range(size // 3):
+                closing[i] = 0.0
+                for j in range(of):
+                    closing[i] += S[first + j, of + 3 * i] * y[j]
+            part, k = local[at[o + 3] : at[o + 8]], size // 3
+            gaps_ahead(part, depths[0:k], own[0:size], dt, closing[0:k], ahead[0:k])
+            if not ways_apart(part, ahead[0:k], 0.0, found[0:size]):
+                ways_apart(part, ahead[0:k], YIELDS, found[0:size])
             for a in range(size):
                 push[rows[begin + a] - m] = found[a]
     way_back(m, dofs, rows, at, count, S, phi, push, way)
-    return count
-
-
-def least_pushes(local: Vector, gaps: Vector, r: Vector, dt: float) -> Vector:
-    """Return nonnegative pushes, (3 k,), that open the gaps at the end of a step as far as possible (least squares)."""
-    n, push = len(r), np.zeros(len(r))
-    W, q = local[: n * n].reshape(n, n), local[n * n :]
-    ahead = np.minimum(gaps, 0.0) + dt * (W @ r + q)[::3]
-    values, vectors = np.linalg.eigh(W[::3, ::3])
-    kept = values > SHIFT * values[-1]
-    values, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    push[::3] = nnls(values[:, None] * vectors.T, -(vectors.T @ ahead) / values)[0]
-    return push

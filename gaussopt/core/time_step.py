@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,8 +140,16 @@ class SteppedSystem(AbstractSystem):
 
     depends_on_time = False  # time does not occur: prescribed motions are refused or held fixed
 
-    def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
-        """Raise BadInput if steps of length dt, s, from this state are unstable."""
+    def why_damped(self, t: float, q: Vector, v: Vector, dt: float) -> str:
+        """Return why steps of length dt, s, from this state are unstable unless they are damped; "" if they are stable.
+
+        Raises BadInput if they are unstable even so.
+        """
+        return ""
+
+    def for_steps(self, dt: float, damped: bool) -> Self:
+        """Return the system for steps of length dt, s, which evaluate more forces at their end if they are `damped`."""
+        return self
 
     def about(self) -> dict[str, Any]:
         """Return the entries about time steps for the metadata of a motion."""

@@ -77,17 +77,18 @@ class Actuated:
 class Activations:
     """The states of actuators: their names, and how a step changes them.
 
-    Raises BadInput for dynamics other than integrators, filters and muscles.
+    Plugins give the rates of theirs; raises BadInput for other dynamics than integrators, filters and muscles.
     """
 
     def __init__(self, mj: Any, model: Any) -> None:
         kinds, names = mj.mjtDyn, []
-        known = kinds.mjDYN_INTEGRATOR, kinds.mjDYN_FILTER, kinds.mjDYN_FILTEREXACT, kinds.mjDYN_MUSCLE
+        known = {kinds.mjDYN_INTEGRATOR, kinds.mjDYN_FILTER, kinds.mjDYN_MUSCLE}
         self._times, self._range = np.zeros(model.na), np.tile([[-np.inf], [np.inf]], model.na)
         for i in np.flatnonzero(model.actuator_actnum):
             name = name_of(mj, model, int(i))
-            at = int(model.actuator_actadr[i])
-            if model.actuator_dyntype[i] not in map(int, known) or model.actuator_actnum[i] != 1:
+            at, count = int(model.actuator_actadr[i]), int(model.actuator_actnum[i])
+            own = {kinds.mjDYN_FILTEREXACT} if model.actuator_plugin[i] < 0 else {kinds.mjDYN_NONE}
+            if kinds(model.actuator_dyntype[i]) not in known | own or (count != 1 and model.actuator_plugin[i] < 0):
                 raise BadInput(
                     f"The activation of actuator {name!r} has dynamics that a motion does not know; use integrator, "
                     "filter, filterexact or muscle, or an actuator without activation."
@@ -95,8 +96,8 @@ class Activations:
             if model.actuator_dyntype[i] == kinds.mjDYN_FILTEREXACT:
                 self._times[at] = max(float(model.actuator_dynprm[i, 0]), mj.mjMINVAL)
             if model.actuator_actlimited[i]:
-                self._range[:, at] = model.actuator_actrange[i]
-            names.append((at, f"act_{name}"))
+                self._range[:, at : at + count] = model.actuator_actrange[i][:, None]
+            names += [(at + j, f"act_{name}" + (f"_{j + 1}" if count > 1 else "")) for j in range(count)]
         self.names = tuple(name for _, name in sorted(names))
 
     def __call__(self, act: Vector, rate: Vector, dt: float) -> Vector:

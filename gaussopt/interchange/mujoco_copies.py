@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-CHANGED = ("geom_gap", "pair_gap", "jnt_margin", "tendon_margin")
+CHANGED = ("geom_gap", "pair_gap", "jnt_margin", "tendon_margin", "jnt_limited")
 """Arrays of a copy that motions change, besides its options."""
 
 LEFT_OUT = ("tex_", "mesh_texcoord", "mesh_facetexcoord", "mesh_normal", "mesh_facenormal", "bvh_")

@@ -1,7 +1,7 @@
 """Derivatives of a MuJoCo model's forces with respect to velocities and coordinates, and a test of stable steps.
 
 MuJoCo's integrators implicit and implicitfast evaluate velocity-dependent forces at the end of a step. Moreau-Jean
-steps do the same for models that select one of them, because otherwise stiff servos on light links are unstable.
+steps do the same for models that select one of them, and where stiff servos on light links are unstable otherwise.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from gaussopt.core.arrays import Matrix, Vector
-from gaussopt.core.errors import BadInput
 from gaussopt.jit.kernel import kernel
 
 SHIFT = 1e-6
 """Change of a velocity or coordinate, relative to 1 + its absolute value, for finite differences of forces."""
 
 BEYOND = 1e-3
-"""Fraction per step by which a motion whose sign changes in every step may grow; faster growth raises BadInput."""
+"""Fraction per step by which a motion whose sign changes in every step may grow; faster growth is unstable."""
 
 MOST_HALVINGS = 60
 """Largest number of halvings of a step in the search for a stable step."""
@@ -202,8 +201,10 @@ def stiffness_matrix(mj: Any, model: Any, data: Any) -> Matrix:
     return found
 
 
-def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix, Matrix], dt: float) -> None:
-    """Raise BadInput, which names a stable length, if steps of length dt, s, make the model unstable.
+def unstable(
+    mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix, Matrix], dt: float
+) -> tuple[str, float] | None:  # fmt: skip
+    """Return which velocity grows if steps of length dt, s, make the model unstable, and a stable length; else None.
 
     `given` are the mass matrix M, the damping matrix D' at the end of a step, both (nv, nv), and the equality rows,
     (m, nv). Small motions w, x about the state of `data` that satisfy the equalities follow
@@ -228,13 +229,13 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
         Z = axes[rank:].T
         whole = [axes[rank:] @ x @ Z for x in whole]
     if not len(whole[0]):
-        return
+        return None
     _, group = connected_components(sum(x != 0.0 for x in whole), directed=False)
     acted = group[np.any([(x != 0.0).any(axis=1) for x in whole[2:]], axis=0)]  # the other groups are stable
     places = [np.flatnonzero(group == i) for i in np.unique(acted)]
     parts = [[x[np.ix_(at, at)] for x in whole] for at in places]
     if any(np.linalg.eigvalsh(part[0])[0] <= 0.0 for part in parts):
-        return
+        return None
     tried = dt
     for _ in range(MOST_HALVINGS if parts else 0):
         found = [_worst(part, tried) for part in parts]
@@ -248,14 +249,10 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
             worst = worst if Z is None else Z @ worst
         tried /= 2
     if tried == dt:
-        return
+        return None
     joint = int(model.dof_jntid[int(np.argmax(np.abs(worst)))])
     name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_JOINT, joint) or joint
-    advice = "" if implicit(mj, model) else ", the integrator implicitfast"
-    raise BadInput(
-        f"Steps of {dt:g} s are too long for the servos, springs or dampers of the model: a velocity of joint {name!r} "
-        f"would be multiplied by {first:.2g} in every step. Take dt={tried:g}{advice} or weaker gains."
-    )
+    return f"a velocity of joint {name!r} would be multiplied by {first:.2g} in every step", tried
 
 
 def _worst(part: Sequence[Matrix], dt: float) -> tuple[float, Vector]:

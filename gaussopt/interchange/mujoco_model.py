@@ -328,10 +328,12 @@ def mass_matrix(mj: Any, model: Any, data: Any) -> Matrix:
 def check_carried(mj: Any, model: Any, ahead: float) -> None:
     """Raise BadInput for parts of a model that a motion ignores, or that act at gaps up to `ahead`, m."""
     has = "The model has"
+    stated = [mj.mj_id2name(model, mj.mjtObj.mjOBJ_PLUGIN, i) or i for i in np.flatnonzero(model.plugin_statenum)]
     refused = (
         ((model.actuator_historyadr >= 0).any(), f"{has} actuators with a delay; set delay and nsample to zero."),
         (model.nplastic, f"{has} springs that yield, whose set is a state of its own; set springyield to zero."),
-        (model.npluginstate, f"{has} plugins with states of their own; use plugins without."),
+        (model.npluginstate, f"{has} plugins with states of their own, which a motion does not advance: instances "
+                             f"{', '.join(map(repr, stated))}; use plugins without."),
         (model.flg_surfacevel, f"{has} surfaces that move by themselves, which the rows of a contact do not hold; "
                                "set surfacevel to zero."),
         (model.flg_adhesion,

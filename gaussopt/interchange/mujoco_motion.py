@@ -23,15 +23,17 @@ from scipy.sparse import csr_array
 
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, Vector, as_coordinates
+from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Free, Reached, SteppedSystem
 from gaussopt.interchange.mujoco_actuation import Activations, Actuated, Control
 from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahead
 from gaussopt.interchange.mujoco_copies import CHANGED, own_copy
-from gaussopt.interchange.mujoco_damping import EndDamping, depends_on_velocity, implicit, refuse_unstable
+from gaussopt.interchange.mujoco_damping import EndDamping, depends_on_velocity, implicit, unstable
 from gaussopt.interchange.mujoco_equalities import DEPENDENT, Equalities, enough_memory
 from gaussopt.interchange.mujoco_free import FreeSteps
+from gaussopt.interchange.mujoco_limits import tied_limits
 from gaussopt.interchange.mujoco_model import check_carried, forward, loaded, mass_matrix
 from gaussopt.interchange.mujoco_neighbours import derivatives
 from gaussopt.interchange.mujoco_outputs import MujocoOutputs
@@ -44,11 +46,8 @@ from gaussopt.modelling.problem import Problem
 FEW = 150
 """Number of coordinates up to which products of dense matrices take less time than those of sparse ones."""
 
-OPTIONS = "cone", "jacobian", "enableflags", "disableflags"
+OPTIONS = "cone", "jacobian", "enableflags", "disableflags", "timestep"
 """Options of the model that motions change in their copy of it."""
-
-ALONG = {"free": ("x", "y", "z", "e0", "e1", "e2", "e3"), "ball": ("e0", "e1", "e2", "e3")}
-"""Coordinates by kind of joint; a joint of any other kind has one coordinate with the joint's name."""
 
 
 def problem_from_mujoco(
@@ -67,7 +66,8 @@ def problem_from_mujoco(
     while MuJoCo's own contacts are soft. Forces are evaluated at the beginning of the step, the linear damping of
     joints at its end, as in MuJoCo's Euler integrator, unless the flag eulerdamp is off. For the integrators implicit
     and implicitfast, the damping of servos, tendons and fluids is evaluated at the end too (`meta["damping_at_end"]`).
-    BadInput is raised before the motion if the steps are unstable. The stabilisation projection keeps loops closed and
+    So it is, with a warning, where the steps would be unstable otherwise; where they are unstable even so, BadInput is
+    raised before the motion. The stabilisation projection keeps loops closed and
     contacts apart; the motion ends if it moves a joint more than ten times as far as the error that it corrects, or
     does not reduce the error. The motion begins at t = 0, whatever the time of `data`.
 
@@ -124,17 +124,13 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self._given = {name: getattr(own, name).copy() for name in CHANGED}
         self._start = {name: getattr(data, name).copy() for name in ("qpos", "qvel", "act", "ctrl")}
         self._options = {name: getattr(own.opt, name) for name in OPTIONS}
+        self.left_out, self._told = tied_limits(mj, own, data)
+        own.jnt_limited[list(self.left_out)] = 0
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_SPARSE
         own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
         own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # MuJoCo's islands would lack the rows that `place` adds
-        off, at_end = mj.mjtDisableBit.mjDSBL_EULERDAMP, implicit(mj, model)
-        undamped = own.opt.disableflags & (mj.mjtDisableBit.mjDSBL_DAMPER | (0 if at_end else off))
-        self.all_at_end = at_end and depends_on_velocity(mj, own)
-        self.damping_at_end = EndDamping(mj, own) if self.all_at_end else None
-        # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
-        self.damping = np.zeros(model.nv) if undamped or self.all_at_end else own.dof_damping
-        self._free = FreeSteps(mj, own, self.data, self.damping, self.damping_at_end)
+        self._damp(implicit(mj, model) and depends_on_velocity(mj, own))
         begins = np.append(own.M_rowadr, len(own.M_colind)).astype(np.int64)
         self.masses = SparseRows(begins, own.M_colind.astype(np.int64), self.data.M)  # lower part of the mass matrix
         kinds = mj.mjtJoint
@@ -158,10 +154,29 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.equalities = Equalities(mj, own, data)
         self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
 
+    def _damp(self, all_at_end: bool) -> None:
+        """Evaluate the damping of joints at the end of steps, as the integrator of the model says, or all damping."""
+        mj, own, off = self.mj, self.model, self.mj.mjtDisableBit
+        undamped = own.opt.disableflags & (off.mjDSBL_DAMPER | (0 if implicit(mj, own) else off.mjDSBL_EULERDAMP))
+        self.all_at_end, self.damping_at_end = all_at_end, EndDamping(mj, own) if all_at_end else None
+        # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
+        self.damping = np.zeros(own.nv) if undamped or all_at_end else own.dof_damping
+        self._free = FreeSteps(mj, own, self.data, self.damping, self.damping_at_end)
+
     def __copy__(self) -> MujocoSystem:
         """Return a system that shares model and data with this one."""
         found = object.__new__(MujocoSystem)
         found.__dict__.update(self.__dict__)
+        return found
+
+    def for_steps(self, dt: float, damped: bool) -> MujocoSystem:
+        """Return the system for steps of length dt; if `damped`, one of this model with all damping at their end."""
+        self.model.opt.timestep = dt  # of which plugins make use
+        if not damped or self.all_at_end:
+            return self
+        found = copy.copy(self)
+        found._damp(all_at_end=True)
+        found.near = ContactFinder(self.mj, self.model, self.data, self.ahead)
         return found
 
     def __reduce__(self) -> tuple[type[MujocoSystem], tuple[Any, ...]]:
@@ -179,10 +194,6 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         """Number of coordinates, nq + na."""
         return int(self.model.nq + self.model.na)
 
-    def coordinates(self, n: int) -> tuple[str, ...]:
-        """Return the names of the coordinates: the joint's name, with a prefix such as x_ for free and ball joints."""
-        return self._coordinates
-
     @cached_property
     def row_names(self) -> tuple[str, ...]:
         """Names of the rows: names of equalities, and of joints for the rows that keep quaternions at unit length."""
@@ -191,15 +202,6 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         each = [f"{name}.{names[:at].count(name) + 1}" for at, name in enumerate(names)]
         joints = [x.removeprefix("e0_") for x in self._coordinates if x.startswith("e0_")]
         return (*each, *(f"unit_{joint}" for joint in joints[: len(self._quaternions)]))
-
-    @cached_property
-    def _coordinates(self) -> tuple[str, ...]:
-        kinds = {int(self.mj.mjtJoint.mjJNT_FREE): "free", int(self.mj.mjtJoint.mjJNT_BALL): "ball"}
-        found: list[str] = []
-        for j, kind in enumerate(self.model.jnt_type.tolist()):
-            joint = self.mj.mj_id2name(self.model, self.mj.mjtObj.mjOBJ_JOINT, j) or f"joint{j}"
-            found += [f"{x}_{joint}" for x in ALONG[kinds[kind]]] if kind in kinds else [joint]
-        return (*found, *self.activations.names)
 
     def state(self, data: Any) -> tuple[Vector, Vector]:
         """Return coordinates and their rates, (n,), from MuJoCo's data."""
@@ -316,11 +318,13 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         return Energy(float(self.data.energy[1]), float(self.data.energy[0]))
 
     def may_miss(self, q: Matrix, v: Matrix, dt: float | None) -> str | None:
-        """Return a warning if geometries may pass through others in a step, or contacts stay deep; otherwise None."""
+        """Return a warning if geometries may pass through others, contacts stay deep, or limits meet no equalities."""
         mj, twist, fastest = self.mj, np.zeros(6), 0.0
         linear = twist[3:]
-        stay = [f"Contact {name!r} stays {depth:.2g} m deep, as nothing can take it apart."
-                for name, depth in self.projection.stuck.items()]  # fmt: skip
+        stay = [*self._told]
+        for name, depth in self.projection.stuck.items():
+            what, unit = ("Limit", "m or rad") if name.endswith(" limit") else ("Contact", "m")
+            stay.append(f"{what} {name!r} stays {depth:.2g} {unit} deep, as nothing can take it apart.")
         for i in sorted({*np.abs(v).argmax(axis=0).tolist()}) if len(self._touchable) > 1 else ():
             self.place(0.0, q[i], self.velocities(q[i], v[i]))
             for number in self._touchable:
@@ -334,17 +338,27 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
             )
         return " ".join(stay) or None
 
-    def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
-        """Raise BadInput if steps of length dt, s, are unstable by the derivatives of MuJoCo's forces at a state."""
+    def why_damped(self, t: float, q: Vector, v: Vector, dt: float) -> str:
+        """Return why steps have to be damped, by the derivatives of MuJoCo's forces at a state; raises BadInput."""
         step = MujocoStep(self, t, q, v)
         damping = np.diag(self.damping) if step.D is None else step.D
         given = mass_matrix(self.mj, self.model, self.data), damping, self.equalities(self.data)[0]
-        refuse_unstable(self.mj, self.model, self.data, given, dt)
+        if (found := unstable(self.mj, self.model, self.data, given, dt)) is None:
+            return ""
+        what = f"Steps of {dt:g} s are too long for the servos, springs or dampers of the model"
+        if self.all_at_end:
+            raise BadInput(f"{what}: {found[0]}. Take dt={found[1]:g} or weaker gains.")
+        self.for_steps(dt, damped=True).why_damped(t, q, v, dt)
+        return (
+            f"{what} as its integrator evaluates them: {found[0]}. All damping is evaluated at the end of a step, as "
+            f"by the integrator implicitfast; take dt={found[1]:g} for steps as the model states them."
+        )
 
     def about(self) -> dict[str, Any]:
-        """Return which damping is evaluated at the end of a step, and up to which distance, m, contacts are found."""
+        """Return which damping a step evaluates at its end, where contacts are looked for, m, and limits left out."""
         damping = "all" if self.all_at_end else "joints" if self.damping.any() else "none"
-        return {"damping_at_end": damping, "contacts_ahead": self.ahead}
+        left_out = list(self.left_out.values())
+        return {"damping_at_end": damping, "contacts_ahead": self.ahead, "limits_left_out": left_out}
 
     def time_step(self, t: float, q: Vector, v: Vector) -> MujocoStep:
         """Return the time step that begins at the given state."""

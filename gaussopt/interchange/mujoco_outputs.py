@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.motion import RecordedMotion
 from gaussopt.core.output import Output
+from gaussopt.interchange.mujoco_actuation import Activations
 from gaussopt.interchange.mujoco_picture import picture_of
 from gaussopt.modelling.solids import SpacePicture
 
@@ -18,9 +20,14 @@ PLACES = {"SITE": ("SITE", "site_xpos"), "BODY": ("XBODY", "xpos"), "GEOM": ("GE
 """By kind of object: its type for velocities, and the field of its positions; names are looked up in this order."""
 
 
+ALONG = {"free": ("x", "y", "z", "e0", "e1", "e2", "e3"), "ball": ("e0", "e1", "e2", "e3")}
+"""Coordinates by kind of joint; a joint of any other kind has one coordinate with the joint's name."""
+
+
 class MujocoOutputs:
     """Outputs of a motion, for `simulate(problem, outputs={"hand": problem.system.point("hand")})`."""
 
+    activations: Activations
     mj: Any
     model: Any
     data: Any
@@ -34,8 +41,17 @@ class MujocoOutputs:
         raise NotImplementedError
 
     def coordinates(self, n: int) -> tuple[str, ...]:
-        """Return the names of the coordinates; the names of the entries of qpos come first."""
-        raise NotImplementedError
+        """Return the names of the coordinates: the joint's name, with a prefix such as x_ for free and ball joints."""
+        return self._coordinates
+
+    @cached_property
+    def _coordinates(self) -> tuple[str, ...]:
+        kinds = {int(self.mj.mjtJoint.mjJNT_FREE): "free", int(self.mj.mjtJoint.mjJNT_BALL): "ball"}
+        found: list[str] = []
+        for j, kind in enumerate(self.model.jnt_type.tolist()):
+            joint = self.mj.mj_id2name(self.model, self.mj.mjtObj.mjOBJ_JOINT, j) or f"joint{j}"
+            found += [f"{x}_{joint}" for x in ALONG[kinds[kind]]] if kind in kinds else [joint]
+        return (*found, *self.activations.names)
 
     def picture(self, values: Any, variant: str = "") -> SpacePicture:
         """Return the picture in space of the geometries of the model."""

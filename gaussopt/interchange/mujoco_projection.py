@@ -16,7 +16,7 @@ from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
-from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, turning
+from gaussopt.interchange.mujoco_equalities import Equalities, place_near, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP
 
 LOOKED = 1e-3
@@ -64,7 +64,7 @@ class BoundedProjection:
         return self.mj.MjData(self.model)
 
     def __call__(
-        self, state: tuple[Vector, SparseRows, Vector, Vector, float], names: Sequence[str], rows: Sequence[str],
+        self, state: tuple[SparseRows, Vector, Vector, float], names: Sequence[str], rows: Sequence[str],
         before: Vector, way: Vector,
     ) -> None:  # fmt: skip
         """Shorten a correction of a displacement, from `before` to `way`, (nv,), in place until it reduces the error.
@@ -74,18 +74,18 @@ class BoundedProjection:
 
         Parameters
         ----------
-        state : coordinates, rows of equalities and contacts, residuals, gaps, and the least gap
+        state : rows of equalities and contacts, residuals, gaps, and the least gap, at the state of `data`
         names, rows : names of the contacts and of the equality rows
         """
-        q, R, phi, gaps, lowest = state
+        R, phi, gaps, lowest = state
         back = way - before
         if not (back.dot(back) <= LOOKED**2 or np.abs(back).max() <= LOOKED):
             open_by = (names, -gaps), (rows, np.abs(phi))
             self._refuse_far(back, *open_by)
-            size, there = _error_by_rows(R, phi, gaps, before), self._error_at(q, before)
+            size, there = _error_by_rows(R, phi, gaps, before), self._error_at(before)
             for _ in range(HALVINGS):
                 due = size - _error_by_rows(R, phi, gaps, before + back)
-                if there - self._error_at(q, before + back) >= MENDED * due:
+                if there - self._error_at(before + back) >= MENDED * due:
                     break
                 back /= 2.0
             else:
@@ -95,14 +95,10 @@ class BoundedProjection:
             stays = (gaps < -AT_LEAST) & (R.times(way, len(phi), ROWS, gaps.copy()) < 0.5 * gaps)
             self.stuck.update((names[j], -float(gaps[j])) for j in np.flatnonzero(stays).tolist())
 
-    def _error_at(self, q: Vector, way: Vector) -> float:
-        """Return the sum of the squares of depths and residuals after the displacement `way` from q."""
-        mj, model, near, data = self.mj, self.model, self.near, self.data
-        near.eq_active[:], near.mocap_pos[:], near.mocap_quat[:] = data.eq_active, data.mocap_pos, data.mocap_quat
-        near.qpos[:] = q[: model.nq]
-        mj.mj_integratePos(model, near.qpos, way, 1.0)
-        with enough_memory(mj, model, near):
-            mj.mj_fwdPosition(model, near)
+    def _error_at(self, way: Vector) -> float:
+        """Return the sum of the squares of depths and residuals after the displacement `way`."""
+        near = self.near
+        place_near(self.mj, self.model, near, self.data, way)
         limits, contact = slice(near.ne + near.nf, near.ne + near.nf + near.nl), near.contact
         gaps = np.concatenate((
             near.efc_pos[limits] - near.efc_margin[limits] + self._ahead,

@@ -11,7 +11,7 @@ from scipy.sparse import bsr_array
 
 from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish
 from gaussopt.cone.groups import groups_into, joined, joined_blocks
-from gaussopt.cone.pushes import all_apart, least_pushes
+from gaussopt.cone.pushes import all_apart
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Vector
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
@@ -225,13 +225,7 @@ class MujocoStep(TimeStep):
         lam, w, way, missed = self._end or self._reached(r)
         if project and len(R):
             push, phi = np.zeros(len(r)), self._phi if self._basis is None else self._basis.T @ self._phi
-            _, rows, at, count = self._groups
-            given, g = (*self._groups, self._S, self._local, gaps, r, phi), 0
-            while (g := int(all_apart(m, self._dt, *given, g, push, way))) < count:
-                _, of, _, first, own, _, last, _, end = at[5 * g : 5 * g + 9].tolist()
-                mine = rows[of + own : last] - m
-                push[mine] = least_pushes(self._local[first:end], gaps[mine[::ROWS] // ROWS], r[mine], self._dt)
-                g += 1
+            all_apart(m, self._dt, *self._groups, self._S, self._local, gaps, r, phi, push, way)
             if self._kept is not self._contacts and (self._after(way)[~self._wanted] < 0.0).any():
                 # The correction closes a contact that was left out.
                 kept, whole = self._kept, np.zeros((len(self._wanted), ROWS))
@@ -244,7 +238,7 @@ class MujocoStep(TimeStep):
 
     def _bounded(self, w: Vector, way: Vector) -> None:
         """Shorten the correction of a displacement `way` at velocities w, (nv,), in place, if it must be."""
-        state = self._q, self._R, self._phi, self._gaps, self._lowest
+        state = self._R, self._phi, self._gaps, self._lowest
         self._system.projection(state, self._contacts.names, self._system.row_names, self._dt * w, way)
 
     def _ended(self, lam: Vector, w: Vector, way: Vector, missed: float) -> Reached:

@@ -265,8 +265,7 @@ def step_at_once(
         return False
     numbers[4] = 0.0
     if project and len(of.rows) > 0:
-        if all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, of.gaps, r, of.phi, 0, of.push, way) == 0:
-            return False
+        all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, of.gaps, r, of.phi, of.push, way)
         for i in range(n):
             numbers[4] += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
         return len(of.kept) == len(gaps) or left_open(of, R, gaps, way)

@@ -10,7 +10,7 @@ from gaussopt.certificates.cone import violations
 from gaussopt.cone.condensing import MASSLESS, ROWS_MAY_DEPEND, condense, finish
 from gaussopt.cone.groups import groups_into, joined, joined_blocks
 from gaussopt.cone.measure import distances, measured
-from gaussopt.cone.pushes import all_apart, ways_apart
+from gaussopt.cone.pushes import YIELDS, all_apart, gaps_ahead, ways_apart
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
@@ -48,8 +48,7 @@ class KernelStep:
         lam, w, way = np.empty(self.m), np.empty(len(self.w)), np.empty(len(self.w))
         missed = finish(self.R, self.w, self.m, DT, *self.groups, self.S, r, lam, w, way)
         if project:
-            given = *self.groups, self.S, self.local, self.gaps, r, phi, 0, np.zeros(len(r)), way
-            assert all_apart(self.m, DT, *given) == self.count
+            all_apart(self.m, DT, *self.groups, self.S, self.local, self.gaps, r, phi, np.zeros(len(r)), way)
         return missed, lam, w, way
 
 
@@ -103,8 +102,7 @@ def test_a_step_is_what_its_equations_say(n: int, m: int, k: int, bodies: int) -
     rows = np.vstack((E, C[::3]))
     pushes, *_ = np.linalg.lstsq(rows.T, masses @ moved, rcond=None)
     assert rows.T @ pushes == pytest.approx(masses @ moved, abs=1e-10)
-    bare = C[::3] @ np.linalg.solve(whole, np.concatenate((np.zeros(n), -phi)))[:n]
-    gap, push = ahead + C[::3] @ moved - bare, pushes[m:]
+    gap, push = ahead + C[::3] @ moved, pushes[m:]
     assert (gap > -1e-9).all()
     assert (push > -1e-9).all()
     assert gap * push == pytest.approx(0.0, abs=1e-12)
@@ -155,8 +153,31 @@ def test_contacts_that_touch_are_not_pushed_by_their_rounding_errors() -> None:
         W[::3, ::3] = H.T @ H
         r[::3] = rng.random(6)
         q[::3] = -H.T @ (H @ r[::3])
-        local = np.concatenate((W.ravel(), q))
+        local, ahead = np.concatenate((W.ravel(), q)), np.empty(6)
         negative += bool((W @ r + q)[::3].min() < 0.0)
-        assert ways_apart(local, np.zeros(6), r, DT, push)
+        gaps_ahead(local, np.zeros(6), r, DT, np.zeros(6), ahead)
+        assert ways_apart(local, ahead, 0.0, push)
         assert not push.any()
     assert negative > 5
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(("k", "n", "opposed"), [(5, 6, False), (5, 6, True), (40, 9, True)])
+def test_pushes_leave_the_least_depths_where_contacts_are_incompatible_and_next_to_none_elsewhere(
+    k: int, n: int, opposed: bool, seed: int
+) -> None:
+    """Five rows of six velocities are compatible, and incompatible if one of them is wanted in both directions."""
+    rng = np.random.default_rng(seed)
+    C = rng.normal(size=(k, n)) * 10.0 ** rng.uniform(-2, 0, (k, 1))
+    C[-1] = -rng.random() * C[0] if opposed else C[-1]
+    W, push, ahead = np.zeros((3 * k, 3 * k)), np.zeros(3 * k), 1e-3 * rng.normal(size=k)
+    W[::3, ::3], ahead[[0, -1]] = C @ C.T, -1e-3
+    local = np.append(W.ravel(), np.zeros(3 * k))
+    assert ways_apart(local, ahead, 0.0, push) != opposed
+    ways_apart(local, ahead, YIELDS, push)
+    gap = ahead + W[::3, ::3] @ push[::3]
+    # The conditions of the least of sum min(gap, 0)^2 + yields |way|^2 over displacements `way`.
+    assert (push >= 0.0).all()
+    assert np.minimum(gap, 0.0) == pytest.approx(-YIELDS * W.max() * push[::3], abs=1e-9)
+    assert push[::3] * np.maximum(gap, 0.0) == pytest.approx(0.0, abs=1e-9)
+    assert opposed or gap.min() > -1e-5

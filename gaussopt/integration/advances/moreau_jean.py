@@ -40,6 +40,9 @@ from gaussopt.integration.stabilisation import Projection
 from gaussopt.modelling.contact_surface import ContactSurface
 from gaussopt.solving.answer import Answer
 
+SAID = 5
+"""Largest number of contacts that the warning of a start inside obstacles names, the deepest ones."""
+
 THETA = 0.5
 """The weight theta of the end of the step; with 1/2, linear systems conserve their energy."""
 
@@ -92,15 +95,21 @@ class MoreauJeanSteps(Advance):
                 f"The stepper {self.method.name!r} has Newton's impact law built in; choose the impact law newton."
             )
 
-    def _say_penetration(self, names: Sequence[str], gaps: Vector, tolerance: float) -> None:
-        """Warn of contacts that start inside their obstacles, since velocity-level steps do not remove penetration."""
+    def _say_penetration(self, names: Sequence[str], gaps: Vector, tolerance: float, moved: bool = False) -> None:
+        """Warn of contacts that start inside their obstacles, which only a projection removes (`moved`)."""
         inside = np.flatnonzero(gaps < -tolerance)
         if len(inside):
-            named = ", ".join(f"{names[i]!r} ({-gaps[i]:.3g} m)" for i in inside.tolist())
+            deepest = inside[np.argsort(gaps[inside], kind="stable")[:SAID]].tolist()
+            named = ", ".join(f"{names[i]!r} ({-gaps[i]:.3g} m{' or rad' if names[i].endswith(' limit') else ''})"
+                              for i in sorted(deepest))  # fmt: skip
+            more = f" and {len(inside) - SAID} others" if len(inside) > SAID else ""
             self.motion.warnings.append(
-                f"The start is inside the obstacle of {named}: such a contact takes part from the first step on, and "
-                "the steps leave its gap as it is unless the contact opens."
-            )
+                f"The start is inside the obstacle of {named}{more}: " + (
+                    "the projection moves it apart within the first steps, as far as it can." if moved else
+                    "such a contact takes part from the first step on, and the steps leave its gap as it is unless the "
+                    "contact opens."
+                )
+            )  # fmt: skip
 
     def _onto_guides(self) -> None:
         """Move the start onto the two-sided contacts; raises BadInput if this needs more than a small correction."""

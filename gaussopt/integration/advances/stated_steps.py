@@ -136,20 +136,21 @@ class StatedSteps(MoreauJeanSteps):
 
     def begin(self) -> None:
         """Prepare the first step, which also records the start; raises BadInput if dt makes the steps unstable."""
-        self.recall({"idle": [], "sides": [event.value(self.t, self.q, self.v) for event in self.rules.events]})
+        t, q, v = self.t, self.q, self.v
+        self.recall(memory := {"idle": [], "sides": [event.value(t, q, v) for event in self.rules.events]})
+        if why := self.system.why_damped(t, q, v, self._grid.instant(1) - t):
+            self.recall({**memory, "damped": [why]})
         if self.system.contact_names:
             self._refuse_other_laws()
-            gaps, size = self.system.gaps(self.t, self.q), 1.0 + float(np.abs(self.q).max())
-            refuse_penetration(self.system, gaps, self.system.gap_rates(self.t, self.q, self.v), PENETRATED * size)
+            gaps, size = self.system.gaps(t, q), 1.0 + float(np.abs(q).max())
+            refuse_penetration(self.system, gaps, self.system.gap_rates(t, q, v), PENETRATED * size)
             self._say_penetration(self.system.contact_names, gaps, TOUCHING * size)
-        elif self._here is not None and self.motion.stabiliser.name == "none":
-            self._say_penetration(self._here.found.names, self._here.found.gaps, SUNK)
-        self.system.refuse_unstable(self.t, self.q, self.v, self._grid.instant(1) - self.t)
+        elif self._here is not None:
+            self._say_penetration(*self._here.found[:2], SUNK, self.motion.stabiliser.name == "projection")
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Continue from the state of an earlier loop."""
-        self._pushed: dict[str, int] = dict(memory["idle"])
-        self._sides = list(memory["sides"])
+        self._pushed, self._sides = dict[str, int](memory["idle"]), list(memory["sides"])
         names, r = memory.get("latest", ((), ()))
         self._latest: tuple[Sequence[str], Vector] = tuple(names), np.array(r, dtype=np.float64)
         if len(r) != ROWS * len(names):
@@ -158,7 +159,9 @@ class StatedSteps(MoreauJeanSteps):
         self.motion.solver.sequence.solver.memory = int(memory.get("solver", 0))
         # Contacts, and which of them push, of the steps since the latest event.
         self._same: tuple[Sequence[str], list[bool]] = (), []
-        self._grid = replace(self.control, origin=self.origin)
+        self._grid, self._why = replace(self.control, origin=self.origin), list(memory.get("damped", ()))
+        self.system = self.system.for_steps(self.control.dt or 0.0, damped=bool(self._why))
+        self.motion.warnings += self._why
         self._start(self.t, self.q, self.v)
 
     def renew(self, control: Control) -> End | None:
@@ -170,12 +173,12 @@ class StatedSteps(MoreauJeanSteps):
 
     def memory(self) -> dict[str, Any]:
         """Return what the base class does, the latest impulses, the solver's memory, and the names of all contacts."""
-        more = {"solver": self.motion.solver.sequence.solver.memory, "contacts": list(self.recorder.names)}
-        return {"idle": list(self._pushed.items()), "sides": list(self._sides), "latest": self._latest, **more}
+        solver, names = self.motion.solver.sequence.solver.memory, list(self.recorder.names)
+        more = {"latest": self._latest, "solver": solver, "contacts": names, "damped": self._why}
+        return {"idle": list(self._pushed.items()), "sides": list(self._sides), **more}
 
     def _start(self, t: float, q: Vector, v: Vector) -> TimeStep:
-        begin = perf_counter()
-        here = self.system.time_step(t, q, v)
+        begin, here = perf_counter(), self.system.time_step(t, q, v)
         self._here: TimeStep | None = here  # None after free steps, until it is needed
         self.motion.timing["model"] += perf_counter() - begin
         return here
@@ -274,9 +277,8 @@ class StatedSteps(MoreauJeanSteps):
 
     def _taken(self, of_step: _Taken) -> End | None:
         """Record the state that is reached if it is due; return status and message if an event ends the motion."""
-        due = self.steps % self.every == 0 or self.t >= self.control.t_end
         ended = self._passed()
-        if due or ended is not None:
+        if ended is not None or self.steps % self.every == 0 or self.t >= self.control.t_end:
             self._record(self._here or self._start(self.t, self.q, self.v), of_step)
         return ended
 
@@ -338,7 +340,7 @@ class StatedSteps(MoreauJeanSteps):
         """Record the present state, described by `at`, with the forces of the step `of`."""
         begin = perf_counter()
         (names, gaps, slip), problem, nan = at.found, of.problem, math.nan
-        values, r, unique = np.empty((len(names), 7)), of.r, True
+        values, r, unique, energy = np.empty((len(names), 7)), of.r, True, at.energy()
         if r.any():
             r, _, unique = self._least(problem, of.opens, r, surely_solved(problem, r, self.motion.solver.tolerance))
         if len(names):
@@ -347,7 +349,6 @@ class StatedSteps(MoreauJeanSteps):
             given = problem.u(r), r, problem.mu, of.h, STICKING * velocity_size(problem)
             forces_into(*given, before, values)
             values[:, 1], values[:, 5:] = gaps, slip
-        energy = at.energy()
         about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
         a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
         self.recorder.put((self.t, self.q, self.v, a, lam, *about, unique), names, values)
@@ -358,8 +359,7 @@ class StatedSteps(MoreauJeanSteps):
         names, gaps, slip = (self._here or self._start(self.t, self.q, self.v)).found
         values = np.full((len(names), 7), math.nan)
         values[:, 1], values[:, 5:] = gaps, slip
-        n, m = len(self.q), len(self.system.row_names)
-        nothing = np.full(n, math.nan), np.full(m, math.nan)
+        nothing = np.full(len(self.q), math.nan), np.full(len(self.system.row_names), math.nan)
         self.recorder.put((self.t, self.q, self.v, *nothing, *[math.nan] * 7, True), names, values)
 
     def _note(self, names: Any, pushes: Vector) -> bool:
