@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from gaussopt.cone.sparse_rows import SparseRows
-from gaussopt.core.arrays import Index, Matrix, Vector
+from gaussopt.core.arrays import Index, Matrix, ShortIndex, Vector
+from gaussopt.core.row_rounding import EPS
 from gaussopt.jit.kernel import kernel
+
+CLOSED = 1e-9
+"""Gap, m or rad, up to which a contact counts as closed. Otherwise the errors in the gaps of a body at rest would let
+only one of its redundant contacts carry it, and another contact in the next step."""
+
+SMALL = 1e-6
+"""Norm of a row, dimensionless or in m, below which the row may consist of rounding errors."""
 
 
 class RowPlaces(NamedTuple):
@@ -24,34 +33,114 @@ class RowPlaces(NamedTuple):
     ahead: Vector
 
 
+class RowTerms(NamedTuple):
+    """Magnitudes of the terms of m equality rows, and the bodies whose places they depend on.
+
+    Row i has terms up to near[i] + d far[i], where d is the largest distance from the origin among the bodies with the
+    numbers bodies[trees[e]] to bodies[trees[e + 1]] of its equality e = numbers[i].
+    """
+
+    bodies: Index
+    trees: Index
+    numbers: Index
+    near: Matrix
+    far: Matrix
+
+
+class Terms(NamedTuple):
+    """Magnitudes of the terms of all rows: of equalities, and of contacts from the places of the bodies of `every` row.
+
+    `places` and `centres`, (bodies, 3), m, are those of the bodies and of their centres of mass; `turns`, (nv,), is 1
+    for angular velocities, else 0.
+    """
+
+    of_equalities: RowTerms
+    every: Index
+    places: Matrix
+    centres: Matrix
+    turns: Vector
+
+
+@kernel
+def farthest(bodies: Index, places: Matrix, centres: Matrix) -> float:
+    """Return the largest distance of one of the bodies, or of its centre of mass, from the origin, m."""
+    reach = 0.0
+    for at in range(len(bodies)):
+        one, other, body = 0.0, 0.0, bodies[at]
+        for j in range(3):
+            one += places[body, j] * places[body, j]
+            other += centres[body, j] * centres[body, j]
+        reach = max(reach, one, other)
+    return math.sqrt(reach)
+
+
+@kernel
+def clear_rounding(rows: SparseRows, of: RowTerms, terms: Terms) -> None:
+    """Write zero over the entries of equality rows that are rounding errors of their terms, as `without_rounding`."""
+    known, reach, m = -1, 0.0, len(of.numbers)
+    share = 8.0 * max(len(terms.turns), m) * EPS
+    for i in range(m):
+        if of.numbers[i] != known:
+            known = of.numbers[i]
+            reach = farthest(of.bodies[of.trees[known] : of.trees[known + 1]], terms.places, terms.centres)
+        for e in range(rows.begins[i], rows.begins[i + 1]):
+            j = rows.columns[e]
+            if abs(rows.values[e]) <= share * (of.near[i, j] + of.far[i, j] * reach):
+                rows.values[e] = 0.0
+
+
 @kernel
 def collect(
-    J: SparseRows, distances: Vector, margins: Vector, of: RowPlaces, closed: float, m: int, R: SparseRows, gaps: Vector
-) -> tuple[float, float]:
-    """Copy rows of J to R, after its first m rows, and write gaps, of which those up to `closed` become zero.
+    starts: ShortIndex, counts: ShortIndex, columns: ShortIndex, values: Vector, distances: Vector, margins: Vector,
+    of: RowPlaces, terms: Terms, m: int, first: bool, touching: bool, R: SparseRows, gaps: Vector,
+) -> float:  # fmt: skip
+    """Copy MuJoCo's rows of contacts to R, after its first m rows, write gaps, and return the least gap, at most 1.
 
-    Return the least square of the norm of a normal row, at most 1, and the least gap, at most 1. R.begins is zero
-    after its first m + 1 entries.
+    Row i of MuJoCo has `counts[i]` entries from `starts[i]` on. Gaps up to CLOSED become zero, and entries that are
+    only rounding errors of their terms, if a row is small.
+
+    Parameters
+    ----------
+    first : whether MuJoCo's first m rows are those of R, which are copied too; otherwise R has its first m rows
+    touching : whether there are contacts, not only limits
+    R : R.begins is zero after its first m + 1 entries, or if `first` after the first
     """
     least, lowest = 1.0, 1.0
+    for i in range(m if first else 0):
+        square, to = 0.0, R.begins[i] - starts[i]
+        R.begins[i + 1] = R.begins[i] + counts[i]
+        for e in range(starts[i], starts[i] + counts[i]):
+            R.columns[to + e], R.values[to + e] = columns[e], values[e]
+            square += values[e] * values[e]
+        least = min(least, square)
+    if least < SMALL * SMALL:
+        clear_rounding(R, terms.of_equalities, terms)
+    least = 1.0
     for i in range(len(of.rows)):
-        R.begins[m + of.places[i] + 1] = J.begins[of.rows[i] + 1] - J.begins[of.rows[i]]
+        R.begins[m + of.places[i] + 1] = counts[of.rows[i]]
     for a in range(m, len(R.begins) - 1):
         R.begins[a + 1] += R.begins[a]
     for i in range(len(of.rows)):
-        to = R.begins[m + of.places[i]] - J.begins[of.rows[i]]
-        for e in range(J.begins[of.rows[i]], J.begins[of.rows[i] + 1]):
-            R.columns[to + e], R.values[to + e] = J.columns[e], J.values[e]
+        row = of.rows[i]
+        to = R.begins[m + of.places[i]] - starts[row]
+        for e in range(starts[row], starts[row] + counts[row]):
+            R.columns[to + e], R.values[to + e] = columns[e], values[e]
     for i in range(len(of.opening)):
         square, row = 0.0, of.normals[i]
-        for e in range(J.begins[row], J.begins[row + 1]):
-            square += J.values[e] * J.values[e]
+        for e in range(starts[row], starts[row] + counts[row]):
+            square += values[e] * values[e]
         gap = distances[row] - margins[row] + of.ahead[i]
-        if gap > 0.0 and gap <= closed:
+        if gap > 0.0 and gap <= CLOSED:
             gap = 0.0
         gaps[of.opening[i]] = gap
         least, lowest = min(least, square), min(lowest, gap)
-    return least, lowest
+    if touching and least < SMALL * SMALL:
+        share, angular = 8.0 * max(len(terms.turns), 3 * len(gaps)) * EPS, 0.0
+        angular = 8.0 * farthest(terms.every, terms.places, terms.centres)
+        for e in range(R.begins[m], R.begins[len(R.begins) - 1]):
+            if abs(R.values[e]) <= share * (angular if terms.turns[R.columns[e]] > 0.0 else 2.0):
+                R.values[e] = 0.0
+    return lowest
 
 
 @kernel

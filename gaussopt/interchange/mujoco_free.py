@@ -14,7 +14,7 @@ import numpy as np
 
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Vector
-from gaussopt.interchange.mujoco_contacts import CLOSED
+from gaussopt.interchange.contact_kernel import CLOSED
 from gaussopt.interchange.mujoco_damping import EndDamping
 from gaussopt.interchange.mujoco_equalities import sparse_rows
 from gaussopt.interchange.mujoco_rows import IN_GAP

@@ -154,8 +154,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.unit_rows = len(self._quaternions)
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
         self.ahead = look_ahead(own, lambda: self.place(0.0, q, w))
-        self.near = ContactFinder(mj, own, self.data, self.ahead)
         self.equalities = Equalities(mj, own, data)
+        self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities)
         self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
 
     def __copy__(self) -> MujocoSystem:

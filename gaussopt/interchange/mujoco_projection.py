@@ -108,7 +108,7 @@ class BoundedProjection:
             near.efc_pos[limits] - near.efc_margin[limits] + self._ahead,
             (contact.dist - contact.includemargin)[contact.exclude <= IN_GAP],
         ))  # fmt: skip
-        return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities.rows(near)[1] ** 2))
+        return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities.residuals(near) ** 2))
 
     def _refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector], mends: bool = True) -> None:
         """Raise BadInput unless a displacement, (nv,), reduces the error (`mends`) and is not too large for it.

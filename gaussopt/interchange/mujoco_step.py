@@ -56,20 +56,19 @@ class MujocoStep(TimeStep):
         self._w = system.velocities(q, v)
         system.actuate(t, q, self._w)
         data = system.data
-        E, phi = system.equalities.rows(data)
-        self._phi: Vector = phi.copy()
-        self.equalities = len(phi)
         self._contacts: NearContacts
         self._R: SparseRows
         self._gaps: Vector
-        self._contacts, self._R, self._gaps, self._lowest = system.near(E)
+        self._phi: Vector
+        self._contacts, self._R, self._phi, self._gaps, self._lowest = system.near()
+        self.equalities = len(self._phi)
         self._force, self._M = data.qfrc_smooth.copy(), system.masses._replace(values=data.M.copy())
         self._act, self._of_act = data.act.copy(), data.act_dot.copy()
         self.D = None if system.damping_at_end is None else system.damping_at_end(data)
         self._kept = self._contacts
         self._end: tuple[Vector, Vector, Vector, float] | None = None
         self._groups: tuple[Index, Index, Index, int]
-        rows = data.ne or data.nf or data.nl or len(phi)
+        rows = data.ne or data.nf or data.nl or self.equalities
         self.free = not rows and self._lowest > 0.0 and system.may_be_free
 
     @property

@@ -28,14 +28,14 @@ ADDRESS = "N"
 
 ARRAYS: dict[str, tuple[str, int]] = {
     "list": ("float", 0), "Vector": ("float", 1), "Array": ("float", 1), "Matrix": ("float", 2), "Table": ("float", 2),
-    "Index": ("int", 1), "Active": ("int", 1), "Indices": ("int", 2),
+    "Index": ("int", 1), "Active": ("int", 1), "Indices": ("int", 2), "ShortIndex": ("short", 1),
 }  # fmt: skip
 """Types of entries and numbers of axes by annotation; 0 where no shape is passed."""
 
 Taker: TypeAlias = Callable[[Any, list[Any]], None]
 """A function that appends the places of an argument to a list."""
 
-_KINDS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
+_KINDS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64), "short": np.dtype(np.int32)}
 _from_buffer = (ctypes.c_char * 0).from_buffer
 _call_of = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
