@@ -144,13 +144,13 @@ def collect(
 
 
 @kernel
-def lower_limits(J: SparseRows, first: int, lower: Index) -> None:
-    """Write 1 for rows of limits, from J[first], whose largest entry is positive, as lower limits have; else 0."""
+def lower_limits(starts: ShortIndex, counts: ShortIndex, values: Vector, first: int, lower: Index) -> None:
+    """Write 1 for MuJoCo's rows from `first` on whose largest entry is positive, as lower limits have; else 0."""
     for i in range(len(lower)):
         lead = 0.0
-        for e in range(J.begins[first + i], J.begins[first + i + 1]):
-            if abs(J.values[e]) > abs(lead):
-                lead = J.values[e]
+        for e in range(starts[first + i], starts[first + i] + counts[first + i]):
+            if abs(values[e]) > abs(lead):
+                lead = values[e]
         lower[i] = 1 if lead > 0.0 else 0
 
 

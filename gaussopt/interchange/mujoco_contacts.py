@@ -19,7 +19,7 @@ from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.interchange.contact_kernel import RowPlaces, Terms, bound_friction, collect, lower_limits
-from gaussopt.interchange.mujoco_equalities import Equalities, sparse_rows, turning
+from gaussopt.interchange.mujoco_equalities import Equalities, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 from gaussopt.interchange.step_kernel import StepMemory
 
@@ -198,7 +198,7 @@ class ContactFinder:
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
         """Return the negative types of `count` limits, their indices, and whether they are lower limits."""
         data, at, lower = self.data, slice(first, first + count), np.empty(count, dtype=np.int64)
-        lower_limits(sparse_rows(data, data.nefc), first, lower)
+        lower_limits(data.efc_J_rowadr, data.efc_J_rownnz, data.efc_J, first, lower)
         return -data.efc_type[at], data.efc_id[at], lower > 0
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:

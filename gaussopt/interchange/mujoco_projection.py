@@ -18,6 +18,7 @@ from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.interchange.mujoco_equalities import Equalities, enough_memory, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP
+from gaussopt.interchange.step_kernel import AT_LEAST
 
 LOOKED = 1e-3
 """A projection that moves a coordinate by more than this, m or rad, must be shown to reduce the error."""
@@ -27,9 +28,6 @@ NEAR = 0.01
 
 TURNED = 1.0
 """Largest rotation by a projection, rad; beyond it the rows at the beginning of a step are no longer valid."""
-
-AT_LEAST = 1e-4
-"""Depth, m, above which a contact that no correction separates is reported."""
 
 SAID = 3
 """Largest number of contacts and rows that a message names."""

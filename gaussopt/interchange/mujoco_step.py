@@ -22,8 +22,8 @@ from gaussopt.core.time_step import AtOnce, Found, Reached, Starts, TimeStep
 from gaussopt.interchange.contact_kernel import bound_blocks
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_equalities import independent
-from gaussopt.interchange.mujoco_projection import AT_LEAST, LOOKED
-from gaussopt.interchange.step_kernel import NUMBERS, step_at_once, taking_part
+from gaussopt.interchange.mujoco_projection import LOOKED
+from gaussopt.interchange.step_kernel import AT_LEAST, NUMBERS, step_at_once, taking_part
 
 NOTHING, NO_MATRIX = Found((), np.zeros(0), np.zeros((0, ROWS - 1))), np.zeros((0, 0))
 """No contacts and limits, and no damping."""
@@ -62,7 +62,8 @@ class MujocoStep(TimeStep):
         self._phi: Vector
         self._contacts, self._R, self._phi, self._gaps, self._lowest = system.near()
         self.equalities = len(self._phi)
-        self._force, self._M = data.qfrc_smooth.copy(), system.masses._replace(values=data.M.copy())
+        begins, columns, masses = system.masses
+        self._force, self._M = data.qfrc_smooth.copy(), SparseRows(begins, columns, masses.copy())
         self._act, self._of_act = data.act.copy(), data.act_dot.copy()
         self.D = None if system.damping_at_end is None else system.damping_at_end(data)
         self._kept = self._contacts
@@ -122,18 +123,22 @@ class MujocoStep(TimeStep):
         if size > SMALL:
             return None
         memory = system.near.memory(self._kept, wanted, system.damping, m)
-        first, result = NUMBERS + size, np.empty(NUMBERS + size + 2 * n + m + system.unit_rows)
+        first, last = NUMBERS + size, NUMBERS + size + 2 * n + m + system.unit_rows
+        result = np.empty(last + k)
         given = self._M, NO_MATRIX if self.D is None else self.D, self._R, self._force, self._w, self._gaps, self._phi
         if not step_at_once(
             memory, *given, self._gaps[:0] if start is None else start, result, dt, by, accepted, project
         ):
             return None
         end = first + n
-        r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n :]
+        r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n : last]
         missed, count, method, off, far = result[:NUMBERS].tolist()
         self._dt = dt
-        if project and not (far <= LOOKED**2 and self._lowest >= -AT_LEAST):
+        if not far <= LOOKED**2:
             self._bounded(w, way)
+        elif project and self._lowest < -AT_LEAST:
+            names, depths = self._contacts.names, result[last:].tolist()
+            system.projection.stuck.update((x, depth) for x, depth in zip(names, depths, strict=True) if depth)
         problem = ConeComplementarity(memory.W, memory.q, memory.mu)
         return AtOnce(self._ended(lam, w, way, off), problem, r, missed, int(count), int(method))
 

@@ -29,6 +29,9 @@ NUMBERS = 5
 impulses, all negative if no impulse was needed; largest |E w'|; square of the norm of the correction of the
 displacement."""
 
+AT_LEAST = 1e-4
+"""Depth, m, above which a contact that no correction separates is reported."""
+
 
 class StepMemory(NamedTuple):
     """Memory of steps with the same contacts, and what they have in common: `mu` and the bounds of friction.
@@ -100,18 +103,23 @@ def taking_part(
 
 
 @kernel
+def gap_after(R: SparseRows, gaps: Vector, i: int, way: Vector) -> float:
+    """Return the gap of contact i after a displacement, as its normal row predicts it."""
+    gap, row = gaps[i], len(R.begins) - 1 - 3 * (len(gaps) - i)
+    for e in range(R.begins[row], R.begins[row + 1]):
+        gap += R.values[e] * way[R.columns[e]]
+    return gap
+
+
+@kernel
 def left_open(of: StepMemory, R: SparseRows, gaps: Vector, way: Vector) -> bool:
     """Return whether the contacts nearby that are not kept stay open in a displacement."""
-    m, at = len(R.begins) - 1 - 3 * len(gaps), 0
+    at = 0
     for i in range(len(gaps)):
         if at < len(of.kept) and of.kept[at] == i:
             at += 1
-        else:
-            gap, row = gaps[i], m + 3 * i
-            for e in range(R.begins[row], R.begins[row + 1]):
-                gap += R.values[e] * way[R.columns[e]]
-            if not gap >= 0.0:
-                return False
+        elif not gap_after(R, gaps, i, way) >= 0.0:
+            return False
     return True
 
 
@@ -223,7 +231,8 @@ def step_at_once(
     R, force, w, gaps, phi : (p, n), (n,), (n,), (k,), (m,), as in `gaussopt.cone.condensing`, of all contacts nearby
     start : (3 k,), impulses from which Newton's method begins, or no entries if none are known
     result : written, one after the other: NUMBERS, impulses of contacts, (3 k,), velocities, displacement, (n,) each,
-        and impulses of equality rows, (m,), followed by zeros
+        impulses of equality rows, (m,), zeros, and with `project` the depths of contacts nearby that the correction does
+        not separate, (k,), or zeros
     by : methods that find the impulses
     accepted : tolerance of the certificate, `gaussopt.certificates.cone.certified`
     project : whether the displacement also corrects gaps and phi
@@ -269,5 +278,9 @@ def step_at_once(
             return False
         for i in range(n):
             numbers[4] += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
-        return len(of.kept) == len(gaps) or left_open(of, R, gaps, way)
+        if len(of.kept) < len(gaps) and not left_open(of, R, gaps, way):
+            return False
+    for i in range(len(gaps) if project else 0):
+        if gaps[i] < -AT_LEAST and gap_after(R, gaps, i, way) < 0.5 * gaps[i]:
+            result[len(result) - len(gaps) + i] = -gaps[i]
     return True
