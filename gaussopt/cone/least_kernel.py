@@ -10,6 +10,7 @@ constant radii.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -376,14 +377,20 @@ def least_into(
     return worst
 
 
+@cache
+def dense_pattern(k: int) -> tuple[Index, Index]:
+    """Return where the blocks of each contact begin, (k + 1,), and their columns, (k^2,), if all k^2 are stored."""
+    return np.arange(0, k * k + 1, max(k, 1)), np.tile(np.arange(k), k)
+
+
 def least_impulses(problem: ConeComplementarity, opens: NDArray[np.bool_], r: Vector) -> tuple[Vector, int]:
     """Return the impulses and the number of `least_into` for impulses r that solve a problem; `opens` is boolean."""
     W: Any = problem.W
-    k, found, stride = problem.k, r.copy(), 3 if problem.sparse else problem.n
+    found, stride = r.copy(), 3 if problem.sparse else problem.n
     if problem.sparse:
         begin, column, entries = W.indptr.astype(np.int64), W.indices.astype(np.int64), W.data
     else:
-        begin, column, entries = np.arange(0, k * k + 1, k), np.tile(np.arange(k), k), W
+        (begin, column), entries = dense_pattern(problem.k), W
     entries = np.ascontiguousarray(entries).ravel()
     given = begin, column, entries, stride, problem.q, problem.mu, opens.astype(np.int64)
     return found, int(least_into(*given, SLOW * velocity_size(problem), found))

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.certificates.cone import certified
+from gaussopt.certificates.cone import certified, choose_least
 from gaussopt.cone.condensing import ROWS_MAY_DEPEND, condense_one, finish
 from gaussopt.cone.dependent_rows import Dependence, into_range, rank_of
-from gaussopt.cone.least_kernel import SLACK, SLOW, least_into
+from gaussopt.cone.least_kernel import dense_pattern
 from gaussopt.cone.newton_kernel import STEPS, settle
 from gaussopt.cone.one_contact import one_velocity
 from gaussopt.cone.proximal_kernel import BY_NEWTON, BY_PROXIMAL, QuickMethods, proximal_steps
@@ -78,8 +78,7 @@ class StepMemory(NamedTuple):
             kept, mu, *bounds, damping, np.arange(n), np.arange(p),
             np.array((0, 0, 0, 0, m, n, p, 2 * n + p, len(local))), SparseRows.of(np.ones((p, n))), np.zeros(len(mu)),
             np.zeros((2 * n + p, max(n, p + 1))), local, flat.reshape(size, size), flat, q,
-            np.zeros(size), np.zeros(m), Dependence.of(m), np.arange(0, len(mu) ** 2 + 1, max(len(mu), 1)),
-            np.tile(np.arange(len(mu)), len(mu)), opens, np.zeros(size),
+            np.zeros(size), np.zeros(m), Dependence.of(m), *dense_pattern(len(mu)), opens, np.zeros(size),
         )  # fmt: skip
 
 
@@ -206,14 +205,9 @@ def solved_at_once(
     for i in range(len(of.mu)):
         changed = changed or (r[3 * i] > 0.0) != (start[3 * i] > 0.0)
     if found and changed and missed < math.inf:
-        for j in range(len(r)):
-            of.least[j] = r[j]
-        given = least_into(of.begin, of.column, of.flat, len(r), of.q, of.mu, of.opens, SLOW * size, of.least)
-        now = certified(of.flat, of.q, of.mu, of.least, size, accepted) if given > 0 else math.inf
-        if now <= 2.0 * missed + SLACK:
-            missed = now
-            for j in range(len(r)):
-                r[j] = of.least[j]
+        missed, _ = choose_least(
+            of.begin, of.column, of.flat, of.q, of.mu, of.opens, size, accepted, missed, r, of.least
+        )
     numbers[0] = missed * size
     return found and missed < math.inf
 
