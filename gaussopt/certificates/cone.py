@@ -283,10 +283,10 @@ def choose_least(
     begin: Index, column: Index, W: Vector, q: Vector, mu: Vector, opens: Index, size: float, tolerance: float,
     missed: float, r: Vector, least: Vector,
 ) -> tuple[float, float]:  # fmt: skip
-    """Replace impulses r by the least with the same velocities, if these pass; return residual and code of `least_into`.
+    """Replace impulses r by the least with the same velocities, if these pass.
 
-    `missed` is the residual of r, computed if it is negative; W, size and tolerance are as in `certified`, `begin` and
-    `column` as `dense_pattern` returns them.
+    Return the residual and the number of `least_into`. `missed` is the residual of r, computed if it is negative; W,
+    size and tolerance are as in `certified`, `begin` and `column` as `dense_pattern` returns them.
     """
     if missed < 0.0:
         missed = certified(W, q, mu, r, size, tolerance)
@@ -311,9 +311,12 @@ def least_solved(
     """
     if not problem.sparse and problem.k <= FEW:
         contiguous, found = np.ascontiguousarray, r.copy()
-        given = contiguous(problem.W).ravel(), contiguous(problem.q), contiguous(problem.mu), opens.astype(np.int64)
-        limits = velocity_size(problem), tolerance, missed
-        missed, choice = choose_least(*dense_pattern(problem.k), *given, *limits, found, np.empty(len(r)))
+        begin, column = dense_pattern(problem.k)
+        W, q, mu = contiguous(problem.W).ravel(), contiguous(problem.q), contiguous(problem.mu)
+        missed, choice = choose_least(
+            begin, column, W, q, mu, opens.astype(np.int64), velocity_size(problem), tolerance, missed, found,
+            np.empty(len(r)),
+        )  # fmt: skip
         return found, missed, not choice
     missed = missed if missed >= 0.0 else surely_solved(problem, r, tolerance)
     least, code = least_impulses(problem, opens, r)

@@ -94,8 +94,9 @@ def onto_cones(
 ) -> None:  # fmt: skip
     """Write z = P(x), (m,), and D = P'(x) L, (m, rank), by rows; `first`: as if no contact opened or began to slide.
 
-    Contact i has the rows place[3 i], ..., or -1, always -1 for a second tangent without a first; its friction, in the direction `way` if it slides, belongs to the
-    cone of the contact owner[i] with the coefficient mu[i], or has the radius mu[i] if owner[i] is -1.
+    Contact i has the rows place[3 i], ..., or -1, for the second tangent too if there is no first one. Its friction, in
+    the direction `way` if it slides, belongs to the cone of the contact owner[i] with the coefficient mu[i], or has the
+    radius mu[i] if owner[i] is -1.
     """
     k, G = len(owner), np.zeros(rank)
     for i in range(k):

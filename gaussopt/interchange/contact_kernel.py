@@ -47,7 +47,7 @@ class RowTerms(NamedTuple):
     far: Matrix
 
 
-class Terms(NamedTuple):
+class TermSizes(NamedTuple):
     """Magnitudes of the terms of all rows: of equalities, and of contacts from the places of the bodies of `every` row.
 
     `places` and `centres`, (bodies, 3), m, are those of the bodies and of their centres of mass; `turns`, (nv,), is 1
@@ -75,7 +75,7 @@ def farthest(bodies: Index, places: Matrix, centres: Matrix) -> float:
 
 
 @kernel
-def clear_rounding(rows: SparseRows, of: RowTerms, terms: Terms) -> None:
+def clear_rounding(rows: SparseRows, of: RowTerms, terms: TermSizes) -> None:
     """Write zero over the entries of equality rows that are rounding errors of their terms, as `without_rounding`."""
     known, reach, m = -1, 0.0, len(of.numbers)
     share = 8.0 * max(len(terms.turns), m) * EPS
@@ -92,7 +92,7 @@ def clear_rounding(rows: SparseRows, of: RowTerms, terms: Terms) -> None:
 @kernel
 def collect(
     starts: ShortIndex, counts: ShortIndex, columns: ShortIndex, values: Vector, distances: Vector, margins: Vector,
-    of: RowPlaces, terms: Terms, m: int, first: bool, touching: bool, R: SparseRows, gaps: Vector,
+    of: RowPlaces, terms: TermSizes, m: int, first: bool, touching: bool, R: SparseRows, gaps: Vector,
 ) -> float:  # fmt: skip
     """Copy MuJoCo's rows of contacts to R, after its first m rows, write gaps, and return the least gap, at most 1.
 

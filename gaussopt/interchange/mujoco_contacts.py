@@ -18,7 +18,7 @@ from gaussopt.cone.sparse_rows import NO_ROWS, SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
-from gaussopt.interchange.contact_kernel import RowPlaces, Terms, bound_friction, collect, lower_limits
+from gaussopt.interchange.contact_kernel import RowPlaces, TermSizes, bound_friction, collect, lower_limits
 from gaussopt.interchange.mujoco_equalities import Equalities, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 from gaussopt.interchange.step_kernel import StepMemory
@@ -131,7 +131,7 @@ class ContactFinder:
     def __init__(self, mj: Any, model: Any, data: Any, ahead: float, equalities: Equalities) -> None:
         self.mj, self.model, self.data, self._ahead = mj, model, data, ahead
         self._equalities, every = equalities, np.arange(model.nbody)
-        self._terms = Terms(equalities.terms, every, data.xpos, data.xipos, turning(mj, model))
+        self._terms = TermSizes(equalities.terms, every, data.xpos, data.xipos, turning(mj, model))
         self._known: dict[tuple[Any, ...], NearContacts] = {}
         # Rows of limits of hinges and slides have a single entry, which never changes.
         joints = model.jnt_type[model.jnt_limited.astype(bool)]
@@ -141,7 +141,7 @@ class ContactFinder:
         self._memory: dict[NearContacts, StepMemory] = {}
 
     def __call__(self) -> tuple[NearContacts, SparseRows, Vector, Vector, float]:
-        """Return contacts and limits near the state of `data`, all rows, (p, nv), residuals of the equalities, (m,), gaps.
+        """Return contacts and limits near the state of `data`, rows, (p, nv), residuals of the equalities, (m,), gaps.
 
         The first rows are those of equalities. Also return the least gap, m or rad, at most 1.
         """
@@ -193,9 +193,7 @@ class ContactFinder:
             )
         return found
 
-    def _limits(
-        self, first: int, count: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    def _limits(self, first: int, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
         """Return the negative types of `count` limits, their indices, and whether they are lower limits."""
         data, at, lower = self.data, slice(first, first + count), np.empty(count, dtype=np.int64)
         lower_limits(data.efc_J_rowadr, data.efc_J_rownnz, data.efc_J, first, lower)

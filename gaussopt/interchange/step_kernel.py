@@ -104,10 +104,10 @@ def taking_part(
 @kernel
 def gap_after(R: SparseRows, gaps: Vector, i: int, way: Vector) -> float:
     """Return the gap of contact i after a displacement, as its normal row predicts it."""
-    gap, row = gaps[i], len(R.begins) - 1 - 3 * (len(gaps) - i)
+    gap, row = 0.0 + gaps[i], len(R.begins) - 1 - 3 * (len(gaps) - i)
     for e in range(R.begins[row], R.begins[row + 1]):
         gap += R.values[e] * way[R.columns[e]]
-    return gap
+    return float(gap)
 
 
 @kernel
@@ -213,6 +213,29 @@ def solved_at_once(
 
 
 @kernel
+def corrected(
+    of: StepMemory, R: SparseRows, gaps: Vector, r: Vector, end: Vector, dt: float, way: Vector, numbers: Vector,
+    stays: Vector,
+) -> bool:  # fmt: skip
+    """Correct gaps and residuals by the displacement; return False where this needs other methods.
+
+    `stays`, (k,), are zeros, over which the depths of contacts are written that the correction leaves deep.
+    """
+    m = len(of.phi)
+    if len(of.rows) > 0:
+        if all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, of.gaps, r, of.phi, 0, of.push, way) == 0:
+            return False
+        for i in range(len(way)):
+            numbers[4] += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
+        if len(of.kept) < len(gaps) and not left_open(of, R, gaps, way):
+            return False
+    for i in range(len(gaps)):
+        if gaps[i] < -AT_LEAST and gap_after(R, gaps, i, way) < 0.5 * gaps[i]:
+            stays[i] = -gaps[i]
+    return True
+
+
+@kernel
 def step_at_once(
     of: StepMemory, M: SparseRows, D: Matrix, R: SparseRows, force: Vector, w: Vector, gaps: Vector, phi: Vector,
     start: Vector, result: Vector, dt: float, by: QuickMethods, accepted: float, project: bool,
@@ -225,8 +248,8 @@ def step_at_once(
     R, force, w, gaps, phi : (p, n), (n,), (n,), (k,), (m,), as in `gaussopt.cone.condensing`, of all contacts nearby
     start : (3 k,), impulses from which Newton's method begins, or no entries if none are known
     result : written, one after the other: NUMBERS, impulses of contacts, (3 k,), velocities, displacement, (n,) each,
-        impulses of equality rows, (m,), zeros, and with `project` the depths of contacts nearby that the correction does
-        not separate, (k,), or zeros
+        impulses of equality rows, (m,), zeros, and with `project` the depths of contacts nearby that the correction
+        leaves deep, (k,), or zeros
     by : methods that find the impulses
     accepted : tolerance of the certificate, `gaussopt.certificates.cone.certified`
     project : whether the displacement also corrects gaps and phi
@@ -267,14 +290,5 @@ def step_at_once(
     if len(of.kept) < len(gaps) and not left_open(of, R, gaps, way):
         return False
     numbers[4] = 0.0
-    if project and len(of.rows) > 0:
-        if all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, of.gaps, r, of.phi, 0, of.push, way) == 0:
-            return False
-        for i in range(n):
-            numbers[4] += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
-        if len(of.kept) < len(gaps) and not left_open(of, R, gaps, way):
-            return False
-    for i in range(len(gaps) if project else 0):
-        if gaps[i] < -AT_LEAST and gap_after(R, gaps, i, way) < 0.5 * gaps[i]:
-            result[len(result) - len(gaps) + i] = -gaps[i]
-    return True
+    stays = result[len(result) - len(gaps) : len(result)]
+    return not project or corrected(of, R, gaps, r, end, dt, way, numbers, stays)

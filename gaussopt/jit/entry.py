@@ -35,7 +35,9 @@ ARRAYS: dict[str, tuple[str, int]] = {
 Taker: TypeAlias = Callable[[Any, list[Any]], None]
 """A function that appends the places of an argument to a list."""
 
-_KINDS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64), "short": np.dtype(np.int32)}
+_KINDS: dict[str, np.dtype[Any]] = {
+    "float": np.dtype(np.float64), "int": np.dtype(np.int64), "short": np.dtype(np.int32),
+}  # fmt: skip
 _from_buffer = (ctypes.c_char * 0).from_buffer
 _call_of = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -72,8 +74,8 @@ class _Record:
         if not self.arrays:
             places.append(self.places(record))
             return
-        for take, field in zip(self._fields, record, strict=True):
-            take(field, places)
+        for own, field in zip(self._fields, record, strict=True):
+            own(field, places)
 
     def places(self, record: Any) -> bytes:
         """Return the places of a record."""
