@@ -23,6 +23,9 @@ SHIFT = 1e-6
 BEYOND = 1e-3
 """Fraction per step by which a motion whose sign changes in every step may grow; faster growth raises BadInput."""
 
+UNDAMPED = np.zeros((0, 0))
+"""The damping matrix of a step without one."""
+
 MOST_HALVINGS = 60
 """Largest number of halvings of a step in the search for a stable step."""
 

@@ -125,7 +125,6 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self._start = {name: getattr(data, name).copy() for name in ("qpos", "qvel", "act", "ctrl")}
         self._options = {name: getattr(own.opt, name) for name in OPTIONS}
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_SPARSE
-        own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
         own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # MuJoCo's islands would lack the rows that `place` adds
         off, at_end = mj.mjtDisableBit.mjDSBL_EULERDAMP, implicit(mj, model)
@@ -134,9 +133,9 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.damping_at_end = EndDamping(mj, own) if self.all_at_end else None
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(model.nv) if undamped or self.all_at_end else own.dof_damping
-        self._free = FreeSteps(mj, own, self.data, self.damping, self.damping_at_end)
         begins = np.append(own.M_rowadr, len(own.M_colind)).astype(np.int64)
         self.masses = SparseRows(begins, own.M_colind.astype(np.int64), self.data.M)  # lower part of the mass matrix
+        self._free = FreeSteps(mj, own, self.data, self.masses, self.damping, self.damping_at_end)
         kinds = mj.mjtJoint
         self.activations = Activations(mj, own)
         self._plain, self._quaternions = np.zeros((self.size, model.nv)), []
@@ -337,7 +336,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
     def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
         """Raise BadInput if steps of length dt, s, are unstable by the derivatives of MuJoCo's forces at a state."""
         step = MujocoStep(self, t, q, v)
-        damping = np.diag(self.damping) if step.D is None else step.D
+        damping = step.D if len(step.D) else np.diag(self.damping)
         given = mass_matrix(self.mj, self.model, self.data), damping, self.equalities(self.data)[0]
         refuse_unstable(self.mj, self.model, self.data, given, dt)
 

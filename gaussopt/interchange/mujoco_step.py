@@ -21,12 +21,13 @@ from gaussopt.core.system import Energy
 from gaussopt.core.time_step import AtOnce, Found, Reached, Starts, TimeStep
 from gaussopt.interchange.contact_kernel import bound_blocks
 from gaussopt.interchange.mujoco_contacts import NearContacts
+from gaussopt.interchange.mujoco_damping import UNDAMPED
 from gaussopt.interchange.mujoco_equalities import independent
 from gaussopt.interchange.mujoco_projection import LOOKED
 from gaussopt.interchange.step_kernel import AT_LEAST, NUMBERS, step_at_once, taking_part
 
-NOTHING, NO_MATRIX = Found((), np.zeros(0), np.zeros((0, ROWS - 1))), np.zeros((0, 0))
-"""No contacts and limits, and no damping."""
+NOTHING = Found((), np.zeros(0), np.zeros((0, ROWS - 1)))
+"""No contacts and limits."""
 
 LARGE = 60
 """Number of velocities up to which groups of bodies are not looked for."""
@@ -65,7 +66,7 @@ class MujocoStep(TimeStep):
         begins, columns, masses = system.masses
         self._force, self._M = data.qfrc_smooth.copy(), SparseRows(begins, columns, masses.copy())
         self._act, self._of_act = data.act.copy(), data.act_dot.copy()
-        self.D = None if system.damping_at_end is None else system.damping_at_end(data)
+        self.D = UNDAMPED if system.damping_at_end is None else system.damping_at_end(data)
         self._kept = self._contacts
         self._end: tuple[Vector, Vector, Vector, float] | None = None
         self._groups: tuple[Index, Index, Index, int]
@@ -125,7 +126,7 @@ class MujocoStep(TimeStep):
         memory = system.near.memory(self._kept, wanted, system.damping, m)
         first, last = NUMBERS + size, NUMBERS + size + 2 * n + m + system.unit_rows
         result = np.empty(last + k)
-        given = self._M, NO_MATRIX if self.D is None else self.D, self._R, self._force, self._w, self._gaps, self._phi
+        given = self._M, self.D, self._R, self._force, self._w, self._gaps, self._phi
         if not step_at_once(
             memory, *given, self._gaps[:0] if start is None else start, result, dt, by, accepted, project
         ):
@@ -198,7 +199,7 @@ class MujocoStep(TimeStep):
     def _condensed(self, R: SparseRows, m: int, apart: bool = True) -> int:
         """Eliminate the first m of the rows R, (p, nv); `apart`, in each group of velocities that none connects."""
         p, nv = len(R.begins) - 1, len(self._w)
-        D = NO_MATRIX if self.D is None else self.D
+        D = self.D
         dofs, rows, count = np.arange(nv), np.arange(p), 1
         at = np.array((0, 0, 0, 0, m, nv, p, 2 * nv + (p if m else 0), (p - m) * (p - m + 1)))
         width = max(nv, p + 1)
