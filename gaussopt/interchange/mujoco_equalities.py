@@ -40,14 +40,14 @@ class enough_memory:  # noqa: N801 - it is called like a function
         self._mj, self._model, self._numbers = mj, model, data.warning.number
 
     def __enter__(self) -> None:
-        self._before = self._numbers.tolist()
+        self._before = self._numbers.tobytes()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         mj = self._mj
         full = error is not None and isinstance(error, mj.FatalError) and "out of memory" in str(error)
-        if (now := self._numbers.tolist()) != self._before:
-            kinds = int(mj.mjtWarning.mjWARN_CONTACTFULL), int(mj.mjtWarning.mjWARN_CNSTRFULL)
-            full = full or any(now[i] != self._before[i] for i in kinds)
+        if self._numbers.tobytes() != self._before:
+            kinds = [int(mj.mjtWarning.mjWARN_CONTACTFULL), int(mj.mjtWarning.mjWARN_CNSTRFULL)]
+            full = full or bool((self._numbers != np.frombuffer(self._before, self._numbers.dtype))[kinds].any())
         if full:
             raise BadInput(
                 f"The contacts and constraints of the model need more memory than the {int(self._model.narena)} bytes "

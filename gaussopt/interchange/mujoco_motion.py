@@ -235,9 +235,10 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
     def place(self, t: float, q: Vector, w: Vector) -> None:
         """Set MuJoCo's data to a state: positions, contacts, and all forces except those of constraints."""
         mj, model, data, nq = self.mj, self.model, self.data, len(self._qpos)
-        data.time, self._qpos[:], self._qvel[:] = t, q[:nq], w
+        data.time, self._qvel[:] = t, w
         if len(q) > nq:
-            data.act[:] = q[nq:]
+            q, data.act[:] = q[:nq], q[nq:]
+        self._qpos[:] = q
         with self._enough:
             mj.mj_fwdPosition(model, data)
             if data.ncon and IN_GAP in (marks := (exclude := data.contact.exclude).tolist()):

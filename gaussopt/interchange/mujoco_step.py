@@ -65,7 +65,9 @@ class MujocoStep(TimeStep):
         self.equalities = len(self._phi)
         begins, columns, masses = system.masses
         self._force, self._M = data.qfrc_smooth.copy(), SparseRows(begins, columns, masses.copy())
-        self._act, self._of_act = data.act.copy(), data.act_dot.copy()
+        self._act = self._of_act = self._force[:0]
+        if system.model.na:
+            self._act, self._of_act = data.act.copy(), data.act_dot.copy()
         self.D = UNDAMPED if system.damping_at_end is None else system.damping_at_end(data)
         self._kept = self._contacts
         self._end: tuple[Vector, Vector, Vector, float] | None = None
@@ -89,8 +91,10 @@ class MujocoStep(TimeStep):
         if not len(self._gaps):
             return NOTHING
         u = self._R.times(self._w, len(self._phi), 1, np.zeros(ROWS * len(self._gaps)))
-        gaps = np.where(self._contacts.opens, self._gaps, np.nan)
-        return Found(self._contacts.names, gaps, u.reshape(-1, ROWS)[:, 1:])
+        gaps, contacts = self._gaps, self._contacts
+        if len(contacts.bounds[0]):
+            gaps = np.where(contacts.opens, gaps, np.nan)
+        return Found(contacts.names, gaps, u.reshape(-1, ROWS)[:, 1:])
 
     @property
     def drift(self) -> tuple[float, float]:
@@ -199,19 +203,18 @@ class MujocoStep(TimeStep):
     def _condensed(self, R: SparseRows, m: int, apart: bool = True) -> int:
         """Eliminate the first m of the rows R, (p, nv); `apart`, in each group of velocities that none connects."""
         p, nv = len(R.begins) - 1, len(self._w)
-        D = self.D
         dofs, rows, count = np.arange(nv), np.arange(p), 1
         at = np.array((0, 0, 0, 0, m, nv, p, 2 * nv + (p if m else 0), (p - m) * (p - m + 1)))
         width = max(nv, p + 1)
         if apart and nv > LARGE:
             at = np.empty(5 * (nv + 1), dtype=np.int64)
-            count = int(groups_into(self._M, D, R, m, self._kept.parents, dofs, rows, at))
+            count = int(groups_into(self._M, self.D, R, m, self._kept.parents, dofs, rows, at))
             ends = at[: 5 * (count + 1)].reshape(-1, 5)
             size = np.diff(ends, axis=0).max(axis=0)
             width = int(max(size[0], size[1] + 1))
         self._rows, self._m, self._groups = R, m, (dofs, rows, at, count)
         self._S, self._local = np.empty((int(at[5 * count + 2]), width)), np.empty(int(at[5 * count + 3]))
-        forces = self._M, D, self._system.damping, R, self._force
+        forces = self._M, self.D, self._system.damping, R, self._force
         return int(condense(*forces, self._w, self._open_by, m, self._dt, *self._groups, self._S, self._local))
 
     def _reached(self, r: Vector) -> tuple[Vector, Vector, Vector, float]:

@@ -327,16 +327,16 @@ class StatedSteps(MoreauJeanSteps):
         """Record the present state, described by `at`, with the forces of the step `of`."""
         begin = perf_counter()
         (names, gaps, slip), problem, nan = at.found, of.problem, math.nan
-        values, r, unique = np.empty((len(names), 7)), of.r, True
-        if r.any():
-            r, _, unique = least_solved(problem, of.opens, r, self.motion.solver.tolerance)
-        if len(names):
+        values, unique = np.zeros((len(names), 7)), True
+        if of.r.any():
+            r, _, unique = least_solved(problem, of.opens, of.r, self.motion.solver.tolerance)
             before = np.arange(len(names))
             if names is not of.names:
                 there = {name: i for i, name in enumerate(of.names)}
-                before = np.array([there.get(name, -1) for name in names])
+                before = np.array([there.get(name, -1) for name in names], dtype=np.int64)
             given = problem.u(r), r, problem.mu, of.h, STICKING * velocity_size(problem)
             forces_into(*given, before, values)
+        if len(names):
             values[:, 1], values[:, 5:] = gaps, slip
         energy = at.energy()
         about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
