@@ -47,11 +47,11 @@ class RowTerms(NamedTuple):
     far: Matrix
 
 
-class TermSizes(NamedTuple):
-    """Magnitudes of the terms of all rows: of equalities, and of contacts from the places of the bodies of `every` row.
+class Present(NamedTuple):
+    """MuJoCo's arrays of the present state, and what the magnitudes of the terms of its rows depend on.
 
-    `places` and `centres`, (bodies, 3), m, are those of the bodies and of their centres of mass; `turns`, (nv,), is 1
-    for angular velocities, else 0.
+    Rows of contacts depend on the places of the bodies with the numbers `every`. `places` and `centres`, (bodies, 3),
+    m, are those of bodies and of their centres of mass; `turns`, (nv,), is 1 for angular velocities, else 0.
     """
 
     of_equalities: RowTerms
@@ -59,6 +59,30 @@ class TermSizes(NamedTuple):
     places: Matrix
     centres: Matrix
     turns: Vector
+    masses: Vector
+    force: Vector
+    w: Vector
+
+
+class Nearby(NamedTuple):
+    """What a step takes from MuJoCo: rows R, (p, nv), of equalities and of contacts, gaps, (k,), and residuals, (m,).
+
+    M, the lower part of the masses, force, (nv,), and w, (nv,), are copied, as MuJoCo's arrays change in the meantime.
+    """
+
+    R: SparseRows
+    gaps: Vector
+    phi: Vector
+    M: SparseRows
+    force: Vector
+    w: Vector
+
+    @classmethod
+    def of(cls, k: int, m: int, masses: SparseRows, nv: int, room: int) -> Nearby:
+        """Return memory for k contacts and m equality rows with `room` entries."""
+        R = SparseRows(np.zeros(m + 3 * k + 1, dtype=np.int64), np.empty(room, dtype=np.int64), np.empty(room))
+        M = masses._replace(values=np.empty(len(masses.values)))
+        return cls(R, np.zeros(k), np.zeros(m), M, np.empty(nv), np.empty(nv))
 
 
 @kernel
@@ -75,14 +99,14 @@ def farthest(bodies: Index, places: Matrix, centres: Matrix) -> float:
 
 
 @kernel
-def clear_rounding(rows: SparseRows, of: RowTerms, terms: TermSizes) -> None:
+def clear_rounding(rows: SparseRows, of: RowTerms, present: Present) -> None:
     """Write zero over the entries of equality rows that are rounding errors of their terms, as `without_rounding`."""
     known, reach, m = -1, 0.0, len(of.numbers)
-    share = 8.0 * max(len(terms.turns), m) * EPS
+    share = 8.0 * max(len(present.turns), m) * EPS
     for i in range(m):
         if of.numbers[i] != known:
             known = of.numbers[i]
-            reach = farthest(of.bodies[of.trees[known] : of.trees[known + 1]], terms.places, terms.centres)
+            reach = farthest(of.bodies[of.trees[known] : of.trees[known + 1]], present.places, present.centres)
         for e in range(rows.begins[i], rows.begins[i + 1]):
             j = rows.columns[e]
             if abs(rows.values[e]) <= share * (of.near[i, j] + of.far[i, j] * reach):
@@ -92,30 +116,35 @@ def clear_rounding(rows: SparseRows, of: RowTerms, terms: TermSizes) -> None:
 @kernel
 def collect(
     starts: ShortIndex, counts: ShortIndex, columns: ShortIndex, values: Vector, distances: Vector, margins: Vector,
-    of: RowPlaces, terms: TermSizes, m: int, first: bool, touching: bool, R: SparseRows, gaps: Vector,
+    of: RowPlaces, present: Present, near: Nearby, first: bool, touching: bool,
 ) -> float:  # fmt: skip
-    """Copy MuJoCo's rows of contacts to R, after its first m rows, write gaps, and return the least gap, at most 1.
+    """Write `near` from MuJoCo's rows and its present state; return the least gap, at most 1.
 
     Row i of MuJoCo has `counts[i]` entries from `starts[i]` on. Gaps up to CLOSED become zero, and entries that are
     only rounding errors of their terms, if a row is small.
 
     Parameters
     ----------
-    first : whether MuJoCo's first m rows are those of R, which are copied too; otherwise R has its first m rows
+    first : whether MuJoCo's first m rows are those of equalities, which are copied too; otherwise `near` has them
     touching : whether there are contacts, not only limits
-    R : R.begins is zero after its first m + 1 entries, or if `first` after the first
     """
-    least, lowest = 1.0, 1.0
+    least, lowest, m, R = 1.0, 1.0, len(near.phi), near.R
+    for i in range(len(near.w)):
+        near.force[i], near.w[i] = present.force[i], present.w[i]
+    for e in range(len(present.masses)):
+        near.M.values[e] = present.masses[e]
     for i in range(m if first else 0):
-        square, to = 0.0, R.begins[i] - starts[i]
+        square, to, near.phi[i] = 0.0, R.begins[i] - starts[i], distances[i]
         R.begins[i + 1] = R.begins[i] + counts[i]
         for e in range(starts[i], starts[i] + counts[i]):
             R.columns[to + e], R.values[to + e] = columns[e], values[e]
             square += values[e] * values[e]
         least = min(least, square)
     if least < SMALL * SMALL:
-        clear_rounding(R, terms.of_equalities, terms)
+        clear_rounding(R, present.of_equalities, present)
     least = 1.0
+    for a in range(m, len(R.begins) - 1):
+        R.begins[a + 1] = 0
     for i in range(len(of.rows)):
         R.begins[m + of.places[i] + 1] = counts[of.rows[i]]
     for a in range(m, len(R.begins) - 1):
@@ -132,13 +161,13 @@ def collect(
         gap = distances[row] - margins[row] + of.ahead[i]
         if gap > 0.0 and gap <= CLOSED:
             gap = 0.0
-        gaps[of.opening[i]] = gap
+        near.gaps[of.opening[i]] = gap
         least, lowest = min(least, square), min(lowest, gap)
     if touching and least < SMALL * SMALL:
-        share, angular = 8.0 * max(len(terms.turns), 3 * len(gaps)) * EPS, 0.0
-        angular = 8.0 * farthest(terms.every, terms.places, terms.centres)
+        share, angular = 8.0 * max(len(present.turns), 3 * len(near.gaps)) * EPS, 0.0
+        angular = 8.0 * farthest(present.every, present.places, present.centres)
         for e in range(R.begins[m], R.begins[len(R.begins) - 1]):
-            if abs(R.values[e]) <= share * (angular if terms.turns[R.columns[e]] > 0.0 else 2.0):
+            if abs(R.values[e]) <= share * (angular if present.turns[R.columns[e]] > 0.0 else 2.0):
                 R.values[e] = 0.0
     return lowest
 

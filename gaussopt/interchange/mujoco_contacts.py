@@ -14,11 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.cone.sparse_rows import NO_ROWS, SparseRows
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
-from gaussopt.interchange.contact_kernel import RowPlaces, TermSizes, bound_friction, collect, lower_limits
+from gaussopt.interchange.contact_kernel import (
+    Nearby,
+    Present,
+    RowPlaces,
+    bound_friction,
+    collect,
+    lower_limits,
+)
 from gaussopt.interchange.mujoco_equalities import Equalities, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 from gaussopt.interchange.step_kernel import StepMemory
@@ -128,10 +135,13 @@ def look_ahead(model: Any, place: Callable[[], None]) -> float:
 class ContactFinder:
     """Finder of rows near the state in `data`: of equalities, contacts, and limits, whose margins grew by `ahead`."""
 
-    def __init__(self, mj: Any, model: Any, data: Any, ahead: float, equalities: Equalities) -> None:
-        self.mj, self.model, self.data, self._ahead = mj, model, data, ahead
-        self._equalities, every = equalities, np.arange(model.nbody)
-        self._terms = TermSizes(equalities.terms, every, data.xpos, data.xipos, turning(mj, model))
+    def __init__(
+        self, mj: Any, model: Any, data: Any, ahead: float, equalities: Equalities, masses: SparseRows
+    ) -> None:
+        self.mj, self.model, self.data, self._ahead, self._masses = mj, model, data, ahead, masses
+        self._equalities, every, turns = equalities, np.arange(model.nbody), turning(mj, model)
+        state = masses.values, data.qfrc_smooth, data.qvel
+        self._present = Present(equalities.terms, every, data.xpos, data.xipos, turns, *state)
         self._known: dict[tuple[Any, ...], NearContacts] = {}
         # Rows of limits of hinges and slides have a single entry, which never changes.
         joints = model.jnt_type[model.jnt_limited.astype(bool)]
@@ -139,15 +149,17 @@ class ContactFinder:
         self._names: dict[tuple[int, ...], str] = {}
         self._dry: list[str] = []
         self._memory: dict[NearContacts, StepMemory] = {}
+        self._nearby: dict[NearContacts, Nearby] = {}
+        self.looks = 0
 
-    def __call__(self) -> tuple[NearContacts, SparseRows, Vector, Vector, float]:
-        """Return contacts and limits near the state of `data`, rows, (p, nv), residuals of the equalities, (m,), gaps.
+    def __call__(self) -> tuple[NearContacts, Nearby, float]:
+        """Return contacts and limits near the state of `data`, what a step needs of them, and the least gap, at most 1.
 
-        The first rows are those of equalities. Also return the least gap, m or rad, at most 1.
+        The second is valid up to the next call; `looks` counts the calls.
         """
         data, m = self.data, self._equalities.m
-        ncon, ne, limits = data.ncon, data.ne, data.nl
-        first, limited, touching, values = ne + data.nf, b"", b"", data.efc_J
+        ncon, limits = data.ncon, data.nl
+        first, limited, touching, values = data.ne + data.nf, b"", b"", data.efc_J
         if limits:
             limited = self._limited(first, limits)
         if ncon:
@@ -157,20 +169,21 @@ class ContactFinder:
         if pattern is None:
             numbers = (x.tolist() for x in self._limits(first, limits))
             pattern = self._known[key] = self._found(tuple(zip(*numbers, strict=True)))
-        k, room, phi = len(pattern.mu), len(values), pattern.losses[:0]
-        if not (k or m):
-            return pattern, NO_ROWS, phi, phi, 1.0
-        given, distances, gaps = None, data.efc_pos, np.zeros(k)
-        if m:
-            given = self._equalities.unlike(data)
-            room, phi = (room, distances[:ne].copy()) if given is None else (room + len(given[0].values), given[1])
-        R = SparseRows(np.zeros(m + ROWS * k + 1, dtype=np.int64), np.empty(room, dtype=np.int64), np.empty(room))
+        given, room = self._equalities.unlike(data) if m else None, len(values)
         if given is not None:
-            for x, y in zip(R, given[0], strict=True):
+            room += len(given[0].values)
+        near = self._nearby.get(pattern)
+        if near is None or len(near.R.values) < room:
+            if len(self._nearby) == KEPT:
+                self._nearby.clear()
+            near = self._nearby[pattern] = Nearby.of(len(pattern.mu), m, self._masses, self.model.nv, room)
+        if given is not None:
+            for x, y in zip((*near.R, near.phi), (*given[0], given[1]), strict=True):
                 x[: len(y)] = y
-        of_rows = data.efc_J_rowadr, data.efc_J_rownnz, data.efc_J_colind, values, distances, data.efc_margin
-        lowest = collect(*of_rows, pattern.places, self._terms, m, given is None, ncon > 0, R, gaps)
-        return pattern, R, phi, gaps, lowest
+        of_rows = data.efc_J_rowadr, data.efc_J_rownnz, data.efc_J_colind, values, data.efc_pos, data.efc_margin
+        lowest = collect(*of_rows, pattern.places, self._present, near, given is None, ncon > 0)
+        self.looks += 1
+        return pattern, near, lowest
 
     def _limited(self, first: int, limits: int) -> bytes:
         """Return bytes that tell the limits from others: their numbers, and whether they are lower or upper limits."""

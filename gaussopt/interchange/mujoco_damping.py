@@ -153,14 +153,14 @@ class Shifted(NamedTuple):
     owner: NDArray[np.intp]
 
 
-def damping_matrix(mj: Any, model: Any, data: Any, parts: Sequence[Shifted] = ()) -> Matrix:
+def damping_matrix(mj: Any, model: Any, data: Any, sets: Sequence[Shifted] = ()) -> Matrix:
     """Return the symmetric part of D = -dF/dw, with the forces F of `_forces` and the velocities w, (nv, nv).
 
-    `parts` is the result of `together`, if that is known.
+    `sets` is the result of `together`, if that is known.
     """
     w, qvel, found = data.qvel.copy(), data.qvel, np.zeros((model.nv, model.nv))
     before, shift = _forces(mj, model, data), SHIFT * (1.0 + np.abs(w))
-    for at, own, owner in parts or together(mj, model):
+    for at, own, owner in sets or together(mj, model):
         qvel[at] += shift[at]
         found[owner, own] = (before - _forces(mj, model, data))[own] / shift[owner]
         qvel[at] = w[at]
@@ -198,11 +198,11 @@ def _forces(mj: Any, model: Any, data: Any) -> Vector:
     return forces
 
 
-def stiffness_matrix(mj: Any, model: Any, data: Any, parts: Sequence[Shifted] = ()) -> Matrix:
+def stiffness_matrix(mj: Any, model: Any, data: Any, sets: Sequence[Shifted] = ()) -> Matrix:
     """Return K = -dF/dx, with the forces F of `_forces` and displacements x of the coordinates, (nv, nv)."""
     q, qpos, found = data.qpos.copy(), data.qpos, np.zeros((model.nv, model.nv))
     before = _forces(mj, model, data)
-    for at, own, owner in parts or together(mj, model):
+    for at, own, owner in sets or together(mj, model):
         along = np.zeros(model.nv)
         along[at] = 1.0
         mj.mj_integratePos(model, qpos, along, SHIFT)
@@ -228,8 +228,8 @@ def refuse_unstable(mj: Any, model: Any, data: Any, given: tuple[Matrix, Matrix,
     flags = model.opt.disableflags  # forces of joints, tendons and actuators do not depend on contacts
     model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONTACT | mj.mjtDisableBit.mjDSBL_CONSTRAINT)
     mj.mj_fwdPosition(model, data)
-    parts = together(mj, model)
-    D, K = damping_matrix(mj, model, data, parts), stiffness_matrix(mj, model, data, parts)
+    sets = together(mj, model)
+    D, K = damping_matrix(mj, model, data, sets), stiffness_matrix(mj, model, data, sets)
     model.opt.disableflags = flags
     mj.mj_fwdPosition(model, data)
     _forces(mj, model, data)
@@ -275,7 +275,8 @@ def connected(joined: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return for each node, (n,), the least number of a node to which `joined`, (n, n), connects it."""
     n = len(joined)
     joined = joined | joined.T | np.eye(n, dtype=bool)
-    group, before = joined.argmax(axis=1), np.arange(n)
+    group: NDArray[np.intp] = joined.argmax(axis=1)
+    before = np.arange(n)
     while (group != before).any():
         group, before = np.where(joined, group, n).min(axis=1), group
     return group

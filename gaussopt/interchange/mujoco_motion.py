@@ -154,7 +154,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
         self.ahead = look_ahead(own, lambda: self.place(0.0, q, w))
         self.equalities = Equalities(mj, own, data)
-        self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities)
+        self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities, self.masses)
         self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
 
     def __copy__(self) -> MujocoSystem:
@@ -336,8 +336,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
 
     def refuse_unstable(self, t: float, q: Vector, v: Vector, dt: float) -> None:
         """Raise BadInput if steps of length dt, s, are unstable by the derivatives of MuJoCo's forces at a state."""
-        step = MujocoStep(self, t, q, v)
-        damping = step.D if len(step.D) else np.diag(self.damping)
+        self.actuate(t, q, self.velocities(q, v))
+        damping = np.diag(self.damping) if self.damping_at_end is None else self.damping_at_end(self.data)
         given = mass_matrix(self.mj, self.model, self.data), damping, self.equalities(self.data)[0]
         refuse_unstable(self.mj, self.model, self.data, given, dt)
 

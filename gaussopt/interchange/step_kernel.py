@@ -21,7 +21,7 @@ from gaussopt.cone.pushes import all_apart
 from gaussopt.cone.sparse_rows import SparseRows, copy_rows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
-from gaussopt.interchange.contact_kernel import bound_friction
+from gaussopt.interchange.contact_kernel import Nearby, bound_friction
 from gaussopt.jit.kernel import kernel
 
 NUMBERS = 5
@@ -83,19 +83,17 @@ class StepMemory(NamedTuple):
 
 
 @kernel
-def taking_part(
-    R: SparseRows, gaps: Vector, w: Vector, opens: Index, parents: Index, ahead: float, near: float, wanted: Index
-) -> None:  # fmt: skip
-    """Write 1 for the contacts whose gaps are at most `near` after a displacement ahead * w, for others 0, into wanted.
+def taking_part(near: Nearby, opens: Index, parents: Index, ahead: float, reach: float, wanted: Index) -> None:
+    """Write 1 for contacts whose gaps are at most `reach` after a displacement ahead * w, for others 0, into wanted.
 
     Friction without a normal, for which `opens` is 0, takes part as its parent does; that of joints always.
     """
-    m = len(R.begins) - 1 - 3 * len(gaps)
+    m, R, gaps, w = len(near.phi), near.R, near.gaps, near.w
     for i in range(len(gaps)):
         gap, row = 0.0, m + 3 * i
         for e in range(R.begins[row], R.begins[row + 1]):
             gap += R.values[e] * w[R.columns[e]]
-        wanted[i] = 1 if gaps[i] + ahead * gap <= near else 0
+        wanted[i] = 1 if gaps[i] + ahead * gap <= reach else 0
     for i in range(len(gaps)):
         if opens[i] == 0:
             wanted[i] = 1 if parents[i] == i else wanted[parents[i]]
@@ -237,15 +235,15 @@ def corrected(
 
 @kernel
 def step_at_once(
-    of: StepMemory, M: SparseRows, D: Matrix, R: SparseRows, force: Vector, w: Vector, gaps: Vector, phi: Vector,
-    start: Vector, result: Vector, dt: float, by: QuickMethods, accepted: float, project: bool,
+    of: StepMemory, near: Nearby, D: Matrix, start: Vector, result: Vector, dt: float, by: QuickMethods,
+    accepted: float, project: bool,
 ) -> bool:  # fmt: skip
     """Take a step of length dt; return False, with no valid results, where this needs other methods.
 
     Parameters
     ----------
-    M, D : (n, n), the lower part of the masses, and damping in addition to the diagonal one, or no rows
-    R, force, w, gaps, phi : (p, n), (n,), (n,), (k,), (m,), as in `gaussopt.cone.condensing`, of all contacts nearby
+    near : masses, forces and velocities, and rows, gaps and residuals of all contacts nearby
+    D : (n, n), damping in addition to the diagonal one, or no rows
     start : (3 k,), impulses from which Newton's method begins, or no entries if none are known
     result : written, one after the other: NUMBERS, impulses of contacts, (3 k,), velocities, displacement, (n,) each,
         impulses of equality rows, (m,), zeros, and with `project` the depths of contacts nearby that the correction
@@ -254,11 +252,11 @@ def step_at_once(
     accepted : tolerance of the certificate, `gaussopt.certificates.cone.certified`
     project : whether the displacement also corrects gaps and phi
     """
-    n, m, size = len(w), len(phi), len(of.q)
+    n, m, size, R, gaps, w = len(near.w), len(near.phi), len(of.q), near.R, near.gaps, near.w
     copy_rows(R, m, of.kept, 3, of.R)
     for i in range(len(of.kept)):
         of.gaps[i] = gaps[of.kept[i]]
-    rank = condensed(of, M, D, force, w, m, dt)
+    rank = condensed(of, near.M, D, near.force, w, m, dt)
     if rank < 0:
         return False
     if len(of.normals) > 0:
@@ -281,7 +279,7 @@ def step_at_once(
     if closes and not solved_at_once(of, start, r, by, accepted, numbers):
         return False
     for i in range(m):
-        of.phi[i] = phi[i]
+        of.phi[i] = near.phi[i]
     numbers[3] = finish(of.R, w, m, dt, of.dofs, of.rows, of.at, 1, of.S, r, lam, end, way)
     if rank < m:
         into_range(of.dependence, rank, lam)
