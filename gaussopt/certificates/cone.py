@@ -15,14 +15,16 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.certificates.cone_bounds import Bound, global_bound, local_bound
 from gaussopt.certificates.cone_existence import existence_margin, farkas_ray
+from gaussopt.cone.least_kernel import SLACK, SLOW, dense_pattern, least_impulses, least_into
 from gaussopt.cone.measure import FEW, distances, measured
 from gaussopt.cone.monotonicity import monotonicity
 from gaussopt.cone.one_contact import OneContact, one_velocity, solve_contact, surely_unique
 from gaussopt.core.acceptance import Measures, ProgramCertificate
-from gaussopt.core.arrays import Matrix, Vector, all_finite
+from gaussopt.core.arrays import Index, Matrix, Vector, all_finite
 from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity, largest_entry
 from gaussopt.core.display import About, shown
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
@@ -274,6 +276,54 @@ def certified(W: Vector, q: Vector, mu: Vector, r: Vector, size: float, toleranc
     worst = max(violated[0], violated[1], violated[2]) / ROUGH
     passes = missed / size <= tolerance and hidden / size <= tolerance and worst <= tolerance
     return missed / size if passes else math.inf
+
+
+@kernel
+def choose_least(
+    begin: Index, column: Index, W: Vector, q: Vector, mu: Vector, opens: Index, size: float, tolerance: float,
+    missed: float, r: Vector, least: Vector,
+) -> tuple[float, float]:  # fmt: skip
+    """Replace impulses r by the least with the same velocities, if these pass.
+
+    Return the residual and the number of `least_into`. `missed` is the residual of r, computed if it is negative; W,
+    size and tolerance are as in `certified`, `begin` and `column` as `dense_pattern` returns them.
+    """
+    if missed < 0.0:
+        missed = certified(W, q, mu, r, size, tolerance)
+    for j in range(len(r)):
+        least[j] = r[j]
+    given, now = least_into(begin, column, W, len(r), q, mu, opens, SLOW * size, least), math.inf
+    if given > 0:
+        now = certified(W, q, mu, least, size, tolerance)
+    if now < math.inf and now <= 2.0 * missed + SLACK:
+        missed = now
+        for j in range(len(r)):
+            r[j] = least[j]
+    return missed, 1.0 * given
+
+
+def least_solved(
+    problem: ConeComplementarity, opens: NDArray[np.bool_], r: Vector, tolerance: float, missed: float = -1.0
+) -> tuple[Vector, float, bool]:  # fmt: skip
+    """Return the least impulses with the velocities of r, their residual, and whether the problem determines r.
+
+    `missed` is the residual of r, if that is known.
+    """
+    if not problem.sparse and problem.k <= FEW:
+        contiguous, found = np.ascontiguousarray, r.copy()
+        begin, column = dense_pattern(problem.k)
+        W, q, mu = contiguous(problem.W).ravel(), contiguous(problem.q), contiguous(problem.mu)
+        missed, choice = choose_least(
+            begin, column, W, q, mu, opens.astype(np.int64), velocity_size(problem), tolerance, missed, found,
+            np.empty(len(r)),
+        )  # fmt: skip
+        return found, missed, not choice
+    missed = missed if missed >= 0.0 else surely_solved(problem, r, tolerance)
+    least, code = least_impulses(problem, opens, r)
+    now = surely_solved(problem, least, tolerance) if code else math.inf
+    if now < math.inf and now <= 2.0 * missed + SLACK:
+        r, missed = least, now
+    return r, missed, not code
 
 
 def surely_solved(problem: ConeComplementarity, r: Vector, tolerance: float) -> float:

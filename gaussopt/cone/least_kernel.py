@@ -10,6 +10,7 @@ constant radii.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -59,18 +60,22 @@ def height_into(
             G[j] = L[row * rank + j]
         for c in range(len(owner)):
             if owner[c] == i and place[3 * c + 1] >= 0:
-                one, e0, e1 = place[3 * c + 1], way[2 * c], way[2 * c + 1]
-                along = e0 * x[one] + e1 * x[one + 1]
+                one, two, e0, e1 = place[3 * c + 1], place[3 * c + 2], way[2 * c], way[2 * c + 1]
+                x0, x1 = x[one], x[two] if two >= 0 else 0.0
+                along = e0 * x0 + e1 * x1
                 full = e0 != 0.0 or e1 != 0.0
                 if not full and not first:
-                    along = math.sqrt(x[one] * x[one] + x[one + 1] * x[one + 1])
+                    along = math.sqrt(x0 * x0 + x1 * x1)
                     full = along > 0.0 and (passes == 0 or along > mu[c] * before)
-                    e0, e1 = x[one] / max(along, TINY), x[one + 1] / max(along, TINY)
+                    e0, e1 = x0 / max(along, TINY), x1 / max(along, TINY)
                 if full:
                     push += mu[c] * along
                     size += mu[c] * mu[c]
                     for j in range(rank):
-                        G[j] += mu[c] * (e0 * L[one * rank + j] + e1 * L[(one + 1) * rank + j])
+                        b = 0.0
+                        if two >= 0:
+                            b = L[two * rank + j]
+                        G[j] += mu[c] * (e0 * L[one * rank + j] + e1 * b)
         push /= size
         for j in range(rank):
             G[j] /= size
@@ -89,8 +94,9 @@ def onto_cones(
 ) -> None:  # fmt: skip
     """Write z = P(x), (m,), and D = P'(x) L, (m, rank), by rows; `first`: as if no contact opened or began to slide.
 
-    Contact i has the rows place[3 i], ..., or -1; its friction, in the direction `way` if it slides, belongs to the
-    cone of the contact owner[i] with the coefficient mu[i], or has the radius mu[i] if owner[i] is -1.
+    Contact i has the rows place[3 i], ..., or -1, for the second tangent too if there is no first one. Its friction, in
+    the direction `way` if it slides, belongs to the cone of the contact owner[i] with the coefficient mu[i], or has the
+    radius mu[i] if owner[i] is -1.
     """
     k, G = len(owner), np.zeros(rank)
     for i in range(k):
@@ -103,23 +109,30 @@ def onto_cones(
             for j in range(rank):
                 D[place[3 * i] * rank + j] = G[j]
         for c in range(k):
-            one = place[3 * c + 1]
+            one, two = place[3 * c + 1], place[3 * c + 2]
             if one >= 0 and (owner[c] == i if owner[i] == i else c == i and owner[i] < 0):
                 radius = mu[c] * push
                 e0, e1, keep = way[2 * c], way[2 * c + 1], 0.0
+                x0, x1 = x[one], x[two] if two >= 0 else 0.0
                 if e0 == 0.0 and e1 == 0.0:
-                    length, keep = math.sqrt(x[one] * x[one] + x[one + 1] * x[one + 1]), 1.0
+                    length, keep = math.sqrt(x0 * x0 + x1 * x1), 1.0
                     if length > radius and not first:
-                        e0, e1, keep = x[one] / length, x[one + 1] / length, radius / length
+                        e0, e1, keep = x0 / length, x1 / length, radius / length
                 full = keep < 1.0
-                z[one], z[one + 1] = radius * e0 if full else x[one], radius * e1 if full else x[one + 1]
+                z[one] = radius * e0 if full else x0
+                if two >= 0:
+                    z[two] = radius * e1 if full else x1
                 for j in range(rank):
-                    a, b = L[one * rank + j], L[(one + 1) * rank + j]
+                    a, b = L[one * rank + j], 0.0
+                    if two >= 0:
+                        b = L[two * rank + j]
                     along = e0 * a + e1 * b
                     if full:
                         a = keep * (a - e0 * along) + mu[c] * G[j] * e0
                         b = keep * (b - e1 * along) + mu[c] * G[j] * e1
-                    D[one * rank + j], D[(one + 1) * rank + j] = a, b
+                    D[one * rank + j] = a
+                    if two >= 0:
+                        D[two * rank + j] = b
 
 
 @kernel
@@ -157,7 +170,8 @@ def missed_by(L: Vector, z: Vector, b: Vector, F: Vector) -> float:
     m, rank, missed = len(z), len(b), 0.0
     for j in range(rank):
         F[j] = -b[j]
-        for a in range(m):
+    for a in range(m):
+        for j in range(rank):
             F[j] += L[a * rank + j] * z[a]
     for a in range(m):
         u = 0.0
@@ -203,8 +217,8 @@ def least_of_group(W: Vector, z: Vector, place: Index, owner: Index, mu: Vector,
     rank += m + 1
     b, y, F, x = np.zeros(rank), np.zeros(rank), np.zeros(rank), np.zeros(m)
     J, D, found = np.zeros(rank * rank), np.zeros(m * rank), np.zeros(m)
-    for j in range(rank):
-        for a in range(m):
+    for a in range(m):
+        for j in range(rank):
             b[j] += L[a * rank + j] * z[a]
     size, before = missed_by(L, found, b, F), math.inf
     for step in range(STEPS):
@@ -228,6 +242,16 @@ def least_of_group(W: Vector, z: Vector, place: Index, owner: Index, mu: Vector,
 def entry(column: Index, stride: int, i: int, at: int) -> int:
     """Return where block `at`, of contact i, begins in W, whose rows are stored apart by `stride`."""
     return 9 * at if stride == 3 else 3 * i * stride + 3 * column[at]
+
+
+@kernel
+def coupled_across(begin: Index, column: Index, W: Vector, stride: int, i: int, own: int) -> bool:
+    """Return whether the row of the second tangent of contact i, whose block begins at `own`, has several entries."""
+    for at in range(begin[i], begin[i + 1]):
+        p = entry(column, stride, i, at) + 2 * stride
+        if W[p] != 0.0 or W[p + 1] != 0.0 or (W[p + 2] != 0.0 and p != own + 2 * stride):
+            return True
+    return False
 
 
 @kernel
@@ -281,8 +305,11 @@ def least_of_contacts(
             place[3 * c] = m
             m += 1
         if rubs:
-            place[3 * c + 1], place[3 * c + 2] = m, m + 1
-            m += 2
+            place[3 * c + 1] = m
+            m += 1
+            if r[3 * i + 2] != 0.0 or coupled_across(begin, column, W, stride, i, where[c]):
+                place[3 * c + 2] = m
+                m += 1
             t, speed = 3 * i + 1, math.sqrt(u[3 * i + 1] * u[3 * i + 1] + u[3 * i + 2] * u[3 * i + 2])
             push = math.sqrt(r[t] * r[t] + r[t + 1] * r[t + 1])
             if speed > slow and push >= FULL * mu[i] * r[3 * i]:
@@ -351,14 +378,20 @@ def least_into(
     return worst
 
 
+@cache
+def dense_pattern(k: int) -> tuple[Index, Index]:
+    """Return where the blocks of each contact begin, (k + 1,), and their columns, (k^2,), if all k^2 are stored."""
+    return np.arange(0, k * k + 1, max(k, 1)), np.tile(np.arange(k), k)
+
+
 def least_impulses(problem: ConeComplementarity, opens: NDArray[np.bool_], r: Vector) -> tuple[Vector, int]:
     """Return the impulses and the number of `least_into` for impulses r that solve a problem; `opens` is boolean."""
     W: Any = problem.W
-    k, found, stride = problem.k, r.copy(), 3 if problem.sparse else problem.n
+    found, stride = r.copy(), 3 if problem.sparse else problem.n
     if problem.sparse:
         begin, column, entries = W.indptr.astype(np.int64), W.indices.astype(np.int64), W.data
     else:
-        begin, column, entries = np.arange(0, k * k + 1, k), np.tile(np.arange(k), k), W
+        (begin, column), entries = dense_pattern(problem.k), W
     entries = np.ascontiguousarray(entries).ravel()
     given = begin, column, entries, stride, problem.q, problem.mu, opens.astype(np.int64)
     return found, int(least_into(*given, SLOW * velocity_size(problem), found))

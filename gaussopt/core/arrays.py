@@ -14,6 +14,7 @@ from gaussopt.core.errors import BadInput, NegativeMass
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Index = NDArray[np.int64]
+ShortIndex = NDArray[np.int32]
 
 SYMMETRY_TOLERANCE = 1e-10
 """Largest relative asymmetry of M that still counts as rounding error."""

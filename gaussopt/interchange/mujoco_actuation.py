@@ -98,11 +98,15 @@ class Activations:
             if model.actuator_actlimited[i]:
                 self._range[:, at : at + count] = model.actuator_actrange[i][:, None]
             names += [(at + j, f"act_{name}" + (f"_{j + 1}" if count > 1 else "")) for j in range(count)]
+        self._dt, self._of_time = -1.0, self._times
         self.names = tuple(name for _, name in sorted(names))
 
     def __call__(self, act: Vector, rate: Vector, dt: float) -> Vector:
         """Return the activations, (na,), after a step of dt, s: exact for filterexact, by Euler's method otherwise."""
-        slow = self._times > 0.0
-        of_time = np.where(slow, -self._times * np.expm1(-dt / np.where(slow, self._times, 1.0)), dt)
-        after: Vector = np.clip(act + of_time * rate, *self._range)
+        if self._dt != dt:
+            slow = self._times > 0.0
+            self._dt, times = dt, np.where(slow, self._times, 1.0)
+            self._of_time = np.where(slow, -times * np.expm1(-dt / times), dt)
+        low, high = self._range
+        after: Vector = np.minimum(np.maximum(act + self._of_time * rate, low), high)
         return after

@@ -18,9 +18,15 @@ from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
-from gaussopt.core.row_rounding import rounding
-from gaussopt.interchange.contact_kernel import RowPlaces, bound_friction, collect, lower_limits
-from gaussopt.interchange.mujoco_equalities import SMALL, distances, sizes_of_places, sparse_rows, turning
+from gaussopt.interchange.contact_kernel import (
+    Nearby,
+    Present,
+    RowPlaces,
+    bound_friction,
+    collect,
+    lower_limits,
+)
+from gaussopt.interchange.mujoco_equalities import Equalities, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 from gaussopt.interchange.step_kernel import StepMemory
 
@@ -30,10 +36,6 @@ AHEAD = 0.01
 
 KEPT = 4
 """Number of sets of contacts for which memory is kept."""
-
-CLOSED = 1e-9
-"""Gap, m or rad, up to which a contact counts as closed. Otherwise the errors in the gaps of a body at rest would let
-only one of its redundant contacts carry it, and another contact in the next step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,56 +133,66 @@ def look_ahead(model: Any, place: Callable[[], None]) -> float:
 
 
 class ContactFinder:
-    """Finder of contacts and limits near the state in `data`, where the margins of limits are increased by `ahead`."""
+    """Finder of rows near the state in `data`: of equalities, contacts, and limits, whose margins grew by `ahead`."""
 
-    def __init__(self, mj: Any, model: Any, data: Any, ahead: float) -> None:
-        self.mj, self.model, self.data, self._ahead = mj, model, data, ahead
+    def __init__(
+        self, mj: Any, model: Any, data: Any, ahead: float, equalities: Equalities, masses: SparseRows
+    ) -> None:
+        self.mj, self.model, self.data, self._ahead, self._masses = mj, model, data, ahead, masses
+        self._equalities, every, turns = equalities, np.arange(model.nbody), turning(mj, model)
+        state = masses.values, data.qfrc_smooth, data.qvel
+        self._present = Present(equalities.terms, every, data.xpos, data.xipos, turns, *state)
         self._known: dict[tuple[Any, ...], NearContacts] = {}
-        self._nothing: NearContacts | None = None
         # Rows of limits of hinges and slides have a single entry, which never changes.
         joints = model.jnt_type[model.jnt_limited.astype(bool)]
         self._single = not (model.tendon_limited.any() or (joints == mj.mjtJoint.mjJNT_BALL).any())
-        self.turns = turning(mj, model)
         self._names: dict[tuple[int, ...], str] = {}
         self._dry: list[str] = []
         self._memory: dict[NearContacts, StepMemory] = {}
+        self._nearby: dict[NearContacts, Nearby] = {}
+        self.looks = 0
 
-    def __call__(self, E: SparseRows) -> tuple[NearContacts, SparseRows, Vector, float]:
-        """Return contacts and limits near the state of `data`, the rows E, then those of contacts, (p, nv), and gaps.
+    def __call__(self) -> tuple[NearContacts, Nearby, float]:
+        """Return contacts and limits near the state of `data`, what a step needs of them, and the least gap, at most 1.
 
-        Also return the least gap, m or rad, at most 1.
+        The second is valid up to the next call; `looks` counts the calls.
         """
-        data, m = self.data, len(E.begins) - 1
-        ncon, nefc, ne = data.ncon, data.nefc, data.ne
-        if not ncon and nefc == ne:
-            if self._nothing is None:
-                self._nothing = self._found(())
-            return self._nothing, SparseRows(E.begins, E.columns, E.values.copy()), self._nothing.mu, 1.0
-        J, first, limits = sparse_rows(data, nefc), ne + data.nf, data.nl
-        limited, touching = b"", b""
+        data, m = self.data, self._equalities.m
+        ncon, limits = data.ncon, data.nl
+        first, limited, touching, values = data.ne + data.nf, b"", b"", data.efc_J
         if limits:
-            at = slice(J.begins[first], J.begins[first + limits])
-            of_limits = (J.columns[at], J.values[at]) if self._single else self._limits(J, first, limits)
-            limited = b"".join(x.tobytes() for x in of_limits)
+            limited = self._limited(first, limits)
         if ncon:
             contact = data.contact
             touching = contact.geom.tobytes() + contact.efc_address.tobytes()
         pattern = self._known.get(key := (limited, first, touching))
         if pattern is None:
-            numbers = (x.tolist() for x in self._limits(J, first, limits))
+            numbers = (x.tolist() for x in self._limits(first, limits))
             pattern = self._known[key] = self._found(tuple(zip(*numbers, strict=True)))
-        k, own = len(pattern.mu), int(E.begins[m])
-        begins, room, gaps = np.zeros(m + ROWS * k + 1, dtype=np.int64), own + len(J.values), np.zeros(k)
-        R = SparseRows(begins, np.empty(room, dtype=np.int64), np.empty(room))
-        if m:
-            begins[: m + 1], R.columns[:own], R.values[:own] = E.begins, E.columns[:own], E.values[:own]
-        least, lowest = collect(J, data.efc_pos, data.efc_margin, pattern.places, CLOSED, m, R, gaps)
-        if least < SMALL**2 and touching:
-            sizes = sizes_of_places(self.turns, distances(data).max())
-            there = slice(own, int(begins[-1]))
-            tiny = np.abs(R.values[there]) <= rounding(self.model.nv, ROWS * k) * sizes[R.columns[there]]
-            R.values[there][tiny] = 0.0
-        return pattern, R, gaps, lowest
+        given, room = self._equalities.unlike(data) if m else None, len(values)
+        if given is not None:
+            room += len(given[0].values)
+        near = self._nearby.get(pattern)
+        if near is None or len(near.R.values) < room:
+            if len(self._nearby) == KEPT:
+                self._nearby.clear()
+            near = self._nearby[pattern] = Nearby.of(len(pattern.mu), m, self._masses, self.model.nv, room)
+        if given is not None:
+            for x, y in zip((*near.R, near.phi), (*given[0], given[1]), strict=True):
+                x[: len(y)] = y
+        of_rows = data.efc_J_rowadr, data.efc_J_rownnz, data.efc_J_colind, values, data.efc_pos, data.efc_margin
+        lowest = collect(*of_rows, pattern.places, self._present, near, given is None, ncon > 0)
+        self.looks += 1
+        return pattern, near, lowest
+
+    def _limited(self, first: int, limits: int) -> bytes:
+        """Return bytes that tell the limits from others: their numbers, and whether they are lower or upper limits."""
+        data = self.data
+        if not self._single:
+            return b"".join(x.tobytes() for x in self._limits(first, limits))
+        last, begin = first + limits, data.efc_J_rowadr[first]
+        signs: bytes = data.efc_id[first:last].tobytes() + data.efc_J[begin : begin + limits].tobytes()
+        return signs
 
     def memory(self, contacts: NearContacts, wanted: Index | None, damping: Vector, m: int) -> StepMemory:
         """Return memory for steps with these contacts, which are those `wanted` or all, and m equality rows."""
@@ -194,12 +206,10 @@ class ContactFinder:
             )
         return found
 
-    def _limits(
-        self, rows: SparseRows, first: int, count: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    def _limits(self, first: int, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
         """Return the negative types of `count` limits, their indices, and whether they are lower limits."""
         data, at, lower = self.data, slice(first, first + count), np.empty(count, dtype=np.int64)
-        lower_limits(rows, first, lower)
+        lower_limits(data.efc_J_rowadr, data.efc_J_rownnz, data.efc_J, first, lower)
         return -data.efc_type[at], data.efc_id[at], lower > 0
 
     def _found(self, limits: tuple[tuple[int, ...], ...]) -> NearContacts:

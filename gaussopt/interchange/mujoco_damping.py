@@ -6,12 +6,11 @@ steps do the same for models that select one of them, and where stiff servos on 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.jit.kernel import kernel
@@ -21,6 +20,9 @@ SHIFT = 1e-6
 
 BEYOND = 1e-3
 """Fraction per step by which a motion whose sign changes in every step may grow; faster growth is unstable."""
+
+UNDAMPED = np.zeros((0, 0))
+"""The damping matrix of a step without one."""
 
 MOST_HALVINGS = 60
 """Largest number of halvings of a step in the search for a stable step."""
@@ -142,39 +144,49 @@ class EndDamping:
         return found
 
 
-def damping_matrix(mj: Any, model: Any, data: Any) -> Matrix:
-    """Return the symmetric part of D = -dF/dw, with the forces F of `_forces` and the velocities w, (nv, nv)."""
-    w, found = data.qvel.copy(), np.zeros((model.nv, model.nv))
+class Shifted(NamedTuple):
+    """Velocities `at` that are shifted together, the forces `own` that may depend on them, and on which, `owner`."""
+
+    at: NDArray[np.intp]
+    own: NDArray[np.intp]
+    owner: NDArray[np.intp]
+
+
+def damping_matrix(mj: Any, model: Any, data: Any, sets: Sequence[Shifted] = ()) -> Matrix:
+    """Return the symmetric part of D = -dF/dw, with the forces F of `_forces` and the velocities w, (nv, nv).
+
+    `sets` is the result of `together`, if that is known.
+    """
+    w, qvel, found = data.qvel.copy(), data.qvel, np.zeros((model.nv, model.nv))
     before, shift = _forces(mj, model, data), SHIFT * (1.0 + np.abs(w))
-    for at, owner in together(mj, model):
-        own = np.flatnonzero(owner >= 0)
-        data.qvel[at] += shift[at]
-        found[owner[own], own] = (before - _forces(mj, model, data))[own] / shift[owner[own]]
-        data.qvel[at] = w[at]
+    for at, own, owner in sets or together(mj, model):
+        qvel[at] += shift[at]
+        found[owner, own] = (before - _forces(mj, model, data))[own] / shift[owner]
+        qvel[at] = w[at]
     _forces(mj, model, data)
     return 0.5 * (found + found.T)
 
 
-def together(mj: Any, model: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield sets of velocities that are shifted together, and which of them each force, (nv,), may depend on, or -1.
+def together(mj: Any, model: Any) -> list[Shifted]:
+    """Return the sets of velocities that are shifted together.
 
     These are one velocity of each tree of bodies, unless forces of one tree may depend on another one.
     """
+    every = np.arange(model.nv)
     alone = [int(x) for x in (mj.mjtTrn.mjTRN_JOINT, mj.mjtTrn.mjTRN_JOINTINPARENT, mj.mjtTrn.mjTRN_TENDON)]
     given = mj.get_mjcb_passive(), mj.get_mjcb_act_gain(), mj.get_mjcb_act_bias()
     if (
         (model.tendon_treenum > 1).any() or model.nflex or model.nplugin or any(x is not None for x in given)
         or not np.isin(model.actuator_trntype, alone).all()
     ):  # fmt: skip
-        for i in range(model.nv):
-            yield np.array([i]), np.full(model.nv, i)
-        return
-    tree = model.dof_treeid
-    place = np.arange(model.nv) - np.searchsorted(tree, tree)
-    for i in range(place.max() + 1):
-        of_tree, at = np.full(model.ntree, -1), np.flatnonzero(place == i)
-        of_tree[tree[at]] = at
-        yield at, of_tree[tree]
+        return [Shifted(every[i : i + 1], every, np.full(model.nv, i)) for i in range(model.nv)]
+    tree, found = model.dof_treeid, []
+    first = np.searchsorted(tree, tree)
+    place, size = every - first, np.bincount(tree)[tree]
+    for i in range(size.max()):
+        own = np.flatnonzero(size > i)
+        found.append(Shifted(np.flatnonzero(place == i), own, first[own] + i))
+    return found
 
 
 def _forces(mj: Any, model: Any, data: Any) -> Vector:
@@ -185,17 +197,17 @@ def _forces(mj: Any, model: Any, data: Any) -> Vector:
     return forces
 
 
-def stiffness_matrix(mj: Any, model: Any, data: Any) -> Matrix:
+def stiffness_matrix(mj: Any, model: Any, data: Any, sets: Sequence[Shifted] = ()) -> Matrix:
     """Return K = -dF/dx, with the forces F of `_forces` and displacements x of the coordinates, (nv, nv)."""
-    q, found = data.qpos.copy(), np.zeros((model.nv, model.nv))
+    q, qpos, found = data.qpos.copy(), data.qpos, np.zeros((model.nv, model.nv))
     before = _forces(mj, model, data)
-    for at, owner in together(mj, model):
-        own, along = np.flatnonzero(owner >= 0), np.zeros(model.nv)
+    for at, own, owner in sets or together(mj, model):
+        along = np.zeros(model.nv)
         along[at] = 1.0
-        mj.mj_integratePos(model, data.qpos, along, SHIFT)
+        mj.mj_integratePos(model, qpos, along, SHIFT)
         mj.mj_fwdPosition(model, data)
-        found[own, owner[own]] = (before - _forces(mj, model, data))[own] / SHIFT
-        data.qpos[:] = q
+        found[own, owner] = (before - _forces(mj, model, data))[own] / SHIFT
+        qpos[:] = q
     mj.mj_fwdPosition(model, data)
     _forces(mj, model, data)
     return found
@@ -217,7 +229,8 @@ def unstable(
     flags = model.opt.disableflags  # forces of joints, tendons and actuators do not depend on contacts
     model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONTACT | mj.mjtDisableBit.mjDSBL_CONSTRAINT)
     mj.mj_fwdPosition(model, data)
-    D, K = damping_matrix(mj, model, data), stiffness_matrix(mj, model, data)
+    sets = together(mj, model)
+    D, K = damping_matrix(mj, model, data, sets), stiffness_matrix(mj, model, data, sets)
     model.opt.disableflags = flags
     mj.mj_fwdPosition(model, data)
     _forces(mj, model, data)
@@ -230,7 +243,7 @@ def unstable(
         whole = [axes[rank:] @ x @ Z for x in whole]
     if not len(whole[0]):
         return None
-    _, group = connected_components(sum(x != 0.0 for x in whole), directed=False)
+    group = connected(np.any([x != 0.0 for x in whole], axis=0))
     acted = group[np.any([(x != 0.0).any(axis=1) for x in whole[2:]], axis=0)]  # the other groups are stable
     places = [np.flatnonzero(group == i) for i in np.unique(acted)]
     parts = [[x[np.ix_(at, at)] for x in whole] for at in places]
@@ -253,6 +266,17 @@ def unstable(
     joint = int(model.dof_jntid[int(np.argmax(np.abs(worst)))])
     name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_JOINT, joint) or joint
     return f"a velocity of joint {name!r} would be multiplied by {first:.2g} in every step", tried
+
+
+def connected(joined: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return for each node, (n,), the least number of a node to which `joined`, (n, n), connects it."""
+    n = len(joined)
+    joined = joined | joined.T | np.eye(n, dtype=bool)
+    group: NDArray[np.intp] = joined.argmax(axis=1)
+    before = np.arange(n)
+    while (group != before).any():
+        group, before = np.where(joined, group, n).min(axis=1), group
+    return group
 
 
 def _worst(part: Sequence[Matrix], dt: float) -> tuple[float, Vector]:

@@ -6,18 +6,17 @@ on the axis of a hinge. Therefore rows are identified by the index of their equa
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from gaussopt.cone.sparse_rows import NO_ROWS, SparseRows, shortest
-from gaussopt.core.arrays import Index, Matrix, Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.row_rounding import rounding, without_rounding
-from gaussopt.jit.kernel import kernel
+from gaussopt.core.row_rounding import without_rounding
+from gaussopt.interchange.contact_kernel import SMALL, RowTerms
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 DEPENDENT = 1e-12
@@ -33,9 +32,6 @@ ROUNDED = 1e-12
 CLOSINGS = 5
 """Largest number of steps of Newton's method towards closed loops."""
 
-SMALL = 1e-6
-"""Norm of a row, dimensionless or in m, below which the row may consist of rounding errors."""
-
 
 class enough_memory:  # noqa: N801 - it is called like a function
     """Raise BadInput if MuJoCo's memory is too small for all contacts or rows, some of which it would leave out."""
@@ -44,14 +40,14 @@ class enough_memory:  # noqa: N801 - it is called like a function
         self._mj, self._model, self._numbers = mj, model, data.warning.number
 
     def __enter__(self) -> None:
-        self._before = self._numbers.tolist()
+        self._before = self._numbers.tobytes()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         mj = self._mj
         full = error is not None and isinstance(error, mj.FatalError) and "out of memory" in str(error)
-        if (now := self._numbers.tolist()) != self._before:
-            kinds = int(mj.mjtWarning.mjWARN_CONTACTFULL), int(mj.mjtWarning.mjWARN_CNSTRFULL)
-            full = full or any(now[i] != self._before[i] for i in kinds)
+        if self._numbers.tobytes() != self._before:
+            kinds = [int(mj.mjtWarning.mjWARN_CONTACTFULL), int(mj.mjtWarning.mjWARN_CNSTRFULL)]
+            full = full or bool((self._numbers != np.frombuffer(self._before, self._numbers.dtype))[kinds].any())
         if full:
             raise BadInput(
                 f"The contacts and constraints of the model need more memory than the {int(self._model.narena)} bytes "
@@ -111,42 +107,6 @@ def rope_sizes(data: Any, turns: Vector, number: int) -> Vector:
     path = np.linalg.norm(data.wrap_xpos.reshape(-1, 3)[first : first + count], axis=1)
     sizes: Vector = sizes_of_places(turns, np.maximum(path, distances(data).max())).sum(axis=0)
     return sizes
-
-
-class RowTerms(NamedTuple):
-    """Magnitudes of the terms of m equality rows, and the bodies whose places they depend on.
-
-    Row i has terms up to near[i] + d far[i], where d is the largest distance from the origin among the bodies with the
-    numbers bodies[trees[e]] to bodies[trees[e + 1]] of its equality e = numbers[i].
-    """
-
-    bodies: Index
-    trees: Index
-    numbers: Index
-    near: Matrix
-    far: Matrix
-
-
-@kernel
-def without_rounding_into(
-    rows: SparseRows, of: RowTerms, places: Matrix, centres: Matrix, share: float, values: Vector
-) -> None:  # fmt: skip
-    """Write the entries of rows, or zero for those that are at most `share` of the magnitudes of their terms."""
-    known, reach = -1, 0.0
-    for i in range(len(of.numbers)):
-        if of.numbers[i] != known:
-            known, reach = of.numbers[i], 0.0
-            for at in range(of.trees[known], of.trees[known + 1]):
-                one, other, body = 0.0, 0.0, of.bodies[at]
-                for j in range(3):
-                    one += places[body, j] * places[body, j]
-                    other += centres[body, j] * centres[body, j]
-                reach = max(reach, one, other)
-            reach = math.sqrt(reach)
-        for e in range(rows.begins[i], rows.begins[i + 1]):
-            values[e], j = rows.values[e], rows.columns[e]
-            if abs(values[e]) <= share * (of.near[i, j] + of.far[i, j] * reach):
-                values[e] = 0.0
 
 
 def independent(E: Matrix) -> Matrix:
@@ -238,9 +198,9 @@ class Equalities:
                 trees[i] = self._of_bodies(i)
         self._bodies = np.concatenate([*trees, []]).astype(np.intp)
         ends = np.cumsum([0, *map(len, trees)])
-        self._trees, self._in_order = ends[:-1], self.numbers.astype(data.efc_id.dtype).tobytes()
+        self._trees, self._order = ends[:-1], self.numbers.astype(data.efc_id.dtype).tobytes()
         bodies, numbers = self._bodies.astype(np.int64), self.numbers.astype(np.int64)
-        self._terms = RowTerms(bodies, ends.astype(np.int64), numbers, self._near, self._far)
+        self.terms = RowTerms(bodies, ends.astype(np.int64), numbers, self._near, self._far)
 
     def _of_bodies(self, i: int) -> NDArray[np.intp]:
         """Store the magnitudes of terms of a connect or weld, at the origin and per metre; return its trees' bodies."""
@@ -253,21 +213,22 @@ class Equalities:
         self._near[at.stop : self._starts[i] + self._counts[i]] = 2.0 * abs(model.eq_data[i, 10]) * self._turns
         return np.append(np.flatnonzero(np.isin(model.body_rootid, model.body_rootid[ends])), 0)
 
-    def rows(self, data: Any) -> tuple[SparseRows, Vector]:
-        """Return rows, (m, nv), without rounding errors, and residuals, (m,); the model must use sparse storage.
-
-        Both may be views of `data` and change with it.
-        """
+    def _in_order(self, data: Any) -> bool:
+        """Return whether MuJoCo's equality rows are all rows in the fixed order."""
         ne = int(data.ne)
-        if not (ne or self.m):
-            return NO_ROWS, data.efc_pos[:0]
-        rows = sparse_rows(data, ne)
-        if ne == self.m and shortest(rows) >= SMALL**2:
-            return rows, data.efc_pos[:ne]
-        if ne == self.m and not self._ropes and data.efc_id[:ne].tobytes() == self._in_order:
-            values, share = np.empty(len(rows.values)), rounding(self._model.nv, self.m)
-            without_rounding_into(rows, self._terms, data.xpos, data.xipos, share, values)
-            return rows._replace(values=values), data.efc_pos[:ne]
+        return ne == self.m and bool(data.efc_id[:ne].tobytes() == self._order)
+
+    def residuals(self, data: Any) -> Vector:
+        """Return the residuals, (m,), m or rad, which may be a view of `data`."""
+        return data.efc_pos[: self.m] if self._in_order(data) else self._as_they_are(data)[1]
+
+    def unlike(self, data: Any) -> tuple[SparseRows, Vector] | None:
+        """Return rows, (m, nv), without rounding errors, and residuals, (m,), unless MuJoCo has just these rows.
+
+        Return None if only rounding errors that `clear_rounding` finds are in MuJoCo's rows, which must be sparse.
+        """
+        if self._in_order(data) and not (self._ropes and shortest(sparse_rows(data, self.m)) < SMALL**2):
+            return None
         J, phi, _ = self(data)
         return SparseRows.of(J), phi
 

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gaussopt.cone.sparse_rows import SparseRows
-from gaussopt.core.arrays import Vector
-from gaussopt.interchange.mujoco_contacts import CLOSED
-from gaussopt.interchange.mujoco_damping import EndDamping
-from gaussopt.interchange.mujoco_equalities import sparse_rows
+from gaussopt.core.arrays import Matrix, ShortIndex, Vector
+from gaussopt.interchange.contact_kernel import CLOSED
+from gaussopt.interchange.mujoco_damping import UNDAMPED, EndDamping
 from gaussopt.interchange.mujoco_rows import IN_GAP
 from gaussopt.jit.kernel import kernel
 
@@ -24,37 +23,58 @@ WRONG = 1e-10
 """Residual of the equation of motion, relative to its terms (Euclidean norms), above which a step is not accepted."""
 
 
-class Terms(NamedTuple):
-    """Terms of the equation of motion: M (w' - w), D (w' - w) and Q - h, (nv,) each."""
+class Equation(NamedTuple):
+    """Arrays of MuJoCo's data that the equation of motion holds: the lower part of M, Q - h, and w', (nv,) each.
 
-    momentum: Vector
-    damped: Vector
+    `damping` is the diagonal part of D; w' - w and M (w' - w) are written into `change` and `momentum`.
+    """
+
+    M: SparseRows
     force: Vector
+    after: Vector
+    damping: Vector
+    change: Vector
+    momentum: Vector
 
 
 @kernel
-def balanced(terms: Terms, h: float) -> bool:
-    """Return whether the terms of a step of length h, s, sum up to zero."""
-    missed, sizes = 0.0, 0.0
-    for i in range(len(terms.force)):
-        a, b, c = terms.momentum[i], h * terms.damped[i], h * terms.force[i]
+def balanced(of: Equation, D: Matrix, w: Vector, h: float) -> bool:
+    """Return whether a step of length h, s, from velocities w satisfies the equation of motion; D may have no rows."""
+    n, missed, sizes = len(w), 0.0, 0.0
+    for i in range(n):
+        of.change[i], of.momentum[i] = of.after[i] - w[i], 0.0
+    for i in range(n):
+        for e in range(of.M.begins[i], of.M.begins[i + 1]):
+            j = of.M.columns[e]
+            of.momentum[i] += of.M.values[e] * of.change[j]
+            if j != i:
+                of.momentum[j] += of.M.values[e] * of.change[i]
+    for i in range(n):
+        a, b, c = of.momentum[i], of.damping[i] * of.change[i], h * of.force[i]
+        for j in range(n if len(D) > 0 else 0):
+            b += D[i, j] * of.change[j]
+        b = h * b
         missed += (a + b - c) * (a + b - c)
         sizes += a * a + b * b + c * c
     return missed <= WRONG * WRONG * sizes
 
 
 @kernel
-def stay_open(J: SparseRows, places: Vector, margins: Vector, closed: float, w: Vector, h: float) -> int:
-    """Return the number of contacts with gaps beyond `closed` that are not negative after a time h at velocities w.
+def stay_open(
+    starts: ShortIndex, counts: ShortIndex, columns: ShortIndex, values: Vector, places: Vector, margins: Vector,
+    w: Vector, h: float,
+) -> int:  # fmt: skip
+    """Return the number of contacts with gaps beyond CLOSED that are not negative after a time h at velocities w.
 
-    Tangents have no gap, as MuJoCo states rows of contacts.
+    The rows are given as in `gaussopt.interchange.contact_kernel.collect`. Tangents have no gap, as MuJoCo states rows
+    of contacts.
     """
     found = 0
     for i in range(len(places)):
         gap = places[i] - margins[i]
-        if gap > closed:
-            for e in range(J.begins[i], J.begins[i + 1]):
-                gap += h * J.values[e] * w[J.columns[e]]
+        if gap > CLOSED:
+            for e in range(starts[i], starts[i] + counts[i]):
+                gap += h * values[e] * w[columns[e]]
             if gap >= 0.0:
                 found += 1
     return found
@@ -63,10 +83,11 @@ def stay_open(J: SparseRows, places: Vector, margins: Vector, closed: float, w: 
 class FreeSteps:
     """Take and verify such steps; with Euler, `at_end` is None and D is diag(`damping`); else D is from `at_end`."""
 
-    def __init__(self, mj: Any, model: Any, data: Any, damping: Vector, at_end: EndDamping | None) -> None:
-        self._mj, self._model, self._data = mj, model, data
-        self._damping, self._at_end, self._change = damping, at_end, np.empty(model.nv)
-        self._terms = Terms(np.empty(model.nv), np.empty(model.nv), data.qfrc_smooth)
+    def __init__(
+        self, mj: Any, model: Any, data: Any, masses: SparseRows, damping: Vector, at_end: EndDamping | None
+    ) -> None:
+        self._mj, self._model, self._data, self._at_end, work = mj, model, data, at_end, np.empty((2, model.nv))
+        self._equation = Equation(masses, data.qfrc_smooth, data.qvel, damping, *work)
         kinds, off = mj.mjtIntegrator, int(mj.mjtDisableBit.mjDSBL_EULERDAMP)
         flags = model.opt.disableflags | int(mj.mjtDisableBit.mjDSBL_SENSOR)
         self._settings = (
@@ -101,14 +122,9 @@ class FreeSteps:
 
     def _holds(self, w: Vector, h: float) -> bool:
         """Return whether the step just taken, from velocities w, satisfies the equation and leaves contacts open."""
-        data, terms, change = self._data, self._terms, self._change
-        np.subtract(data.qvel, w, out=change)
-        self._mj.mj_mulM(self._model, data, terms.momentum, change)
-        if self._at_end is None:
-            np.multiply(self._damping, change, out=terms.damped)
-        else:
-            np.dot(self._at_end(data), change, out=terms.damped)
-        return balanced(terms, h) and (not data.ncon or self._open(h))
+        data = self._data
+        D = UNDAMPED if self._at_end is None else self._at_end(data)
+        return balanced(self._equation, D, w, h) and (not data.ncon or self._open(h))
 
     def _open(self, h: float) -> bool:
         """Return whether all contacts nearby are open and stay so, by their normals at the start of the step."""
@@ -118,5 +134,5 @@ class FreeSteps:
             return True
         exclude[:] = 0 if number == len(marks) else exclude * (exclude != IN_GAP)
         mj.mj_makeConstraint(model, data)
-        rows = sparse_rows(data, data.nefc)
-        return stay_open(rows, data.efc_pos, data.efc_margin, CLOSED, data.qvel, h) == number
+        rows = data.efc_J_rowadr, data.efc_J_rownnz, data.efc_J_colind, data.efc_J
+        return stay_open(*rows, data.efc_pos, data.efc_margin, data.qvel, h) == number

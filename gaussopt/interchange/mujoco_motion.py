@@ -127,12 +127,11 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.left_out, self._told = tied_limits(mj, own, data)
         own.jnt_limited[list(self.left_out)] = 0
         own.opt.cone, own.opt.jacobian = mj.mjtCone.mjCONE_ELLIPTIC, mj.mjtJacobian.mjJAC_SPARSE
-        own.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         own.opt.enableflags &= ~int(mj.mjtEnableBit.mjENBL_SLEEP)
         own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # MuJoCo's islands would lack the rows that `place` adds
-        self._damp(implicit(mj, model) and depends_on_velocity(mj, own))
         begins = np.append(own.M_rowadr, len(own.M_colind)).astype(np.int64)
         self.masses = SparseRows(begins, own.M_colind.astype(np.int64), self.data.M)  # lower part of the mass matrix
+        self._damp(implicit(mj, model) and depends_on_velocity(mj, own))
         kinds = mj.mjtJoint
         self.activations = Activations(mj, own)
         self._plain, self._quaternions = np.zeros((self.size, model.nv)), []
@@ -150,8 +149,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.unit_rows = len(self._quaternions)
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
         self.ahead = look_ahead(own, lambda: self.place(0.0, q, w))
-        self.near = ContactFinder(mj, own, self.data, self.ahead)
         self.equalities = Equalities(mj, own, data)
+        self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities, self.masses)
         self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
 
     def _damp(self, all_at_end: bool) -> None:
@@ -161,7 +160,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.all_at_end, self.damping_at_end = all_at_end, EndDamping(mj, own) if all_at_end else None
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(own.nv) if undamped or all_at_end else own.dof_damping
-        self._free = FreeSteps(mj, own, self.data, self.damping, self.damping_at_end)
+        self._free = FreeSteps(mj, own, self.data, self.masses, self.damping, self.damping_at_end)
 
     def __copy__(self) -> MujocoSystem:
         """Return a system that shares model and data with this one."""
@@ -176,7 +175,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
             return self
         found = copy.copy(self)
         found._damp(all_at_end=True)
-        found.near = ContactFinder(self.mj, self.model, self.data, self.ahead)
+        found.near = ContactFinder(self.mj, self.model, self.data, self.ahead, self.equalities, self.masses)
         return found
 
     def __reduce__(self) -> tuple[type[MujocoSystem], tuple[Any, ...]]:
@@ -238,9 +237,10 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
     def place(self, t: float, q: Vector, w: Vector) -> None:
         """Set MuJoCo's data to a state: positions, contacts, and all forces except those of constraints."""
         mj, model, data, nq = self.mj, self.model, self.data, len(self._qpos)
-        data.time, self._qpos[:], self._qvel[:] = t, q[:nq], w
+        data.time, self._qvel[:] = t, w
         if len(q) > nq:
-            data.act[:] = q[nq:]
+            q, data.act[:] = q[:nq], q[nq:]
+        self._qpos[:] = q
         with self._enough:
             mj.mj_fwdPosition(model, data)
             if data.ncon and IN_GAP in (marks := (exclude := data.contact.exclude).tolist()):
@@ -340,8 +340,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
 
     def why_damped(self, t: float, q: Vector, v: Vector, dt: float) -> str:
         """Return why steps have to be damped, by the derivatives of MuJoCo's forces at a state; raises BadInput."""
-        step = MujocoStep(self, t, q, v)
-        damping = np.diag(self.damping) if step.D is None else step.D
+        self.actuate(t, q, self.velocities(q, v))
+        damping = np.diag(self.damping) if self.damping_at_end is None else self.damping_at_end(self.data)
         given = mass_matrix(self.mj, self.model, self.data), damping, self.equalities(self.data)[0]
         if (found := unstable(self.mj, self.model, self.data, given, dt)) is None:
             return ""

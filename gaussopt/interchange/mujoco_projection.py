@@ -18,6 +18,7 @@ from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
 from gaussopt.interchange.mujoco_equalities import Equalities, place_near, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP
+from gaussopt.interchange.step_kernel import AT_LEAST
 
 LOOKED = 1e-3
 """A projection that moves a coordinate by more than this, m or rad, must be shown to reduce the error."""
@@ -27,9 +28,6 @@ NEAR = 0.01
 
 TURNED = 1.0
 """Largest rotation by a projection, rad; beyond it the rows at the beginning of a step are no longer valid."""
-
-AT_LEAST = 1e-4
-"""Depth, m, above which a contact that no correction separates is reported."""
 
 SAID = 3
 """Largest number of contacts and rows that a message names."""
@@ -104,7 +102,7 @@ class BoundedProjection:
             near.efc_pos[limits] - near.efc_margin[limits] + self._ahead,
             (contact.dist - contact.includemargin)[contact.exclude <= IN_GAP],
         ))  # fmt: skip
-        return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities.rows(near)[1] ** 2))
+        return float(np.sum(np.minimum(gaps, 0.0) ** 2) + np.sum(self._equalities.residuals(near) ** 2))
 
     def _refuse_far(self, way: Vector, *open_by: tuple[Sequence[str], Vector], mends: bool = True) -> None:
         """Raise BadInput unless a displacement, (nv,), reduces the error (`mends`) and is not too large for it.

@@ -19,14 +19,15 @@ from gaussopt.core.delassus import SMALL
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import AtOnce, Found, Reached, Starts, TimeStep
-from gaussopt.interchange.contact_kernel import bound_blocks
+from gaussopt.interchange.contact_kernel import Nearby, bound_blocks
 from gaussopt.interchange.mujoco_contacts import NearContacts
+from gaussopt.interchange.mujoco_damping import UNDAMPED
 from gaussopt.interchange.mujoco_equalities import independent
-from gaussopt.interchange.mujoco_projection import AT_LEAST, LOOKED
-from gaussopt.interchange.step_kernel import NUMBERS, step_at_once, taking_part
+from gaussopt.interchange.mujoco_projection import LOOKED
+from gaussopt.interchange.step_kernel import AT_LEAST, NUMBERS, step_at_once, taking_part
 
-NOTHING, NO_MATRIX = Found((), np.zeros(0), np.zeros((0, ROWS - 1))), np.zeros((0, 0))
-"""No contacts and limits, and no damping."""
+NOTHING = Found((), np.zeros(0), np.zeros((0, ROWS - 1)))
+"""No contacts and limits."""
 
 LARGE = 60
 """Number of velocities up to which groups of bodies are not looked for."""
@@ -52,25 +53,35 @@ class MujocoStep(TimeStep):
     """
 
     def __init__(self, system: Any, t: float, q: Vector, v: Vector) -> None:
-        self._system, self._q = system, q
-        self._w = system.velocities(q, v)
-        system.actuate(t, q, self._w)
-        data = system.data
-        E, phi = system.equalities.rows(data)
-        self._phi: Vector = phi.copy()
-        self.equalities = len(phi)
+        self._system, self._t, self._q, self._w = system, t, q, system.velocities(q, v)
         self._contacts: NearContacts
-        self._R: SparseRows
-        self._gaps: Vector
-        self._contacts, self._R, self._gaps, self._lowest = system.near(E)
-        self._force, self._M = data.qfrc_smooth.copy(), system.masses._replace(values=data.M.copy())
-        self._act, self._of_act = data.act.copy(), data.act_dot.copy()
-        self.D = None if system.damping_at_end is None else system.damping_at_end(data)
-        self._kept = self._contacts
+        self._nearby: Nearby
+        self._lowest: float
+        self._look()
+        self._kept: NearContacts = self._contacts
         self._end: tuple[Vector, Vector, Vector, float] | None = None
         self._groups: tuple[Index, Index, Index, int]
-        rows = data.ne or data.nf or data.nl or len(phi)
+        self.equalities, data = len(self._nearby.phi), system.data
+        rows = data.ne or data.nf or data.nl or self.equalities
         self.free = not rows and self._lowest > 0.0 and system.may_be_free
+
+    def _look(self) -> None:
+        """Read from MuJoCo what the step needs."""
+        system, data = self._system, self._system.data
+        system.actuate(self._t, self._q, self._w)
+        self._contacts, self._nearby, self._lowest = system.near()
+        self._looks = system.near.looks
+        self._act = self._of_act = self._w[:0]
+        if system.model.na:
+            self._act, self._of_act = data.act.copy(), data.act_dot.copy()
+        self.D = UNDAMPED if system.damping_at_end is None else system.damping_at_end(data)
+
+    @property
+    def _near(self) -> Nearby:
+        """What MuJoCo says of the state, which is asked again if another step has been made since."""
+        if self._looks != self._system.near.looks:
+            self._look()
+        return self._nearby
 
     @property
     def names(self) -> Sequence[str]:
@@ -85,22 +96,25 @@ class MujocoStep(TimeStep):
     @property
     def found(self) -> Found:
         """Contacts and limits that were found; friction without a normal has no gap."""
-        if not len(self._gaps):
+        near = self._near
+        if not len(near.gaps):
             return NOTHING
-        u = self._R.times(self._w, len(self._phi), 1, np.zeros(ROWS * len(self._gaps)))
-        gaps = np.where(self._contacts.opens, self._gaps, np.nan)
-        return Found(self._contacts.names, gaps, u.reshape(-1, ROWS)[:, 1:])
+        u = near.R.times(self._w, len(near.phi), 1, np.zeros(ROWS * len(near.gaps)))
+        gaps, contacts = near.gaps, self._contacts
+        if len(contacts.bounds[0]):
+            gaps = np.where(contacts.opens, gaps, np.nan)
+        return Found(contacts.names, gaps, u.reshape(-1, ROWS)[:, 1:])
 
     @property
     def drift(self) -> tuple[float, float]:
         """Largest residuals of MuJoCo's equality rows, at position and velocity level."""
-        if not len(self._phi):
+        if not self.equalities:
             return 0.0, 0.0
-        return float(np.abs(self._phi).max(initial=0.0)), self._missed(self._w)
+        return float(np.abs(self._near.phi).max(initial=0.0)), self._missed(self._w)
 
     def _missed(self, w: Vector) -> float:
         """Return the largest |E w|."""
-        return float(np.abs(self._R.times(w, 0, 1, np.zeros(len(self._phi)))).max(initial=0.0))
+        return float(np.abs(self._near.R.times(w, 0, 1, np.zeros(self.equalities))).max(initial=0.0))
 
     def energy(self) -> Energy:
         """Return the energies that MuJoCo computes for its present state."""
@@ -111,37 +125,38 @@ class MujocoStep(TimeStep):
         self, dt: float, starts: Starts, by: Any, accepted: float, *, project: bool
     ) -> AtOnce | None:  # fmt: skip
         """Take the step by `step_at_once`, with all contacts if these are few, else with those that may close."""
-        system, n, k, m, wanted = self._system, len(self._w), len(self._gaps), len(self._phi), None
+        system, near, n, wanted = self._system, self._near, len(self._w), None
         if n > LARGE:
             return None
-        self._kept, ahead = self._contacts, FARTHER * dt
+        self._kept, k, m = self._contacts, len(near.gaps), self.equalities
         if k > FEW:
             wanted, which = np.empty(k, dtype=np.int64), self._kept.indices
-            taking_part(self._R, self._gaps, self._w, *which, ahead, CLOSE * system.ahead, wanted)
+            taking_part(near, *which, FARTHER * dt, CLOSE * system.ahead, wanted)
             self._kept = self._contacts.chosen(wanted)
         size, start = ROWS * len(self._kept.mu), starts(self._kept.names)
         if size > SMALL:
             return None
         memory = system.near.memory(self._kept, wanted, system.damping, m)
-        first, result = NUMBERS + size, np.empty(NUMBERS + size + 2 * n + m + system.unit_rows)
-        given = self._M, NO_MATRIX if self.D is None else self.D, self._R, self._force, self._w, self._gaps, self._phi
-        if not step_at_once(
-            memory, *given, self._gaps[:0] if start is None else start, result, dt, by, accepted, project
-        ):
+        first, last = NUMBERS + size, NUMBERS + size + 2 * n + m + system.unit_rows
+        start, result = near.gaps[:0] if start is None else start, np.empty(last + k)
+        if not step_at_once(memory, near, self.D, start, result, dt, by, accepted, project):
             return None
         end = first + n
-        r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n :]
+        r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n : last]
         missed, count, method, off, far = result[:NUMBERS].tolist()
         self._dt = dt
-        if project and not (far <= LOOKED**2 and self._lowest >= -AT_LEAST):
+        if not far <= LOOKED**2:
             self._bounded(w, way)
+        elif project and self._lowest < -AT_LEAST:
+            names, depths = self._contacts.names, result[last:].tolist()
+            system.projection.stuck.update((x, depth) for x, depth in zip(names, depths, strict=True) if depth)
         problem = ConeComplementarity(memory.W, memory.q, memory.mu)
         return AtOnce(self._ended(lam, w, way, off), problem, r, missed, int(count), int(method))
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""
         self._dt = dt
-        everything = np.ones(len(self._gaps), dtype=bool)
+        everything = np.ones(len(self._near.gaps), dtype=bool)
         if len(everything) <= FEW:
             return self._problem(everything)
         return self._problem(self._after(FARTHER * dt * self._w) <= CLOSE * self._system.ahead)
@@ -156,14 +171,15 @@ class MujocoStep(TimeStep):
 
     def _after(self, way: Vector) -> Vector:
         """Return the gaps, (k,), after a displacement, (nv,), as the rows predict them."""
-        return self._R.times(way, len(self._phi), ROWS, self._gaps.copy())
+        near = self._near
+        return near.R.times(way, len(near.phi), ROWS, near.gaps.copy())
 
     def _problem(self, wanted: NDArray[np.bool_]) -> ConeComplementarity:
         """Return the problem of the wanted contacts."""
-        R, m, self._basis, self._end = self._R, len(self._phi), None, None
-        self._kept, self._wanted, self._open_by = self._contacts, wanted, self._gaps
+        (R, gaps, *_), m, self._basis, self._end = self._near, self.equalities, None, None
+        self._kept, self._wanted, self._open_by = self._contacts, wanted, gaps
         if not wanted.all():
-            self._kept, self._open_by = self._contacts.only(wanted), self._gaps[wanted]
+            self._kept, self._open_by = self._contacts.only(wanted), gaps[wanted]
             R = R.only(m, np.flatnonzero(wanted), ROWS)
         found = self._condensed(R, m)
         if found == ROWS_MAY_DEPEND:
@@ -194,19 +210,19 @@ class MujocoStep(TimeStep):
     def _condensed(self, R: SparseRows, m: int, apart: bool = True) -> int:
         """Eliminate the first m of the rows R, (p, nv); `apart`, in each group of velocities that none connects."""
         p, nv = len(R.begins) - 1, len(self._w)
-        D = NO_MATRIX if self.D is None else self.D
         dofs, rows, count = np.arange(nv), np.arange(p), 1
         at = np.array((0, 0, 0, 0, m, nv, p, 2 * nv + (p if m else 0), (p - m) * (p - m + 1)))
         width = max(nv, p + 1)
         if apart and nv > LARGE:
             at = np.empty(5 * (nv + 1), dtype=np.int64)
-            count = int(groups_into(self._M, D, R, m, self._kept.parents, dofs, rows, at))
+            count = int(groups_into(self._near.M, self.D, R, m, self._kept.parents, dofs, rows, at))
             ends = at[: 5 * (count + 1)].reshape(-1, 5)
             size = np.diff(ends, axis=0).max(axis=0)
             width = int(max(size[0], size[1] + 1))
         self._rows, self._m, self._groups = R, m, (dofs, rows, at, count)
         self._S, self._local = np.empty((int(at[5 * count + 2]), width)), np.empty(int(at[5 * count + 3]))
-        forces = self._M, D, self._system.damping, R, self._force
+        near = self._near
+        forces = near.M, self.D, self._system.damping, R, near.force
         return int(condense(*forces, self._w, self._open_by, m, self._dt, *self._groups, self._S, self._local))
 
     def _reached(self, r: Vector) -> tuple[Vector, Vector, Vector, float]:
@@ -224,7 +240,7 @@ class MujocoStep(TimeStep):
         m, R, gaps = self._m, self._rows, self._open_by
         lam, w, way, missed = self._end or self._reached(r)
         if project and len(R):
-            push, phi = np.zeros(len(r)), self._phi if self._basis is None else self._basis.T @ self._phi
+            push, phi = np.zeros(len(r)), self._near.phi if self._basis is None else self._basis.T @ self._near.phi
             all_apart(m, self._dt, *self._groups, self._S, self._local, gaps, r, phi, push, way)
             if self._kept is not self._contacts and (self._after(way)[~self._wanted] < 0.0).any():
                 # The correction closes a contact that was left out.
@@ -238,7 +254,8 @@ class MujocoStep(TimeStep):
 
     def _bounded(self, w: Vector, way: Vector) -> None:
         """Shorten the correction of a displacement `way` at velocities w, (nv,), in place, if it must be."""
-        state = self._R, self._phi, self._gaps, self._lowest
+        near = self._near
+        state = near.R, near.phi, near.gaps, self._lowest
         self._system.projection(state, self._contacts.names, self._system.row_names, self._dt * w, way)
 
     def _ended(self, lam: Vector, w: Vector, way: Vector, missed: float) -> Reached:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.certificates.cone import certified
+from gaussopt.certificates.cone import certified, choose_least
 from gaussopt.cone.condensing import ROWS_MAY_DEPEND, condense_one, finish
 from gaussopt.cone.dependent_rows import Dependence, into_range, rank_of
-from gaussopt.cone.least_kernel import SLACK, SLOW, least_into
+from gaussopt.cone.least_kernel import dense_pattern
 from gaussopt.cone.newton_kernel import STEPS, settle
 from gaussopt.cone.one_contact import one_velocity
 from gaussopt.cone.proximal_kernel import BY_NEWTON, BY_PROXIMAL, QuickMethods, proximal_steps
@@ -21,13 +21,16 @@ from gaussopt.cone.pushes import all_apart
 from gaussopt.cone.sparse_rows import SparseRows, copy_rows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
-from gaussopt.interchange.contact_kernel import bound_friction
+from gaussopt.interchange.contact_kernel import Nearby, bound_friction
 from gaussopt.jit.kernel import kernel
 
 NUMBERS = 5
 """Numbers among the results: residual of Coulomb's law, m/s, Newton steps, and the method that found the
 impulses, all negative if no impulse was needed; largest |E w'|; square of the norm of the correction of the
 displacement."""
+
+AT_LEAST = 1e-4
+"""Depth, m, above which a contact that no correction separates is reported."""
 
 
 class StepMemory(NamedTuple):
@@ -75,43 +78,45 @@ class StepMemory(NamedTuple):
             kept, mu, *bounds, damping, np.arange(n), np.arange(p),
             np.array((0, 0, 0, 0, m, n, p, 2 * n + p, len(local))), SparseRows.of(np.ones((p, n))), np.zeros(len(mu)),
             np.zeros((2 * n + p, max(n, p + 1))), local, flat.reshape(size, size), flat, q,
-            np.zeros(size), np.zeros(m), Dependence.of(m), np.arange(0, len(mu) ** 2 + 1, max(len(mu), 1)),
-            np.tile(np.arange(len(mu)), len(mu)), opens, np.zeros(size),
+            np.zeros(size), np.zeros(m), Dependence.of(m), *dense_pattern(len(mu)), opens, np.zeros(size),
         )  # fmt: skip
 
 
 @kernel
-def taking_part(
-    R: SparseRows, gaps: Vector, w: Vector, opens: Index, parents: Index, ahead: float, near: float, wanted: Index
-) -> None:  # fmt: skip
-    """Write 1 for the contacts whose gaps are at most `near` after a displacement ahead * w, for others 0, into wanted.
+def taking_part(near: Nearby, opens: Index, parents: Index, ahead: float, reach: float, wanted: Index) -> None:
+    """Write 1 for contacts whose gaps are at most `reach` after a displacement ahead * w, for others 0, into wanted.
 
     Friction without a normal, for which `opens` is 0, takes part as its parent does; that of joints always.
     """
-    m = len(R.begins) - 1 - 3 * len(gaps)
+    m, R, gaps, w = len(near.phi), near.R, near.gaps, near.w
     for i in range(len(gaps)):
         gap, row = 0.0, m + 3 * i
         for e in range(R.begins[row], R.begins[row + 1]):
             gap += R.values[e] * w[R.columns[e]]
-        wanted[i] = 1 if gaps[i] + ahead * gap <= near else 0
+        wanted[i] = 1 if gaps[i] + ahead * gap <= reach else 0
     for i in range(len(gaps)):
         if opens[i] == 0:
             wanted[i] = 1 if parents[i] == i else wanted[parents[i]]
 
 
 @kernel
+def gap_after(R: SparseRows, gaps: Vector, i: int, way: Vector) -> float:
+    """Return the gap of contact i after a displacement, as its normal row predicts it."""
+    gap, row = 0.0 + gaps[i], len(R.begins) - 1 - 3 * (len(gaps) - i)
+    for e in range(R.begins[row], R.begins[row + 1]):
+        gap += R.values[e] * way[R.columns[e]]
+    return float(gap)
+
+
+@kernel
 def left_open(of: StepMemory, R: SparseRows, gaps: Vector, way: Vector) -> bool:
     """Return whether the contacts nearby that are not kept stay open in a displacement."""
-    m, at = len(R.begins) - 1 - 3 * len(gaps), 0
+    at = 0
     for i in range(len(gaps)):
         if at < len(of.kept) and of.kept[at] == i:
             at += 1
-        else:
-            gap, row = gaps[i], m + 3 * i
-            for e in range(R.begins[row], R.begins[row + 1]):
-                gap += R.values[e] * way[R.columns[e]]
-            if not gap >= 0.0:
-                return False
+        elif not gap_after(R, gaps, i, way) >= 0.0:
+            return False
     return True
 
 
@@ -198,41 +203,59 @@ def solved_at_once(
     for i in range(len(of.mu)):
         changed = changed or (r[3 * i] > 0.0) != (start[3 * i] > 0.0)
     if found and changed and missed < math.inf:
-        for j in range(len(r)):
-            of.least[j] = r[j]
-        given = least_into(of.begin, of.column, of.flat, len(r), of.q, of.mu, of.opens, SLOW * size, of.least)
-        now = certified(of.flat, of.q, of.mu, of.least, size, accepted) if given > 0 else math.inf
-        if now <= 2.0 * missed + SLACK:
-            missed = now
-            for j in range(len(r)):
-                r[j] = of.least[j]
+        missed, _ = choose_least(
+            of.begin, of.column, of.flat, of.q, of.mu, of.opens, size, accepted, missed, r, of.least
+        )
     numbers[0] = missed * size
     return found and missed < math.inf
 
 
 @kernel
+def corrected(
+    of: StepMemory, R: SparseRows, gaps: Vector, r: Vector, end: Vector, dt: float, way: Vector, numbers: Vector,
+    stays: Vector,
+) -> bool:  # fmt: skip
+    """Correct gaps and residuals by the displacement; return False where this needs other methods.
+
+    `stays`, (k,), are zeros, over which the depths of contacts are written that the correction leaves deep.
+    """
+    m = len(of.phi)
+    if len(of.rows) > 0:
+        all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, of.gaps, r, of.phi, of.push, way)
+        for i in range(len(way)):
+            numbers[4] += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
+        if len(of.kept) < len(gaps) and not left_open(of, R, gaps, way):
+            return False
+    for i in range(len(gaps)):
+        if gaps[i] < -AT_LEAST and gap_after(R, gaps, i, way) < 0.5 * gaps[i]:
+            stays[i] = -gaps[i]
+    return True
+
+
+@kernel
 def step_at_once(
-    of: StepMemory, M: SparseRows, D: Matrix, R: SparseRows, force: Vector, w: Vector, gaps: Vector, phi: Vector,
-    start: Vector, result: Vector, dt: float, by: QuickMethods, accepted: float, project: bool,
+    of: StepMemory, near: Nearby, D: Matrix, start: Vector, result: Vector, dt: float, by: QuickMethods,
+    accepted: float, project: bool,
 ) -> bool:  # fmt: skip
     """Take a step of length dt; return False, with no valid results, where this needs other methods.
 
     Parameters
     ----------
-    M, D : (n, n), the lower part of the masses, and damping in addition to the diagonal one, or no rows
-    R, force, w, gaps, phi : (p, n), (n,), (n,), (k,), (m,), as in `gaussopt.cone.condensing`, of all contacts nearby
+    near : masses, forces and velocities, and rows, gaps and residuals of all contacts nearby
+    D : (n, n), damping in addition to the diagonal one, or no rows
     start : (3 k,), impulses from which Newton's method begins, or no entries if none are known
     result : written, one after the other: NUMBERS, impulses of contacts, (3 k,), velocities, displacement, (n,) each,
-        and impulses of equality rows, (m,), followed by zeros
+        impulses of equality rows, (m,), zeros, and with `project` the depths of contacts nearby that the correction
+        leaves deep, (k,), or zeros
     by : methods that find the impulses
     accepted : tolerance of the certificate, `gaussopt.certificates.cone.certified`
     project : whether the displacement also corrects gaps and phi
     """
-    n, m, size = len(w), len(phi), len(of.q)
+    n, m, size, R, gaps, w = len(near.w), len(near.phi), len(of.q), near.R, near.gaps, near.w
     copy_rows(R, m, of.kept, 3, of.R)
     for i in range(len(of.kept)):
         of.gaps[i] = gaps[of.kept[i]]
-    rank = condensed(of, M, D, force, w, m, dt)
+    rank = condensed(of, near.M, D, near.force, w, m, dt)
     if rank < 0:
         return False
     if len(of.normals) > 0:
@@ -255,7 +278,7 @@ def step_at_once(
     if closes and not solved_at_once(of, start, r, by, accepted, numbers):
         return False
     for i in range(m):
-        of.phi[i] = phi[i]
+        of.phi[i] = near.phi[i]
     numbers[3] = finish(of.R, w, m, dt, of.dofs, of.rows, of.at, 1, of.S, r, lam, end, way)
     if rank < m:
         into_range(of.dependence, rank, lam)
@@ -264,9 +287,5 @@ def step_at_once(
     if len(of.kept) < len(gaps) and not left_open(of, R, gaps, way):
         return False
     numbers[4] = 0.0
-    if project and len(of.rows) > 0:
-        all_apart(m, dt, of.dofs, of.rows, of.at, 1, of.S, of.local, of.gaps, r, of.phi, of.push, way)
-        for i in range(n):
-            numbers[4] += (way[i] - dt * end[i]) * (way[i] - dt * end[i])
-        return len(of.kept) == len(gaps) or left_open(of, R, gaps, way)
-    return True
+    stays = result[len(result) - len(gaps) : len(result)]
+    return not project or corrected(of, R, gaps, r, end, dt, way, numbers, stays)

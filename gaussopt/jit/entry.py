@@ -10,7 +10,7 @@ import ctypes
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from struct import Struct
+from struct import Struct, calcsize
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,14 +28,16 @@ ADDRESS = "N"
 
 ARRAYS: dict[str, tuple[str, int]] = {
     "list": ("float", 0), "Vector": ("float", 1), "Array": ("float", 1), "Matrix": ("float", 2), "Table": ("float", 2),
-    "Index": ("int", 1), "Active": ("int", 1), "Indices": ("int", 2),
+    "Index": ("int", 1), "Active": ("int", 1), "Indices": ("int", 2), "ShortIndex": ("short", 1),
 }  # fmt: skip
 """Types of entries and numbers of axes by annotation; 0 where no shape is passed."""
 
 Taker: TypeAlias = Callable[[Any, list[Any]], None]
 """A function that appends the places of an argument to a list."""
 
-_KINDS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
+_KINDS: dict[str, np.dtype[Any]] = {
+    "float": np.dtype(np.float64), "int": np.dtype(np.int64), "short": np.dtype(np.int32),
+}  # fmt: skip
 _from_buffer = (ctypes.c_char * 0).from_buffer
 _call_of = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -58,19 +60,24 @@ SHORT = 3
 class _Record:
     """A `Taker` of records; it caches the places of a few records, because most calls pass one of them again.
 
-    `arrays` are the annotations of the fields if they are few arrays, which need no cache.
+    They are one entry, the bytes of all places. `arrays` are the annotations of the fields if they are few arrays,
+    whose places are read in each call, and entries of their own.
     """
 
-    def __init__(self, fields: Sequence[Taker], annotations: Mapping[str, Any]) -> None:
-        self._fields = fields
+    def __init__(self, fields: Sequence[Taker], form: str, annotations: Mapping[str, Any]) -> None:
+        self._fields, self._pack = fields, Struct("@" + form).pack
         kinds = {name: annotation_name(kind) for name, kind in annotations.items()}
         self.arrays = kinds if len(kinds) <= SHORT and set(kinds.values()) <= ARRAYS.keys() else {}
-        self._known: dict[int, tuple[Any, list[Any]]] = {}
+        self._known: dict[int, tuple[Any, bytes]] = {}
 
     def __call__(self, record: Any, places: list[Any]) -> None:
-        places += self.places(record)
+        if not self.arrays:
+            places.append(self.places(record))
+            return
+        for own, field in zip(self._fields, record, strict=True):
+            own(field, places)
 
-    def places(self, record: Any) -> list[Any]:
+    def places(self, record: Any) -> bytes:
         """Return the places of a record."""
         known = self._known.get(id(record))
         if known is None:
@@ -79,7 +86,7 @@ class _Record:
                 take(field, found)
             if len(self._known) == KEPT:
                 del self._known[next(iter(self._known))]
-            known = self._known[id(record)] = record, found  # while it is kept, its `id` stays unique
+            known = self._known[id(record)] = record, self._pack(*found)  # while it is kept, its `id` stays unique
         return known[1]
 
 
@@ -129,7 +136,9 @@ def _record(record: type) -> tuple[str, Taker]:
     """Return struct format and `Taker` of a record; all functions share it, because they are called with the same."""
     inside = vars(sys.modules[record.__module__])
     formats, fields = zip(*(_parameter(x, inside) for x in record.__annotations__.values()), strict=True)
-    return "".join(formats), _Record(fields, record.__annotations__)
+    form = "".join(formats)
+    taker = _Record(fields, form, record.__annotations__)
+    return form if taker.arrays else f"{calcsize('@' + form)}s", taker
 
 
 def annotation_name(annotation: Any) -> str:
@@ -189,7 +198,8 @@ class MachineCode:
             return self._one_by_one
         known: dict[str, Any] = {
             "array": np.ndarray, "address": ctypes.addressof, "buffer": _from_buffer, "others": self._one_by_one,
-            "Places": self._places, "pack": self._arguments.pack_into, "run": self._call, "result": self._result,
+            "Places": self._places, "pack": self._arguments.pack_into, "run": self._call,
+            "results": self._results.unpack_from,
         }  # fmt: skip
         tests, parts, names, every = ["True"], [], [f"x{i}" for i in range(len(kinds))], []
         for x, kind, take in zip(names, kinds, self._take, strict=True):
@@ -198,12 +208,12 @@ class MachineCode:
         for x, kind, take in every:
             if kind not in ARRAYS:
                 known[f"of_{x}"] = take.places if isinstance(take, _Record) else None
-                parts.append(x if kind in NUMBERS else f"{x}.address" if take is _function else f"*of_{x}({x})")
+                parts.append(x if kind in NUMBERS else f"{x}.address" if take is _function else f"of_{x}({x})")
                 continue
             entry, axes = ARRAYS[kind]
             known[entry] = _KINDS[entry]
             tests.append(f"type({x}) is array and {x}.dtype is {entry} and {x}.ndim == {axes}")
-            parts.append(f"address(buffer({x})), *{x}.shape")
+            parts.append(f"address(buffer({x})), " + (f"len({x})" if axes == 1 else f"*{x}.shape"))
         given, fits, places = ", ".join(names), " and ".join(tests), ", ".join(["places, 0", *parts])
         lines = (
             f"def call({given}):",
@@ -215,7 +225,7 @@ class MachineCode:
             " except TypeError:",
             f"  return others({given})",
             " run(places)",
-            " return result(places)",
+            f" return {('None', 'results(places)[0]', 'results(places)')[min(len(self._results.format) - 1, 2)]}",
         )
         exec("\n".join(lines), known)
         found: Callable[..., Any] = known["call"]

@@ -120,7 +120,10 @@ class Expressions(Arithmetic):
             if base is not None and isinstance(base.type, ir.LiteralStructType):
                 return self._b.extract_value(base, node.slice.value)
         place, part = self._place(node)
-        return self._b.load(place, typ=place.type.pointee) if part is None else part
+        if part is not None:
+            return part
+        entry = self._b.load(place, typ=place.type.pointee)
+        return self._b.sext(entry, INTEGER) if entry.type == SHORT else entry
 
     def _place(self, node: ast.Subscript) -> tuple[ir.Value, Any]:
         """Return the address to which a subscript refers, and its array part; None if it refers to one entry."""

@@ -70,9 +70,11 @@ class Address(NamedTuple):
 
 RESULTS = {"float": REAL, "int": INTEGER, "bool": TRUTH, "tuple": PAIR, "None": ir.VoidType()}
 PARAMETERS: dict[str, Kind] = {"float": REAL, "int": INTEGER, "bool": TRUTH} | {
-    name: Arrays(RESULTS[entry], dimensions) if dimensions else FLOATS for name, (entry, dimensions) in ARRAYS.items()
+    name: Arrays(SHORT if entry == "short" else RESULTS[entry], dimensions) if dimensions else FLOATS
+    for name, (entry, dimensions) in ARRAYS.items()
 }
-"""Types by annotation. A list is passed as the address of its first entry; other arrays are passed with their shape."""
+"""Types by annotation. A list is passed as the address of its first entry; other arrays are passed with their shape.
+Entries of a `ShortIndex`, of 32 bits, are read as integers."""
 
 
 def constant(value: float) -> ir.Constant:

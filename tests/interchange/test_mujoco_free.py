@@ -157,4 +157,4 @@ def test_trees_that_no_force_couples_are_shifted_together(between: bool, monkeyp
 
 
 def one_by_one(n: int) -> Any:
-    return ((np.array([i]), np.full(n, i)) for i in range(n))
+    return [(np.array([i]), np.arange(n), np.full(n, i)) for i in range(n)]

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.cone import surely_solved
-from gaussopt.cone.least_kernel import SLACK, least_impulses
+from gaussopt.certificates.cone import least_solved, surely_solved
 from gaussopt.cone.one_contact import surely_unique
 from gaussopt.contact.activity import TOUCHING, refuse_penetration
 from gaussopt.core.arrays import Vector
@@ -301,7 +300,7 @@ class StatedSteps(MoreauJeanSteps):
                 return np.zeros(0), (judged.status, f"Stopped at t = {self.t:.9g}: {judged.message}")
             missed = judged.proof.residual
         if here.equalities or known is None or ((r[::ROWS] > 0.0) != (known[::ROWS] > 0.0)).any():
-            r, missed, _ = self._least(problem, here.opens, r, missed)
+            r, missed, _ = least_solved(problem, here.opens, r, solver.tolerance, missed)
         motion.timing["verify"] += perf_counter() - begin
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
@@ -309,16 +308,6 @@ class StatedSteps(MoreauJeanSteps):
         self._latest = names, r
         self._solved(problem, r, missed * velocity_size(problem), raw.iterations)
         return r, None
-
-    def _least(
-        self, problem: ConeComplementarity, opens: NDArray[np.bool_], r: Vector, missed: float
-    ) -> tuple[Vector, float, bool]:
-        """Return the least impulses with the velocities of r, their residual, and whether the step determines r."""
-        least, choice = least_impulses(problem, opens, r)
-        now = surely_solved(problem, least, self.motion.solver.tolerance) if choice else math.inf
-        if now < math.inf and now <= 2.0 * missed + SLACK:
-            r, missed = least, now
-        return r, missed, not choice
 
     def _solved(self, problem: ConeComplementarity, r: Vector, missed: float, iterations: int) -> None:
         """Count a solved problem, whose impulses miss Coulomb's law by `missed`, m/s."""
@@ -340,15 +329,18 @@ class StatedSteps(MoreauJeanSteps):
         """Record the present state, described by `at`, with the forces of the step `of`."""
         begin = perf_counter()
         (names, gaps, slip), problem, nan = at.found, of.problem, math.nan
-        values, r, unique, energy = np.empty((len(names), 7)), of.r, True, at.energy()
-        if r.any():
-            r, _, unique = self._least(problem, of.opens, r, surely_solved(problem, r, self.motion.solver.tolerance))
-        if len(names):
-            there = {name: i for i, name in enumerate(of.names)}
-            before = np.array([there.get(name, -1) for name in names])
+        values, unique = np.zeros((len(names), 7)), True
+        if of.r.any():
+            r, _, unique = least_solved(problem, of.opens, of.r, self.motion.solver.tolerance)
+            before = np.arange(len(names))
+            if names is not of.names:
+                there = {name: i for i, name in enumerate(of.names)}
+                before = np.array([there.get(name, -1) for name in names], dtype=np.int64)
             given = problem.u(r), r, problem.mu, of.h, STICKING * velocity_size(problem)
             forces_into(*given, before, values)
+        if len(names):
             values[:, 1], values[:, 5:] = gaps, slip
+        energy = at.energy()
         about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
         a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
         self.recorder.put((self.t, self.q, self.v, a, lam, *about, unique), names, values)
