@@ -130,14 +130,17 @@ class Factors(ABC):
         """Write or store the condition that a pivot must satisfy."""
 
     def solve(self, b: Sequence[Entry]) -> list[Entry]:
-        """Return K^-1 b, indexed like b; None for indices that the elimination order leaves out."""
+        """Return K^-1 b, indexed like b; None for indices that the elimination order leaves out.
+
+        Every sum ends with the term whose factor was computed last: the processor computes the others meanwhile.
+        """
         w, N, L = self._w, len(self._order), self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
             y.append(w.let(w.total([b[row]], [w.product(L[i][k], y[k]) for k in range(i)])))
         x = [w.let(w.product(y[i], self.inverse[i])) for i in range(N)]
         for i in reversed(range(N)):
-            x[i] = w.let(w.total([x[i]], [w.product(L[k][i], x[k]) for k in range(i + 1, N)]))
+            x[i] = w.let(w.total([x[i]], [w.product(L[k][i], x[k]) for k in reversed(range(i + 1, N))]))
         found: list[Entry] = [None] * len(b)
         for row, entry in zip(self._order, x, strict=True):
             found[row] = entry
