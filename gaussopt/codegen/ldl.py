@@ -102,24 +102,26 @@ class Factors(ABC):
     def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], positive: int) -> None:
         self._w, self._order = w, order
         self.inverse: list[Entry] = []
-        N = len(order)
-        L: list[list[Entry]] = [[None] * N for _ in range(N)]
-        U: list[list[Entry]] = [[None] * N for _ in range(N)]  # U[i][k] = L[i][k] D[k]
+        L: list[dict[int, str]] = [{} for _ in order]  # the entries of each row that are not zero, by column
+        U: list[dict[int, str]] = [{} for _ in order]  # U[i][k] = L[i][k] D[k]
         self._lower = L
         for j, row in enumerate(order):
             moves = row < positive
-            terms = [w.product(L[j][k], U[j][k]) for k in range(j)]
-            lost = w.let(w.total([t for t, k in zip(terms, order, strict=False) if (k < positive) == moves]))
-            gained = [t for t, k in zip(terms, order, strict=False) if (k < positive) != moves]
+            terms = {k: w.product(x, U[j][k]) for k, x in L[j].items()}
+            lost = w.let(w.total([t for k, t in terms.items() if (order[k] < positive) == moves]))
+            gained = [t for k, t in terms.items() if (order[k] < positive) != moves]
             name = w.let(w.total([K[row][row]], [*gained, lost]))
             if name is None:
                 raise StructurallySingular
             pivot = Pivot(name, moves, K[row][row], lost, any(gained))
             self._check(pivot)
             self.inverse.append(self._inverse(pivot))
-            for i in range(j + 1, N):
-                U[i][j] = w.let(w.total([K[order[i]][row]], [w.product(L[i][k], U[j][k]) for k in range(j)]))
-                L[i][j] = w.let(w.product(U[i][j], self.inverse[j]))
+            for i, other in enumerate(order[j + 1 :], j + 1):
+                entry = w.let(
+                    w.total([K[other][row]], [w.product(L[i][k], x) for k, x in U[j].items() if k in L[i]])
+                )
+                if entry:
+                    U[i][j], L[i][j] = entry, str(w.let(w.product(entry, self.inverse[j])))
 
     def _inverse(self, pivot: Pivot) -> Entry:
         """Write the reciprocal of a pivot."""
@@ -130,14 +132,18 @@ class Factors(ABC):
         """Write or store the condition that a pivot must satisfy."""
 
     def solve(self, b: Sequence[Entry]) -> list[Entry]:
-        """Return K^-1 b, indexed like b; None for indices that the elimination order leaves out."""
+        """Return K^-1 b, indexed like b; None for indices that the elimination order leaves out.
+
+        Every sum ends with the term whose factor was computed last: the processor computes the others meanwhile.
+        """
         w, N, L = self._w, len(self._order), self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
-            y.append(w.let(w.total([b[row]], [w.product(L[i][k], y[k]) for k in range(i)])))
+            y.append(w.let(w.total([b[row]], [w.product(entry, y[k]) for k, entry in L[i].items()])))
         x = [w.let(w.product(y[i], self.inverse[i])) for i in range(N)]
         for i in reversed(range(N)):
-            x[i] = w.let(w.total([x[i]], [w.product(L[k][i], x[k]) for k in range(i + 1, N)]))
+            later = reversed(range(i + 1, N))
+            x[i] = w.let(w.total([x[i]], [w.product(L[k][i], x[k]) for k in later if i in L[k]]))
         found: list[Entry] = [None] * len(b)
         for row, entry in zip(self._order, x, strict=True):
             found[row] = entry
@@ -148,8 +154,7 @@ class Factors(ABC):
         w, L = self._w, self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
-            terms = [w.product(f"abs({L[i][k]})", y[k]) if L[i][k] else None for k in range(i)]
-            y.append(w.let(w.total([size[row], *terms])))
+            y.append(w.let(w.total([size[row], *(w.product(f"abs({x})", y[k]) for k, x in L[i].items())])))
         return w.total([w.product(v, v, d) for v, d in zip(y, self.inverse, strict=True)])
 
 

@@ -158,13 +158,13 @@ def _order(
         i = int(safe[best])
         left.remove(i)
         order.append(i)
-        rest = np.ix_(left, left)
-        c = A[i, left] / A[i, i]
-        A[rest] -= np.outer(c, A[i, left])
-        size[rest] += np.abs(np.outer(c, A[i, left]))
-        joined, fixed = filled[i, left], constant[i, left] & constant[i, i]
-        all_of, same = int(joined.sum()), int((joined & fixed).sum())
+        near = np.array(left, dtype=np.intp)[filled[i, left]]
+        block, fixed = np.ix_(near, near), constant[i, near] & constant[i, i]
+        changes = np.outer(A[i, near] / A[i, i], A[i, near])
+        A[block] -= changes
+        size[block] += np.abs(changes)
+        all_of, same = len(near), int(fixed.sum())
         operations += (all_of * (all_of + 5) - same * (same + 5)) // 2 + (0 if constant[i, i] else DIVISION)
-        filled[rest] |= np.outer(joined, joined)
-        constant[rest] &= ~np.outer(joined, joined) | np.outer(fixed, fixed)
+        filled[block] = True
+        constant[block] &= np.outer(fixed, fixed)
     return operations, tuple(order)

@@ -13,17 +13,18 @@ from gaussopt.symbolic.model import SymbolicModel
 
 def write(model: SymbolicModel, equations: str, orders: Orders) -> Written:
     """Return the functions for a model, given the source `equations` of its generated module; may raise NotCompiled."""
+    without = "its certificate has no generated form (a singular mass matrix, or too many rows)"
+    if "\ndef certificate(" not in equations:
+        raise NotCompiled(without)
     known = residuals(model, equations)
     n, m = known.constants["N"], known.constants["M"]
     texts, spare = list(known.functions), redundant_rows(model, orders.step)
-    certificates = [text for text in texts if text.startswith("def certificate(")]
-    if spare and certificates:
+    if spare:
         e = model.equations
         other = certificate_source(n, [x != 0 for row in e.M for x in row], [x != 0 for row in e.J for x in row], spare)
-        texts, certificates = [text for text in texts if text not in certificates], [other] if other else []
-        texts += certificates
-    if not certificates:
-        raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
+        if other is None:
+            raise NotCompiled(without)
+        texts = [*(text for text in texts if not text.startswith("def certificate(")), other]
     lines = within_limit(step.acceleration(model, orders.step, False)[0])
     sizes = {"FLAT": n * n + 2 * n + m * n + m, "CERTIFIED": 9 + 2 * m, **known.constants}
     return Written([*texts, _answer(model, lines)], lines.imports | known.imports, sizes)

@@ -18,7 +18,7 @@ from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
 from gaussopt.symbolic.derivatives import Derivatives, Recursion
 
-VERSION = 12
+VERSION = 13
 """Version of the generated source, raised whenever it changes, so that stale files are not reused."""
 
 
