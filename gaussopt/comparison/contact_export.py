@@ -43,10 +43,12 @@ def export_contacts(
         )
     motion = simulate(problem, stepper="moreau-jean", t_end=t_end, error_estimate=False, step_folder=None)
     prepare_folder(out)
-    files, certified, last = [], 0, len(motion.t) - 1
+    files, certified, last, system = [], 0, len(motion.t) - 1, problem.system
+    if isinstance(system, SteppedSystem) and last:
+        system = system.begun(float(motion.t[0]), motion.q[0], motion.v[0], float(motion.t[1] - motion.t[0]))
     for i in range(0, last, stride):
         t, h = float(motion.t[i]), float(motion.t[i + 1] - motion.t[i])
-        posed = impulses_of(problem, t, motion.q[i], motion.v[i], h)
+        posed = impulses_of(system, t, motion.q[i], motion.v[i], h)
         if posed is not None:
             title, text = f"{problem.label}, t = {t:.9g} s", f"a Moreau-Jean step of {h:g} s"
             file, solved = write_solved(out, problem.name, i, posed, title, text)

@@ -18,6 +18,7 @@ from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
+from gaussopt.core.system import AbstractSystem
 from gaussopt.core.time_step import SteppedSystem
 from gaussopt.formulations.moreau_jean import formulation
 from gaussopt.modelling.problem import Problem
@@ -73,8 +74,9 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
     entry = problem.at(**own[0].settings) if own else problem
     if isinstance(entry.system, SteppedSystem):
         motion = _simulated(entry.name, _frozen(entry.settings), entry.build, t_end or entry.t_end)
+        system = entry.system.begun(float(motion.t[0]), motion.q[0], motion.v[0], entry.dt)
         for t, q, v in zip(motion.t[::stride], motion.q[::stride], motion.v[::stride], strict=True):
-            if (impulses := impulses_of(entry, float(t), q, v, entry.dt)) is not None:
+            if (impulses := impulses_of(system, float(t), q, v, entry.dt)) is not None:
                 yield Item(impulses, t=float(t))
         return
     rows = (
@@ -100,12 +102,12 @@ def states_of(problem: Problem, reference: str, stride: int = 1, t_end: float | 
         yield from flights
 
 
-def impulses_of(problem: Problem, t: float, q: Vector, v: Vector, h: float) -> ConeComplementarity | None:
+def impulses_of(system: AbstractSystem, t: float, q: Vector, v: Vector, h: float) -> ConeComplementarity | None:
     """Return the contact problem of a Moreau-Jean step of length h; None if no contact can close within the step."""
-    if isinstance(problem.system, SteppedSystem):
-        stated = problem.system.time_step(t, q, v).problem(h)
+    if isinstance(system, SteppedSystem):
+        stated = system.time_step(t, q, v).problem(h)
         return stated if stated.k else None
-    step = replace(problem.system.evaluate(t, q, v), dt=h)
+    step = replace(system.evaluate(t, q, v), dt=h)
     assert step.g_N is not None
     assert step.gdot_N is not None
     closed = np.flatnonzero(step.g_N + 0.5 * h * step.gdot_N <= tolerances(step)[0])  # as a simulation decides

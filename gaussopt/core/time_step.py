@@ -151,6 +151,10 @@ class SteppedSystem(AbstractSystem):
         """Return the system for steps of length dt, s, which evaluate more forces at their end if they are `damped`."""
         return self
 
+    def begun(self, t: float, q: Vector, v: Vector, dt: float) -> Self:
+        """Return the system that states the steps of length dt, s, of a motion from this state."""
+        return self.for_steps(dt, damped=bool(self.why_damped(t, q, v, dt)))
+
     def about(self) -> dict[str, Any]:
         """Return the entries about time steps for the metadata of a motion."""
         return {}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.comparison.contact_export import export_contacts
+from gaussopt.interchange.fclib import read
 from tests.interchange.humanoid import loaded, moved
 
 mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
@@ -140,6 +143,18 @@ def test_servos_that_are_too_stiff_for_the_steps_of_their_integrator_are_damped_
     assert np.array_equal(rest.q[-1], motion.q[-1])
     assert rest.warnings == motion.warnings
     assert rest.meta["damping_at_end"] == "all"
+
+
+def test_problems_of_the_steps_of_such_a_motion_are_those_that_it_solves(tmp_path: Path) -> None:
+    wrist = 'limited="true" range="0 90"'
+    euler, fast = (problem(SERVOS.format(integrator=name, wrist=wrist, kp=100, kv=1), 0.02, [0.5, 0.2])
+                   for name in ("Euler", "implicitfast"))  # fmt: skip
+    for name, given in (("euler", euler), ("fast", fast)):
+        assert export_contacts(given, tmp_path / name, stride=3)["files"]
+    for file in (tmp_path / "fast").glob("*.hdf5"):
+        one, other = (read((tmp_path / name / file.name).read_bytes()) for name in ("euler", "fast"))
+        assert np.array_equal(one.W, other.W)
+        assert np.array_equal(one.q, other.q)
 
 
 def test_steps_that_are_too_long_for_servos_however_they_are_damped_are_refused_with_one_that_would_do() -> None:
