@@ -1,8 +1,14 @@
-"""Mechanisms in space by our default engine, beside MuJoCo's RK4: time per step and the error of a point."""
+"""Mechanisms in space by our default engine, beside MuJoCo's RK4: time per step, error of a point, time to begin."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from measuring import Competitor, Spread, interleave
@@ -21,6 +27,7 @@ LONG = 5.0
 
 MECHANISMS: tuple[tuple[Callable[[], SpaceMechanism], float | None], ...] = (
     (platform, 8.0), (lambda: chain(5), None), (lambda: chain(10), None), (lambda: chain(20), None),
+    (lambda: chain(50), None),
 )  # fmt: skip
 """How each is made, and the microseconds of a step that it is to take; None: MuJoCo's."""
 
@@ -33,6 +40,28 @@ ALONE: dict[str, tuple[Callable[[], go.Problem], float]] = {
     "Bricard's mechanism": (lambda: go.problem("bricard"), 5.0),
 }
 """Mechanisms that MuJoCo does not have: how each is made, and the microseconds of a step that it is to take."""
+
+
+BEGUN = "chain of 50 rods joined by balls"
+DERIVED = 10.0
+"""Mechanism whose equations are to be derived within so many seconds."""
+
+BEGINS = {
+    **{f"chain of {n} rods joined by balls": f"chain({n}).problem" for n in (5, 10, 20, 50)},
+    **{f"Stewart platform, coordinates={kind!r}": f"platform_problem({kind!r})[0]" for kind in ("maximal", "auto")},
+}
+BEGIN = """
+import json, time
+import gaussopt as go
+from rivals.space_mechanisms import chain, platform_problem
+times = [time.process_time()]
+problem = {problem}
+times.append(time.process_time())
+go.simulate(problem, dt=1e-3, t_end=0.01, engine="compiled", record_every=10**6, error_estimate=False)
+times.append(time.process_time())
+print(json.dumps([times[1] - times[0], times[2] - times[1]]))
+"""
+"""Seconds of a process with an empty cache: until a problem is posed, and for a first motion of ten steps."""
 
 
 def measure(budget: float) -> Section:
@@ -74,6 +103,8 @@ def measure(budget: float) -> Section:
     turned = times.ratio(*(ours[owner] for owner in PLATFORMS))
     goals.append(Goal("coordinates of all bodies beside those chosen, platform", FACTOR, True, turned))
     rows += [("", "MuJoCo", missing, "")] if missing else []
+    begun = {owner: _begun(problem) for owner, problem in BEGINS.items()}
+    goals.append(Goal(f"{BEGUN}, posed", DERIVED, True, Spread.of([begun[BEGUN][0]]), unit="s"))
     return Section(
         "Mechanisms in space",
         (
@@ -84,10 +115,28 @@ def measure(budget: float) -> Section:
             "is left out is decided in every stage. In the coordinates of all bodies most of a step is elimination. "
             f"For the platform `auto` chooses {chosen}.",
             f"MuJoCo does more: {mujoco_engine.DOES_MORE}.",
+            "The second table gives processor time with nothing on disk: until the problem is posed and its equations "
+            "derived, and of a first compiled motion of ten steps. Later processes find equations and code on disk.",
         ),
-        (Table(("mechanism", "engine", "microseconds per step", "error"), rows, data),),
+        (
+            Table(("mechanism", "engine", "microseconds per step", "error"), rows, data),
+            Table(
+                ("mechanism", "seconds to pose", "seconds of the first motion"),
+                [(owner, *map(number, pair)) for owner, pair in begun.items()],
+                [{"mechanism": owner, "pose": pair[0], "first": pair[1]} for owner, pair in begun.items()],
+            ),
+        ),
         tuple(goals),
     )
+
+
+def _begun(problem: str) -> list[float]:
+    with tempfile.TemporaryDirectory() as empty:
+        paths = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "GAUSSOPT_CACHE": empty, "PYTHONPATH": paths}
+        command = [sys.executable, "-c", BEGIN.format(problem=problem)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return [float(x) for x in json.loads(done.stdout)]
 
 
 def _beside(owner: str, name: str, times: object, missing: str) -> Goal:

@@ -97,7 +97,8 @@ class Model(Observed):
 
     def _about(self) -> About:
         parts = f"bodies {listed(self.bodies) or 'none'}; elements {listed(self.elements) or 'none'}"
-        return About(self.name or "without a name", (parts,))
+        kind = self.chosen or f"{self.kind}; 'maximal', 'joint' or, for the one with less work, 'auto' can be asked for"
+        return About(self.name or "without a name", (parts, f"coordinates {kind}"))
 
     def parameter(self, name: str, value: float, unit: str = "", meaning: str = "") -> Any:
         """Add a parameter and return its SymPy symbol, to be used as a number."""
@@ -327,8 +328,7 @@ class Model(Observed):
         hold : coordinates, as symbols or names, that keep their guesses
         more : further arguments of `Problem.of`, except the start
         """
-        bodies = self.built()[0]
-        kept = self._in(self.kind)  # parts added later must not change this problem
+        bodies, kept = self.built()[0], self._in(self.kind)  # parts added later must not change this problem
         for name in {"q0", "v0"} & more.keys():
             raise BadInput(f"The start of a model is assembled: give guesses to its bodies, and no {name}.")
         built = Assembly(lambda: kept, hold)

@@ -77,8 +77,8 @@ def equations_source(model: SymbolicModel) -> str:
         ]
     pattern_M, pattern_J = [x != 0 for row in e.M for x in row], [x != 0 for row in e.J for x in row]
     certificate = certificate_source(n, pattern_M, pattern_J)
-    known = set(model.p)
-    constants = {"CONSTANT": tuple(x.free_symbols <= known for row in (*e.M, *e.J) for x in row)}
+    known, of = set(model.p), model.derivatives.symbols
+    constants = {"CONSTANT": tuple(of(x) <= known for row in (*e.M, *e.J) for x in row)}
     more = [certificate] if certificate else []
     return source.source(functions, f"Equations of {model.name}.", more, constants, model.recursion)
 

@@ -117,9 +117,7 @@ class Factors(ABC):
             self._check(pivot)
             self.inverse.append(self._inverse(pivot))
             for i, other in enumerate(order[j + 1 :], j + 1):
-                entry = w.let(
-                    w.total([K[other][row]], [w.product(L[i][k], x) for k, x in U[j].items() if k in L[i]])
-                )
+                entry = w.let(w.total([K[other][row]], [w.product(L[i][k], x) for k, x in U[j].items() if k in L[i]]))
                 if entry:
                     U[i][j], L[i][j] = entry, str(w.let(w.product(entry, self.inverse[j])))
 
@@ -132,18 +130,14 @@ class Factors(ABC):
         """Write or store the condition that a pivot must satisfy."""
 
     def solve(self, b: Sequence[Entry]) -> list[Entry]:
-        """Return K^-1 b, indexed like b; None for indices that the elimination order leaves out.
-
-        Every sum ends with the term whose factor was computed last: the processor computes the others meanwhile.
-        """
+        """Return K^-1 b, indexed like b, None for indices left out; sums end with the latest unknown, to wait less."""
         w, N, L = self._w, len(self._order), self._lower
         y: list[Entry] = []
         for i, row in enumerate(self._order):
             y.append(w.let(w.total([b[row]], [w.product(entry, y[k]) for k, entry in L[i].items()])))
         x = [w.let(w.product(y[i], self.inverse[i])) for i in range(N)]
         for i in reversed(range(N)):
-            later = reversed(range(i + 1, N))
-            x[i] = w.let(w.total([x[i]], [w.product(L[k][i], x[k]) for k in later if i in L[k]]))
+            x[i] = w.let(w.total([x[i]], [w.product(L[k][i], x[k]) for k in range(N - 1, i, -1) if i in L[k]]))
         found: list[Entry] = [None] * len(b)
         for row, entry in zip(self._order, x, strict=True):
             found[row] = entry

@@ -58,7 +58,7 @@ class Derivatives:
     def __call__(self, expr: Any, symbol: Any) -> Any:
         """Return the derivative of an expression with respect to a symbol."""
         if symbol not in self.symbols(expr):
-            return sp.Integer(0)
+            return sp.S.Zero
         found = self._found.get((expr, symbol))
         if found is None:
             found = self._found[expr, symbol] = self._derived(expr, symbol)
@@ -68,7 +68,7 @@ class Derivatives:
         """Return the second derivative with respect to a and b, with common factors extracted, like `sympy.diff`."""
         slope = self(expr, a)
         if b not in self.symbols(slope):
-            return sp.Integer(0)
+            return sp.S.Zero
         first, second = sorted((a, b), key=sp.default_sort_key)
         key = expr, first, second  # cached: a symmetric mass matrix needs each derivative twice
         if key not in self._found:

@@ -193,7 +193,7 @@ class TurnedEquations:
         """For M and for J, which entries are zero, and which depend on parameters alone."""
         known, n = {*self._model.p}, len(self.M)
         parts = [[x for row in rows for x in row] for rows in (self.M, self.J)]
-        masks = [([x == 0 for x in part], [x.free_symbols <= known for x in part]) for part in parts]
+        masks = [([x == 0 for x in part], [self._d.symbols(x) <= known for x in part]) for part in parts]
         return [(np.array(zero).reshape(-1, n), np.array(fixed).reshape(-1, n)) for zero, fixed in masks]
 
     @cached_property

@@ -34,6 +34,7 @@ def moved(coordinates, joint):
 
 @pytest.mark.parametrize(("joint", "kind", "size"), [(Revolute, "joint", 3), (Spherical, "maximal", 21)])
 def test_the_kind_with_fewer_operations_is_chosen_and_said(joint, kind, size):
+    assert re.search(r"coordinates maximal; .*'auto' can be asked for", repr(chain("maximal", joint)[0]))
     motion, other = moved("auto", joint), moved("joint" if kind == "maximal" else "maximal", joint)
     said = motion.meta["chosen_coordinates"]
     counts = {name: int(count) for count, name in re.findall(r"(\d+) in (\w+) coordinates", said)}
@@ -54,6 +55,7 @@ def test_operations_are_counted_once_for_a_mechanism(monkeypatch, tmp_path):
     again, _ = chain("auto", Revolute, 2)
     assert len(again.coordinates) == 2
     assert again.chosen == first.chosen
+    assert f"coordinates {first.chosen}" in repr(first)
 
 
 def test_a_model_that_joint_coordinates_do_not_take_keeps_those_of_all_bodies():
