@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from gaussopt.cone.sparse_rows import NO_ROWS, SparseRows, shortest
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
@@ -63,17 +63,9 @@ def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
     m, n = int(data.nefc), int(model.nv)
     if not mj.mj_isSparse(model):
         return np.array(data.efc_J).reshape(-1, n)[:m]
-    return sparse_rows(data, m).dense(0, m, n)
-
-
-def sparse_rows(data: Any, count: int) -> SparseRows:
-    """Return the first rows of MuJoCo's efc_J from sparse storage, where a row begins at the end of the row before."""
-    if not count:
-        return NO_ROWS
-    begins = np.empty(count + 1, dtype=np.int64)
-    begins[:count] = data.efc_J_rowadr[:count]
-    begins[count] = end = int(begins[count - 1]) + int(data.efc_J_rownnz[count - 1])
-    return SparseRows(begins, data.efc_J_colind[:end].astype(np.int64), data.efc_J[:end])
+    found = np.zeros((m, n))
+    mj.mju_sparse2dense(found, data.efc_J, data.efc_J_rownnz[:m], data.efc_J_rowadr[:m], data.efc_J_colind)
+    return found
 
 
 def turning(mj: Any, model: Any) -> Vector:
@@ -227,8 +219,10 @@ class Equalities:
 
         Return None if only rounding errors that `clear_rounding` finds are in MuJoCo's rows, which must be sparse.
         """
-        if self._in_order(data) and not (self._ropes and shortest(sparse_rows(data, self.m)) < SMALL**2):
-            return None
+        if self._in_order(data):
+            small = self._ropes and (constraint_rows(self._mj, self._model, data)[: self.m] ** 2).sum(axis=1) < SMALL**2
+            if not np.any(small):
+                return None
         J, phi, _ = self(data)
         return SparseRows.of(J), phi
 
