@@ -46,9 +46,6 @@ SHIFT, STEPS = 1e-13, 20
 SETTLED, ENOUGH = 1e-15, 1e-9
 """Change of velocities, relative to the largest, at which the steps end, and up to which it need not halve any more."""
 
-DIVERGED = 1e6
-"""Change of velocities, relative to the largest, at which the steps end without a result."""
-
 
 @kernel
 def height_into(
@@ -232,8 +229,6 @@ def least_of_group(W: Vector, z: Vector, place: Index, owner: Index, mu: Vector,
                 z[a] = found[a]
             return 1
         before = missed
-        if missed > DIVERGED * size:
-            return 2
         if not newton_step(L, D, F, y, J):
             return 2
         for a in range(m):
