@@ -43,12 +43,12 @@ class enough_memory:  # noqa: N801 - it is called like a function
         self._before = self._numbers.tobytes()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None and self._numbers.tobytes() == self._before:
+            return
         mj = self._mj
-        full = error is not None and isinstance(error, mj.FatalError) and "out of memory" in str(error)
-        if self._numbers.tobytes() != self._before:
-            kinds = [int(mj.mjtWarning.mjWARN_CONTACTFULL), int(mj.mjtWarning.mjWARN_CNSTRFULL)]
-            full = full or bool((self._numbers != np.frombuffer(self._before, self._numbers.dtype))[kinds].any())
-        if full:
+        changed = self._numbers != np.frombuffer(self._before, self._numbers.dtype)
+        kinds = [int(mj.mjtWarning.mjWARN_CONTACTFULL), int(mj.mjtWarning.mjWARN_CNSTRFULL)]
+        if changed[kinds].any() or (isinstance(error, mj.FatalError) and "out of memory" in str(error)):
             raise BadInput(
                 f"The contacts and constraints of the model need more memory than the {int(self._model.narena)} bytes "
                 'that it gives them; write <size memory="64M"/> into it, or more, and no nconmax.'
