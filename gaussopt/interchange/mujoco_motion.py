@@ -370,5 +370,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         if not self._quaternions and len(q) == len(way):
             return q + way
         there = q.copy()
+        if not self._quaternions:
+            there[: len(way)] += way
+            return there
         self.mj.mj_integratePos(self.model, there[: self.model.nq], way, 1.0)
         return there
