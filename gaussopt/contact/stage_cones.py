@@ -1,4 +1,4 @@
-"""The laws of a stage in space over friction cones, for the kernel of `gaussopt.contact.stage_kernel`.
+"""The kernel of `gaussopt.contact.stage_kernel` for contacts in space, whose laws without slip are friction cones.
 
 In the unit of the mass norm, the normal force of a contact has one scale and its two tangential forces another one, so
 that a friction disc remains a disc, with another coefficient. A contact that slides has its friction in the column of
@@ -15,8 +15,44 @@ import numpy as np
 from gaussopt.cone.newton_kernel import STEPS
 from gaussopt.cone.proximal_kernel import shared_forces
 from gaussopt.contact.saddle_kernel import factorise
-from gaussopt.contact.stage_laws import CLEAR, OPEN, STRONG, UNDECIDED, StageWorkspace
-from gaussopt.core.arrays import Index
+from gaussopt.contact.stage_kernel import bound_mode, certify_forces, lawful, lightest, pairs_solved, prepared
+from gaussopt.contact.stage_laws import CLEAR, OPEN, STRONG, UNDECIDED, UNLAWFUL, StageWorkspace, uniqueness
+from gaussopt.core.arrays import Index, Vector
+from gaussopt.jit.kernel import kernel
+from gaussopt.lcp.pivoting import SOLVED, UNSOLVED, Active
+
+
+@kernel
+def stage_in_space(
+    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, space: StageWorkspace,
+    out: Vector, numbers: Vector,
+) -> tuple[int, int]:  # fmt: skip
+    """Solve and certify one instant in space or in the plane, see `gaussopt.contact.stage_kernel.stage`."""
+    cones = d > 1 and len(space.norm) // 2 > len(closed)
+    code = prepared(data, n, m, k, d, closed, modes, active, space, numbers)
+    if code != SOLVED:
+        return code, UNDECIDED
+    how = strongly_monotone(space) if cones else uniqueness(space)
+    if not (how != OPEN and solve_cones(how == UNDECIDED, space) if cones else pairs_solved(how, active, space)):
+        return UNSOLVED, UNDECIDED
+    light = certify_forces(n, space, out, numbers)
+    if cones:
+        certify_cones(n, space, numbers)
+    else:
+        bound_mode(n, active, space, numbers)
+    if not lawful(light, space, numbers):
+        return UNLAWFUL, UNDECIDED
+    return SOLVED, how
+
+
+def certify_cones(n: int, space: StageWorkspace, numbers: Vector) -> None:
+    """Write entry 8 of the certificate, and add the violation of the laws to entries 0 and 1.
+
+    Where all laws hold to rounding errors, this is a solution, even if its modes are degenerate.
+    """
+    numbers[8] = math.sqrt(violated_cones(space))
+    numbers[0] += numbers[8]
+    numbers[1] += numbers[8] * lightest(n, space.K)
 
 
 def disc(c: int, space: StageWorkspace) -> float:

@@ -3,10 +3,11 @@
 The kernel takes the regular case only: M positive definite, at least on the motions that the joints allow, joints
 independent, every contact moved by its own force, and friction far enough from the limit where the contact operator
 loses its definiteness. In all other cases it returns a code, and the general path (contact operator, solving,
-certificate) decides. In space, contacts without slip obey friction cones, see `gaussopt.contact.stage_cones`. The
-solution gets the same certificate as on that path: the distance between its acceleration and the one that follows from
-its forces by the equations of motion; the natural map of all laws; and, by one more refinement, the distance to the
-exact solution for the same contact modes.
+certificate) decides. In space, contacts without slip obey friction cones: they have a kernel of their own in
+`gaussopt.contact.stage_cones`, so that models in the plane need not wait until it is compiled. The solution gets the
+same certificate as on that path: the distance between its acceleration and the one that follows from its forces by the
+equations of motion; the natural map of all laws; and, by one more refinement, the distance to the exact solution for
+the same contact modes.
 
 Forces and accelerations of contacts are in the unit of the mass norm: with own = sqrt(row K row^T), z is own times the
 force and w the acceleration over own, so that all entries of the laws are near 1. The system of the modes is inverted,
@@ -18,13 +19,11 @@ from __future__ import annotations
 import math
 
 from gaussopt.contact.saddle_kernel import factorise, mass_norm, respond, solve
-from gaussopt.contact.stage_cones import solve_cones, strongly_monotone, violated_cones
 from gaussopt.contact.stage_laws import (
     DEPENDENT_JOINTS,
     HELD,
     MASSLESS,
     MONOTONE,
-    OPEN,
     UNDECIDED,
     UNLAWFUL,
     StageWorkspace,
@@ -48,6 +47,8 @@ def stage(
 ) -> tuple[int, int]:  # fmt: skip
     """Solve and certify one instant, with p rows: the normals of c closed contacts, then the tangents without slip.
 
+    In space, no contact may be without slip; see `gaussopt.contact.stage_cones.stage_in_space`.
+
     Parameters
     ----------
     data : flat; M, Q - h, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu of all k contacts, each by rows
@@ -65,13 +66,33 @@ def stage(
     code, how
         `SOLVED`, or the reason why the general solver has to compute the stage; and the proof of uniqueness.
     """
+    code = prepared(data, n, m, k, d, closed, modes, active, space, numbers)
+    if code != SOLVED:
+        return code, UNDECIDED
+    how = uniqueness(space)
+    if not pairs_solved(how, active, space):
+        return UNSOLVED, UNDECIDED
+    light = certify_forces(n, space, out, numbers)
+    bound_mode(n, active, space, numbers)
+    if not lawful(light, space, numbers):
+        return UNLAWFUL, UNDECIDED
+    return SOLVED, how
+
+
+def prepared(
+    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, space: StageWorkspace,
+    numbers: Vector,
+) -> int:  # fmt: skip
+    """Write the laws of the contacts; return `SOLVED`, or the reason why the general solver has to compute the stage.
+
+    Entry 7 of `numbers` receives the mass norm of the acceleration without contact forces, and entry 11 its own value.
+    """
     K, L, first, norm = space.K, space.L, space.first, space.norm
     p = len(norm) // 2
-    cones = d > 1 and p > len(closed)
     for i in range(m):
         space.stiffness[i] = 0.0
     if not read_laws(data, n, m, k, d, closed, modes, space):
-        return HELD, UNDECIDED
+        return HELD
     read_saddle(data, n, m, K, space.rows[2 * p])
     done = factorise(K, L, first, n)
     singular = done < n
@@ -79,29 +100,13 @@ def stage(
         stiffen(n, space)
         done = factorise(K, L, first, n)
     if done < len(K):
-        return (MASSLESS if done < n else DEPENDENT_JOINTS), UNDECIDED
+        return MASSLESS if done < n else DEPENDENT_JOINTS
     for r in range(2 * p + 1):
         respond(K, L, first, n, space.rows, space.motion, norm, space.body[0], r)
-    whole = norm[2 * p]
-    free = without_stiffness(n, space, whole) if singular else whole
-    if not form_laws(n, len(active), space):
-        return HELD, UNDECIDED
-    how = strongly_monotone(space) if cones else uniqueness(space)
-    if not (how != OPEN and solve_cones(how == UNDECIDED, space) if cones else pairs_solved(how, active, space)):
-        return UNSOLVED, UNDECIDED
-    light = apply_forces(n, space, out)
-    for i in range(m):
-        out[n + i] -= space.stiffness[i] * space.rows[2 * p, n + i]
-    certify_motion(n, space, numbers)
-    if not cones:
-        bound_mode(n, whole, active, space, numbers)
-    numbers[11] = 0.0
+    numbers[7], numbers[11] = norm[2 * p], 0.0
     if singular:
-        numbers[5], numbers[11] = without_stiffness(n, space, numbers[5]), 1.0
-    numbers[7] = free + numbers[5] + light
-    if not check_laws(n, free, space, out, numbers):
-        return UNLAWFUL, UNDECIDED
-    return SOLVED, how
+        numbers[7], numbers[11] = without_stiffness(n, space, norm[2 * p]), 1.0
+    return SOLVED if form_laws(n, len(active), space) else HELD
 
 
 def pairs_solved(how: int, active: Active, space: StageWorkspace) -> bool:
@@ -208,12 +213,12 @@ def certify_motion(n: int, space: StageWorkspace, numbers: Vector) -> None:
     numbers[5], numbers[6], numbers[10] = mass_norm(K, first, n, x), math.sqrt(norm_a), math.sqrt(demanded)
 
 
-def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbers: Vector) -> None:
+def bound_mode(n: int, active: Active, space: StageWorkspace, numbers: Vector) -> None:
     """Add to numbers[0], [1] and [4] the distance to the solution of the mode, and the rounding errors of its rows."""
     K, first, motion, norm, T = space.K, space.first, space.motion, space.norm, space.T
     z, extent, error, place, y = space.law[3], space.law[5], space.law[6], space.order[1], space.body[1]
     p, size = len(norm) // 2, len(active)
-    rounding = free
+    rounding = norm[2 * p]
     for r in range(p):
         rounding += norm[p + r] / norm[r] * z[r]
     for t in range(size + 1):
@@ -233,13 +238,38 @@ def bound_mode(n: int, free: float, active: Active, space: StageWorkspace, numbe
     numbers[4] += EPS * rounding
 
 
-def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers: Vector) -> bool:
-    """Write forces, the norm of their natural map to numbers[8], the least w to numbers[9]; return if laws hold."""
+def certify_forces(n: int, space: StageWorkspace, out: Vector, numbers: Vector) -> float:
+    """Write the solution that has the forces law[3], and its certificate but for entries 7 and 11 and `bound_mode`.
+
+    Return what `apply_forces` returns.
+    """
+    light = apply_forces(n, space, out)
+    for i in range(len(space.stiffness)):
+        out[n + i] -= space.stiffness[i] * space.rows[len(space.rows) - 1, n + i]
+    certify_motion(n, space, numbers)
+    if numbers[11] > 0.0:
+        numbers[5] = without_stiffness(n, space, numbers[5])
+    measure_laws(n, space, out, numbers)
+    return light
+
+
+def lawful(light: float, space: StageWorkspace, numbers: Vector) -> bool:
+    """Complete entry 7 of the certificate; return whether the laws of the contacts hold to rounding errors."""
+    free, called, q = numbers[7], 0.0, space.law[2]
+    numbers[7] = free + numbers[5] + light
+    # The scale excludes contact forces: relative to huge wrong forces, every residual would be small.
+    for r in range(len(space.norm) // 2):
+        called += q[r] * q[r]
+    return bool(numbers[8] <= EXACT * (math.sqrt(called) + free))
+
+
+def measure_laws(n: int, space: StageWorkspace, out: Vector, numbers: Vector) -> None:
+    """Write forces, the norm of their natural map in the plane to numbers[8], and the least w to numbers[9]."""
     rows, norm, sigma, partner = space.rows, space.norm, space.sigma, space.order[0]
-    bias, mu, q, z, w = space.law[0], space.law[1], space.law[2], space.law[3], space.law[4]
+    bias, mu, z, w = space.law[0], space.law[1], space.law[3], space.law[4]
     (c, d), p = sigma.shape, len(norm) // 2
     x = space.motion[2 * p]
-    violated, smallest, called = 0.0, math.inf, 0.0
+    violated, smallest = 0.0, math.inf
     for r in range(p):
         value = bias[r]
         for i in range(n):
@@ -262,12 +292,4 @@ def check_laws(n: int, free: float, space: StageWorkspace, out: Vector, numbers:
             friction = z[s] / own - bound
             out[at] = friction
             violated += ((friction - min(max(friction - w[s] / own**2, -bound), bound)) * own) ** 2
-    if d > 1 and p > c:  # where all laws hold to rounding errors, this is a solution, even if its modes are degenerate
-        violated = violated_cones(space)
-        numbers[0] += math.sqrt(violated)
-        numbers[1] += math.sqrt(violated) * lightest(n, space.K)
     numbers[8], numbers[9] = math.sqrt(violated), smallest
-    # The scale excludes contact forces: relative to huge wrong forces, every residual would be small.
-    for r in range(p):
-        called += q[r] * q[r]
-    return bool(numbers[8] <= EXACT * (math.sqrt(called) + free))

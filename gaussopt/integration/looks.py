@@ -60,7 +60,9 @@ class Looks:
 
 def joined(blocks: list[tuple[Vector, Matrix]]) -> tuple[Vector, Matrix]:
     """Return instants and positions of blocks as one block."""
-    return blocks[0] if len(blocks) == 1 else (np.concatenate([t for t, _ in blocks]), np.vstack([q for _, q in blocks]))
+    if len(blocks) == 1:
+        return blocks[0]
+    return np.concatenate([t for t, _ in blocks]), np.vstack([q for _, q in blocks])
 
 
 class Steps(Looks):

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 
+SPARE = 2
+"""Number of times as many rows as are recorded that a recorder keeps in memory rather than copy those recorded."""
+
 
 class Recorder:
     """Collects the values of a trajectory while it is computed: t, `COLUMNS` and, with contacts, `CONTACT_COLUMNS`.
@@ -45,6 +48,8 @@ class Recorder:
         """Add the values at the instants t, (N,), from rows that hold them side by side, at the places `parts`."""
         if self._rows:
             self._pack()
+        if rows.base is not None and rows.base.size > SPARE * rows.size:
+            t, rows = t.copy(), rows.copy()  # a view would keep in memory the rows that are not recorded, too
         self._wide.append((t, rows))
         self._parts, self._count = parts, self._count + len(t)
 

@@ -11,6 +11,7 @@ import sympy as sp
 import gaussopt as go
 from gaussopt.compiled.advances import compiled_phases
 from gaussopt.compiled.advances.contact_phases import PhaseMarcher, PhaseSegment
+from gaussopt.contact.stage_laws import UNDECIDED
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.event import Event
 from gaussopt.integration.events.accelerations import ContactAccelerations
@@ -143,7 +144,7 @@ def test_uniqueness_of_sticking_contacts_is_proved_state_by_state(
     assert len(sticks) > 10
     assert leaps
     # The kernel proves it by the determinants of the modes; what it left open would be confirmed one by one.
-    left_open = {t for s in leaps for t in s.t[s.undecided].tolist()}
+    left_open = {t for s in leaps for t in s.t[s.rows[:, -1] == UNDECIDED].tolist()}
     assert left_open <= set(confirmed)
     assert not left_open & set(sticks.tolist())
     step = go.problem("block-on-incline").system.evaluate(float(ours.t[-1]), ours.q[-1], np.zeros_like(ours.v[-1]))

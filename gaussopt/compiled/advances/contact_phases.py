@@ -376,5 +376,6 @@ class PhaseMarcher:
 
     def _segment(self, t: Vector, rows: Matrix, first: int) -> PhaseSegment:
         """Return the rows of `march` as a segment."""
-        undecided = (rows[:, -1] == UNDECIDED) & (not self._redundant)
-        return PhaseSegment(t, rows, self._n, first, undecided, undecided | (rows[:, -2] > 0))
+        power, how = rows[:, -2:].T
+        looked_at = power > 0 if self._redundant else (power > 0) | (how == UNDECIDED)
+        return PhaseSegment(t, rows, self._n, first, looked_at)

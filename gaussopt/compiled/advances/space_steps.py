@@ -12,7 +12,7 @@ from gaussopt.compiled.advances.time_steps import CompiledTimeSteps
 from gaussopt.compiled.space_steps import SpaceSteps, march_in_space, space_of
 from gaussopt.compiled.step_certificates import ABOUT, columns_of, widths
 from gaussopt.contact.activity import TOUCHING
-from gaussopt.contact.stage_kernel import stage
+from gaussopt.contact.stage_cones import stage_in_space
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.step_data import StepData
 from gaussopt.integration.advance import End
@@ -28,7 +28,7 @@ class CompiledSpaceSteps(CompiledTimeSteps):
     tangents, most_contacts = 2, 30
 
     def _compile(self, system: LagrangianSystem, first: StepData) -> None:
-        kernel.prepare(stage, march_in_space)
+        kernel.prepare(stage_in_space, march_in_space)
         self._seen = turning_of(system, first.t, np.zeros(system.n))
         self._spaces: dict[tuple[int, ...], SpaceSteps] = {}
         self._worst = np.zeros(5)
@@ -64,8 +64,8 @@ class CompiledSpaceSteps(CompiledTimeSteps):
         while count:
             y[:], idle[:], events[0] = begun, waited, 0.0
             done = int(march_in_space(
-                self._equations.step, self._equations.about, stage, self.origin, dt, end, self.steps, count, y, self._p,
-                self._law, self.motion.solver.tolerance, bits, work, idle, events, self._worst, rows,
+                self._equations.step, self._equations.about, stage_in_space, self.origin, dt, end, self.steps, count, y,
+                self._p, self._law, self.motion.solver.tolerance, bits, work, idle, events, self._worst, rows,
             ))  # fmt: skip
             if not done:
                 return 0

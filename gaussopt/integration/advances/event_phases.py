@@ -207,7 +207,7 @@ class EventPhases(Advance):
         if self.looks is not None:
             self.looks.rows(segment.t, segment.rows[:, : segment.n])
         begin = 0
-        for i in np.flatnonzero(segment.looked_at).tolist():
+        for i in segment.looked_at.nonzero()[0].tolist():
             # States whose forces must be confirmed, or whose friction power must be reported, are handled singly.
             self._record_due(fast, segment, begin, i)
             self.t, self.q, self.v = segment.state(i)

@@ -20,6 +20,7 @@ from gaussopt.certificates.contact import ContactCertificate
 from gaussopt.contact.complementarity import monotone
 from gaussopt.contact.laws import Uniqueness, UniquenessProof
 from gaussopt.contact.operator import smallest_eigenvalue
+from gaussopt.contact.stage_cones import stage_in_space
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_laws import (
     DEPENDENT_JOINTS,
@@ -226,7 +227,8 @@ class StageKernel:
             step.J_T.ravel(), step.zeta_T.ravel(), step.v_T.ravel(), step.mu,
         ), out=self._space.data)  # fmt: skip
         closed, modes, active, memory, data, out, numbers = self._space
-        code, how = stage(data, n, m, step.k, d, closed, modes, active, memory, out, numbers)
+        solve = stage if d == 1 else stage_in_space
+        code, how = solve(data, n, m, step.k, d, closed, modes, active, memory, out, numbers)
         if code == SOLVED and how == OPEN:
             how = MONOTONE if self._monotone(step.M, c) else OPEN
         if code == SOLVED and how != OPEN:

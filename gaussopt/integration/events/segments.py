@@ -23,15 +23,14 @@ class PhaseSegment:
     ----------
     t, rows : (N,), (N, width), instants after each step, and what the code that took the steps found there
     n, first : number of coordinates, with q and v of which a row begins; number of the first step, counted from 1
-    undecided : (N,), True where the uniqueness of the contact forces still has to be confirmed
-    looked_at : (N,), True where, for this reason or because friction feeds in power, a state is handled singly
+    looked_at : (N,), True where a state is handled singly: the uniqueness of its contact forces still has to be
+        confirmed, or friction feeds in power
     """
 
     t: Vector
     rows: Matrix
     n: int
     first: int
-    undecided: NDArray[np.bool_]
     looked_at: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -39,8 +38,7 @@ class PhaseSegment:
 
     def __getitem__(self, part: slice) -> PhaseSegment:
         """Return a segment of the selected steps."""
-        undecided, looked_at = self.undecided[part], self.looked_at[part]
-        return PhaseSegment(self.t[part], self.rows[part], self.n, self.first, undecided, looked_at)
+        return PhaseSegment(self.t[part], self.rows[part], self.n, self.first, self.looked_at[part])
 
     def state(self, i: int) -> tuple[float, Vector, Vector]:
         """Return t, q and v after step i."""
