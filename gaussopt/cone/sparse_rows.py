@@ -54,9 +54,6 @@ class SparseRows(NamedTuple):
         return found
 
 
-NO_ROWS = SparseRows.of(np.zeros((0, 0)))
-
-
 @kernel
 def add_products(rows: SparseRows, x: Vector, first: int, step: int, found: Vector) -> None:
     """Add to `found` the products of x with every `step`-th of the rows, beginning with `first`."""
@@ -78,15 +75,3 @@ def copy_rows(rows: SparseRows, first: int, blocks: Index, size: int, found: Spa
             found.columns[to], found.values[to] = rows.columns[e], rows.values[e]
             to += 1
         found.begins[i + 1] = to
-
-
-@kernel
-def shortest(rows: SparseRows) -> float:
-    """Return the least square of the norm of a row, at most 1."""
-    least = 1.0
-    for i in range(len(rows.begins) - 1):
-        square = 0.0
-        for e in range(rows.begins[i], rows.begins[i + 1]):
-            square += rows.values[e] * rows.values[e]
-        least = min(least, square)
-    return least

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaussopt.core.arrays import Vector
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
+from gaussopt.jit.kernel import kernel
 
 Control: TypeAlias = Callable[[float, Vector, Vector], ArrayLike]
 """Function of time, qpos and qvel that returns ctrl, (nu,)."""
@@ -74,6 +75,20 @@ class Actuated:
         self.data.ctrl[:] = held
 
 
+@kernel
+def activated(
+    act: Vector, rate: Vector, of_time: Vector, limits: Matrix, dt: float, after: Vector, mean: Vector
+) -> None:  # fmt: skip
+    """Write activations after a step and their mean rates; `of_time` is the duration for which the rates act."""
+    for i in range(len(act)):
+        x = act[i] + of_time[i] * rate[i]
+        if x < limits[0, i]:
+            x = limits[0, i]
+        if x > limits[1, i]:
+            x = limits[1, i]
+        after[i], mean[i] = x, (x - act[i]) / dt
+
+
 class Activations:
     """The states of actuators: their names, and how a step changes them.
 
@@ -101,12 +116,13 @@ class Activations:
         self._dt, self._of_time = -1.0, self._times
         self.names = tuple(name for _, name in sorted(names))
 
-    def __call__(self, act: Vector, rate: Vector, dt: float) -> Vector:
-        """Return the activations, (na,), after a step of dt, s: exact for filterexact, by Euler's method otherwise."""
+    def __call__(self, act: Vector, rate: Vector, dt: float, after: Vector, mean: Vector) -> None:
+        """Write the activations, (na,), after a step of dt, s: exact for filterexact, by Euler's method otherwise.
+
+        `mean` gets their mean rates in the step.
+        """
         if self._dt != dt:
             slow = self._times > 0.0
             self._dt, times = dt, np.where(slow, self._times, 1.0)
             self._of_time = np.where(slow, -times * np.expm1(-dt / times), dt)
-        low, high = self._range
-        after: Vector = np.minimum(np.maximum(act + self._of_time * rate, low), high)
-        return after
+        activated(act, rate, self._of_time, self._range, dt, after, mean)

@@ -161,7 +161,7 @@ class ContactFinder:
         ncon, limits = data.ncon, data.nl
         first, limited, touching, values = data.ne + data.nf, b"", b"", data.efc_J
         if limits:
-            limited = self._limited(first, limits)
+            limited = self._limited(first, limits, values)
         if ncon:
             contact = data.contact
             touching = contact.geom.tobytes() + contact.efc_address.tobytes()
@@ -185,13 +185,13 @@ class ContactFinder:
         self.looks += 1
         return pattern, near, lowest
 
-    def _limited(self, first: int, limits: int) -> bytes:
+    def _limited(self, first: int, limits: int, values: Vector) -> bytes:
         """Return bytes that tell the limits from others: their numbers, and whether they are lower or upper limits."""
         data = self.data
         if not self._single:
             return b"".join(x.tobytes() for x in self._limits(first, limits))
-        last, begin = first + limits, data.efc_J_rowadr[first]
-        signs: bytes = data.efc_id[first:last].tobytes() + data.efc_J[begin : begin + limits].tobytes()
+        begin = int(data.efc_J_rowadr[first])
+        signs: bytes = data.efc_id[first : first + limits].tobytes() + values[begin : begin + limits].tobytes()
         return signs
 
     def memory(self, contacts: NearContacts, wanted: Index | None, damping: Vector, m: int) -> StepMemory:

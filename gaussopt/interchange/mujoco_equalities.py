@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from gaussopt.cone.sparse_rows import NO_ROWS, SparseRows, shortest
+from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.row_rounding import without_rounding
@@ -43,12 +43,12 @@ class enough_memory:  # noqa: N801 - it is called like a function
         self._before = self._numbers.tobytes()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None and self._numbers.tobytes() == self._before:
+            return
         mj = self._mj
-        full = error is not None and isinstance(error, mj.FatalError) and "out of memory" in str(error)
-        if self._numbers.tobytes() != self._before:
-            kinds = [int(mj.mjtWarning.mjWARN_CONTACTFULL), int(mj.mjtWarning.mjWARN_CNSTRFULL)]
-            full = full or bool((self._numbers != np.frombuffer(self._before, self._numbers.dtype))[kinds].any())
-        if full:
+        changed = self._numbers != np.frombuffer(self._before, self._numbers.dtype)
+        kinds = [int(mj.mjtWarning.mjWARN_CONTACTFULL), int(mj.mjtWarning.mjWARN_CNSTRFULL)]
+        if changed[kinds].any() or (isinstance(error, mj.FatalError) and "out of memory" in str(error)):
             raise BadInput(
                 f"The contacts and constraints of the model need more memory than the {int(self._model.narena)} bytes "
                 'that it gives them; write <size memory="64M"/> into it, or more, and no nconmax.'
@@ -63,17 +63,9 @@ def constraint_rows(mj: Any, model: Any, data: Any) -> Matrix:
     m, n = int(data.nefc), int(model.nv)
     if not mj.mj_isSparse(model):
         return np.array(data.efc_J).reshape(-1, n)[:m]
-    return sparse_rows(data, m).dense(0, m, n)
-
-
-def sparse_rows(data: Any, count: int) -> SparseRows:
-    """Return the first rows of MuJoCo's efc_J from sparse storage, where a row begins at the end of the row before."""
-    if not count:
-        return NO_ROWS
-    begins = np.empty(count + 1, dtype=np.int64)
-    begins[:count] = data.efc_J_rowadr[:count]
-    begins[count] = end = int(begins[count - 1]) + int(data.efc_J_rownnz[count - 1])
-    return SparseRows(begins, data.efc_J_colind[:end].astype(np.int64), data.efc_J[:end])
+    found = np.zeros((m, n))
+    mj.mju_sparse2dense(found, data.efc_J, data.efc_J_rownnz[:m], data.efc_J_rowadr[:m], data.efc_J_colind)
+    return found
 
 
 def turning(mj: Any, model: Any) -> Vector:
@@ -227,8 +219,10 @@ class Equalities:
 
         Return None if only rounding errors that `clear_rounding` finds are in MuJoCo's rows, which must be sparse.
         """
-        if self._in_order(data) and not (self._ropes and shortest(sparse_rows(data, self.m)) < SMALL**2):
-            return None
+        if self._in_order(data):
+            small = self._ropes and (constraint_rows(self._mj, self._model, data)[: self.m] ** 2).sum(axis=1) < SMALL**2
+            if not np.any(small):
+                return None
         J, phi, _ = self(data)
         return SparseRows.of(J), phi
 

@@ -207,7 +207,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         q = np.append(data.qpos, data.act)
         for at, _ in self._quaternions:
             q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
-        return q, self.rates_of(q, data.qvel, data.act_dot)
+        return q, self.rates_of(q, data.qvel.copy(), data.act_dot)
 
     def rates(self, q: Vector) -> Matrix:
         """Return the matrix T, (n, nv), of q' = T w, where rows of activations are zero."""
@@ -218,17 +218,17 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         return T
 
     def velocities(self, q: Vector, v: Vector) -> Vector:
-        """Return MuJoCo's velocities w, (nv,), from rates v, (n,)."""
+        """Return MuJoCo's velocities w, (nv,), from rates v, (n,), of which they may be a view."""
         if not self._quaternions:
-            return v[: self.model.nv].copy()
-        w = np.empty(self.model.nv)
+            return v[: len(self._qvel)]
+        w = np.empty(len(self._qvel))
         velocities_into(q, v, self._rates, w)
         return w
 
     def rates_of(self, q: Vector, w: Vector, of_act: Vector) -> Vector:
-        """Return rates, (n,), from velocities w, (nv,), and rates of activations, (na,)."""
+        """Return rates, (n,), which may be w itself, from velocities w, (nv,), and rates of activations, (na,)."""
         if not self._quaternions:
-            return np.concatenate((w, of_act)) if self._na else w.copy()
+            return np.concatenate((w, of_act)) if self._na else w
         v = np.empty(len(q))
         rates_into(q, w, self._rates, v)
         v[len(q) - self._na :] = of_act
@@ -384,5 +384,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         if not self._quaternions and len(q) == len(way):
             return q + way
         there = q.copy()
+        if not self._quaternions:
+            there[: len(way)] += way
+            return there
         self.mj.mj_integratePos(self.model, there[: self.model.nq], way, 1.0)
         return there

@@ -264,7 +264,7 @@ class MujocoStep(TimeStep):
         q = system.moved(self._q, way)
         of_act = self._act
         if len(of_act):
-            q[system.model.nq :] = act = system.activations(self._act, self._of_act, self._dt)
-            of_act = (act - self._act) / self._dt
+            of_act = np.empty(len(of_act))
+            system.activations(self._act, self._of_act, self._dt, q[len(q) - len(of_act) :], of_act)
         v = system.rates_of(q, w, of_act)
         return Reached(q, v, lam, missed)

@@ -135,6 +135,23 @@ def test_groups_that_nothing_connects_are_chosen_apart_and_blocks_are_read_like_
         assert found == pytest.approx(wanted[order], abs=1e-12)
 
 
+def test_a_tangent_that_no_row_couples_changes_no_other_impulse() -> None:
+    """As of dry friction in a joint; an impulse that is not zero keeps the tangent in its group."""
+    problem = plate(np.array([0.5, 0, -9.81, 0.3, 0.2, 0.0]))
+    W, apart = problem.W.copy(), [5, 8]
+    W[apart], W[:, apart] = 0.0, 0.0
+    W[apart, apart] = 1.0
+    problem = go.ConeComplementarity(W, np.where(np.isin(np.arange(12), apart), 0.0, problem.q), problem.mu)
+    r = solved(problem)
+    assert not r[apart].any()
+    (found, code), beside = least_impulses(problem, ALL, r), r.copy()
+    beside[apart] = 1e-300
+    wanted, same = least_impulses(problem, ALL, beside)
+    assert code == same == 1
+    assert not np.array_equal(found, r)
+    np.testing.assert_array_equal(found, np.where(np.isin(np.arange(12), apart), 0.0, wanted))
+
+
 def regular(W: Matrix) -> bool:
     return len(W) == np.linalg.matrix_rank(W, tol=1e-9, hermitian=True)
 

@@ -173,7 +173,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.lcp.pivoting import Active, Indices
-from gaussopt.core.arrays import Matrix, Vector, Index
+from gaussopt.core.arrays import Matrix, ShortIndex, Vector, Index
 
 Other = Callable[[float, Vector], tuple[float, int]]
 
@@ -181,6 +181,7 @@ Other = Callable[[float, Vector], tuple[float, int]]
 class Inner(NamedTuple):
     grid: Indices
     places: Index
+    shorts: ShortIndex
 
 
 class Space(NamedTuple):
@@ -219,7 +220,7 @@ def kernel(
     view = table if warm else out
     same = view is table
     for i in range(rows):
-        members[0] = i + inner.grid[1, 0] + inner.places[1]
+        members[0] = i + inner.grid[1, 0] + inner.places[1] + inner.shorts[1]
         space_again = np.zeros(i + 1)
         for j in range(width):
             copy[i, j] = space.table[i, j] + members[0] + len(space_again)
@@ -238,7 +239,7 @@ def kernel(
 def test_arrays_with_shapes_records_functions_and_memory() -> None:
     module = module_of(KERNELS)
     compiled = llvm.functions(module, ["kernel", "other"], contract=False)
-    inner = module.Inner(np.arange(6).reshape(2, 3), np.array([4, 5]))
+    inner = module.Inner(np.arange(6).reshape(2, 3), np.array([4, 5]), np.array([7, -3], dtype=np.int32))
     x, active = np.array([1.0, -2.0, 3.0]), np.array([1, 0, 1, 1])
     for warm in (True, False):
         space = module.Space(np.arange(9.0).reshape(3, 3), inner, 0.5)

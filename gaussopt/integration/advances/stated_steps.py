@@ -228,10 +228,11 @@ class StatedSteps(MoreauJeanSteps):
         self.steps += 1
         self.t, self.q, self.v = following, end.q, end.v
         self.refuse_divergence(end.q, end.v)
-        if self._note(here.names, r[::ROWS] * here.opens):
+        pushes = (r[::ROWS] * here.opens > 0.0).tolist()
+        if self._note(here.names, pushes):
             self._note_gain(here, r)
         if (now := self._start(following, end.q, end.v).names) is not here.names:
-            self._say_lost(compress(here.names, (r[::ROWS] * here.opens > 0.0).tolist()), now)
+            self._say_lost(compress(here.names, pushes), now)
         return self._taken(of_step)
 
     def _at_once(self, here: TimeStep, h: float) -> _Taken | None:
@@ -354,9 +355,8 @@ class StatedSteps(MoreauJeanSteps):
         nothing = np.full(len(self.q), math.nan), np.full(len(self.system.row_names), math.nan)
         self.recorder.put((self.t, self.q, self.v, *nothing, *[math.nan] * 7, True), names, values)
 
-    def _note(self, names: Any, pushes: Vector) -> bool:
+    def _note(self, names: Any, pushes_now: list[bool]) -> bool:
         """Append events for contacts that began or ceased to push in the last step; return whether any began."""
-        pushes_now = (pushes > 0.0).tolist()
         if names is self._same[0] and pushes_now == self._same[1]:
             return False
         pushing = dict.fromkeys(compress(names, pushes_now), 0)
