@@ -35,13 +35,13 @@ class Orders:
     @classmethod
     def of(cls, model: SymbolicModel, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]], step: StepData) -> Orders:
         """Choose eliminations from a sample step and masks of the constant entries of M and J; raises NotCompiled."""
-        found, q = [], np.zeros(step.n) if step.q is None else step.q
-        for rows in (step.m, len(model.holonomic)):
+        found, q, positions = {}, np.zeros(step.n) if step.q is None else step.q, len(model.holonomic)
+        for rows in {step.m, positions}:
             known = reduced(model, q, (step.M, step.J[:rows]), (constant[0], constant[1][:rows]))
-            found.append(_elimination(*(x.tobytes() for x in known), len(known[0])))
-        if found[0] is None or found[1] is None:
+            found[rows] = _elimination(*(x.tobytes() for x in known), len(known[0]))
+        if (first := found[step.m]) is None or (second := found[positions]) is None:
             raise NotCompiled("no order of pivots is safe at the first state (its rows are nearly dependent, say)")
-        return cls(found[0], found[1])
+        return cls(first, second)
 
 
 def reduced(
