@@ -38,7 +38,7 @@ TINY = 1e-300
 """Replaces zero as a divisor."""
 
 MOST = 300
-"""Largest number of rows of a group of contacts whose impulses are chosen."""
+"""Largest number of rows of a group of contacts whose impulses are chosen, with the tangents that are left out."""
 
 SHIFT, STEPS = 1e-13, 20
 """Addition to the diagonal of a derivative, whose entries are of order one, and largest number of Newton's steps."""
@@ -281,7 +281,7 @@ def least_of_contacts(
     local: Index, r: Vector,
 ) -> int:  # fmt: skip
     """Apply `least_of_group` to the contacts `own` with velocities u; `local`, (k,), holds zeros, here as before."""
-    k, m = len(own), 0
+    k, m, left_out = len(own), 0, 0
     place, owner, size = np.zeros(3 * k, np.int64), np.zeros(k, np.int64), np.zeros(3 * k)
     share, way, where = np.zeros(k), np.zeros(2 * k), np.zeros(k, np.int64)
     for c in range(k):
@@ -305,16 +305,18 @@ def least_of_contacts(
             place[3 * c] = m
             m += 1
         if rubs:
-            place[3 * c + 1] = m
-            m += 1
-            if r[3 * i + 2] != 0.0 or coupled_across(begin, column, W, stride, i, where[c]):
-                place[3 * c + 2] = m
-                m += 1
             t, speed = 3 * i + 1, math.sqrt(u[3 * i + 1] * u[3 * i + 1] + u[3 * i + 2] * u[3 * i + 2])
             push = math.sqrt(r[t] * r[t] + r[t + 1] * r[t + 1])
             if speed > slow and push >= FULL * mu[i] * r[3 * i]:
                 way[2 * c] = r[t] / push if push > 0.0 else -u[t] / speed
                 way[2 * c + 1] = r[t + 1] / push if push > 0.0 else -u[t + 1] / speed
+            place[3 * c + 1] = m
+            m += 1
+            if r[t + 1] != 0.0 or way[2 * c + 1] != 0.0 or coupled_across(begin, column, W, stride, i, where[c]):
+                place[3 * c + 2] = m
+                m += 1
+            else:
+                left_out += 1
     A, z = np.zeros(m * m), np.zeros(m)
     for c in range(k):
         i, of = own[c], owner[c]
@@ -323,7 +325,7 @@ def least_of_contacts(
             if place[3 * c + a] >= 0:
                 z[place[3 * c + a]] = r[3 * i + a] * size[3 * c + a]
     scaled_rows(own, begin, column, W, stride, local, place, size, A)
-    found = least_of_group(A, z, place, owner, share, way, m > MOST)
+    found = least_of_group(A, z, place, owner, share, way, m + left_out > MOST)
     for c in range(k):
         for a in range(3):
             if place[3 * c + a] >= 0 and found == 1:

@@ -18,14 +18,7 @@ from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.core.errors import BadInput
-from gaussopt.interchange.contact_kernel import (
-    Nearby,
-    Present,
-    RowPlaces,
-    bound_friction,
-    collect,
-    lower_limits,
-)
+from gaussopt.interchange.contact_kernel import Nearby, Present, RowPlaces, bound_friction, collect, lower_limits
 from gaussopt.interchange.mujoco_equalities import Equalities, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 from gaussopt.interchange.step_kernel import StepMemory
