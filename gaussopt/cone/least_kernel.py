@@ -1,7 +1,9 @@
 """The least of all impulses that cause the same velocities, for contacts that leave a choice, as compiled kernels.
 
 Of the impulses z in the unit of the mass norm with L^T z = b, where L L^T is the operator of the closed contacts, those
-with the least norm are z = P(L y): P projects onto the friction cones, and Newton's method finds y from L^T P(L y) = b.
+with the least norm are z = P(L y): P projects onto the friction cones, and Newton's method finds y from
+L^T P(L y) = b. The residual is the gradient of a convex function of y, which need not have a minimum where impulses are
+on the bounds of their cones: steps are damped in proportion to the residual, and halved where they end in an ascent.
 They depend on the velocities alone, not on the impulses from which b comes. A contact that slides keeps the direction
 of its friction. Spinning and rolling friction are further discs on the cone of their contact; discs of joints have
 constant radii.
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from gaussopt.cone.groups import root_of
 from gaussopt.cone.newton_kernel import eliminate
+from gaussopt.cone.onto_cones_kernel import onto_cones
 from gaussopt.core.arrays import Index, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.jit.kernel import kernel
@@ -34,134 +37,54 @@ impulse; friction of a contact that slides, relative to its bound, at least."""
 SLACK = 1e-11
 """Natural map, relative to the size of the velocities of a problem, that rounding of chosen impulses may cause."""
 
-TINY = 1e-300
-"""Replaces zero as a divisor."""
-
 MOST = 300
 """Largest number of rows of a group of contacts whose impulses are chosen, with the tangents that are left out."""
 
 SHIFT, STEPS = 1e-13, 20
 """Addition to the diagonal of a derivative, whose entries are of order one, and largest number of Newton's steps."""
 
+DAMPED = 1e-2
+"""Further addition, relative to the residual over the largest velocity; without it where steps fail."""
+
+STEEP, HALVINGS = 0.1, 13
+"""Slope at the end of a step, relative to that at its beginning, above which it is halved, and how often at most."""
+
 SETTLED, ENOUGH = 1e-15, 1e-9
 """Change of velocities, relative to the largest, at which the steps end, and up to which it need not halve any more."""
-
-
-@kernel
-def height_into(
-    x: Vector, L: Vector, rank: int, place: Index, owner: Index, mu: Vector, way: Vector, first: bool, i: int, G: Vector
-) -> float:  # fmt: skip
-    """Return the normal entry of P(x) at contact i, which has a cone; write its derivative times L to G, (rank,)."""
-    push, before, row, passes = 1.0, -1.0, place[3 * i], 0
-    while passes < 6 and push != before:
-        # Newton's method on a concave function: from the left, with all discs full, to its zero.
-        before, push, size = push if passes > 0 else -1.0, x[row], 1.0
-        for j in range(rank):
-            G[j] = L[row * rank + j]
-        for c in range(len(owner)):
-            if owner[c] == i and place[3 * c + 1] >= 0:
-                one, two, e0, e1 = place[3 * c + 1], place[3 * c + 2], way[2 * c], way[2 * c + 1]
-                x0, x1 = x[one], x[two] if two >= 0 else 0.0
-                along = e0 * x0 + e1 * x1
-                full = e0 != 0.0 or e1 != 0.0
-                if not full and not first:
-                    along = math.sqrt(x0 * x0 + x1 * x1)
-                    full = along > 0.0 and (passes == 0 or along > mu[c] * before)
-                    e0, e1 = x0 / max(along, TINY), x1 / max(along, TINY)
-                if full:
-                    push += mu[c] * along
-                    size += mu[c] * mu[c]
-                    for j in range(rank):
-                        b = 0.0
-                        if two >= 0:
-                            b = L[two * rank + j]
-                        G[j] += mu[c] * (e0 * L[one * rank + j] + e1 * b)
-        push /= size
-        for j in range(rank):
-            G[j] /= size
-        passes += 1
-    if push <= 0.0 and not first:
-        push = 0.0
-        for j in range(rank):
-            G[j] = 0.0
-    return push
-
-
-@kernel
-def onto_cones(
-    x: Vector, L: Vector, rank: int, place: Index, owner: Index, mu: Vector, way: Vector, first: bool, z: Vector,
-    D: Vector,
-) -> None:  # fmt: skip
-    """Write z = P(x), (m,), and D = P'(x) L, (m, rank), by rows; `first`: as if no contact opened or began to slide.
-
-    Contact i has the rows place[3 i], ..., or -1, for the second tangent too if there is no first one. Its friction, in
-    the direction `way` if it slides, belongs to the cone of the contact owner[i] with the coefficient mu[i], or has the
-    radius mu[i] if owner[i] is -1.
-    """
-    k, G = len(owner), np.zeros(rank)
-    for i in range(k):
-        push = 1.0
-        for j in range(rank):
-            G[j] = 0.0
-        if owner[i] == i:
-            push = height_into(x, L, rank, place, owner, mu, way, first, i, G)
-            z[place[3 * i]] = push
-            for j in range(rank):
-                D[place[3 * i] * rank + j] = G[j]
-        for c in range(k):
-            one, two = place[3 * c + 1], place[3 * c + 2]
-            if one >= 0 and (owner[c] == i if owner[i] == i else c == i and owner[i] < 0):
-                radius = mu[c] * push
-                e0, e1, keep = way[2 * c], way[2 * c + 1], 0.0
-                x0, x1 = x[one], x[two] if two >= 0 else 0.0
-                if e0 == 0.0 and e1 == 0.0:
-                    length, keep = math.sqrt(x0 * x0 + x1 * x1), 1.0
-                    if length > radius and not first:
-                        e0, e1, keep = x0 / length, x1 / length, radius / length
-                full = keep < 1.0
-                z[one] = radius * e0 if full else x0
-                if two >= 0:
-                    z[two] = radius * e1 if full else x1
-                for j in range(rank):
-                    a, b = L[one * rank + j], 0.0
-                    if two >= 0:
-                        b = L[two * rank + j]
-                    along = e0 * a + e1 * b
-                    if full:
-                        a = keep * (a - e0 * along) + mu[c] * G[j] * e0
-                        b = keep * (b - e1 * along) + mu[c] * G[j] * e1
-                    D[one * rank + j] = a
-                    if two >= 0:
-                        D[two * rank + j] = b
 
 
 @kernel
 def half_factor(W: Vector, L: Vector, m: int, only: bool) -> int:
     """Write L of W = L L^T, (m, rank), by rows; return its rank, less m + 1 if rows depend on each other.
 
-    With `only` the factorisation ends where that is known.
+    With `only` the factorisation ends where that is known. The row with the largest rest comes next, as small pivots
+    would turn rounding errors of others into further columns.
     """
-    rank, dependent = 0, False
-    for b in range(m):
-        x = W[b * m + b]
-        for c in range(rank):
-            x -= L[b * m + c] * L[b * m + c]
-        dependent = dependent or x <= INDEPENDENT
+    rank, b, dependent, rest = 0, 0, False, np.zeros(m)
+    for a in range(m):
+        rest[a] = W[a * m + a]
+        b = a if rest[a] > rest[b] else b
+    while rank < m and rest[b] > LOST:
+        dependent = dependent or rest[b] <= INDEPENDENT
         if dependent and only:
             return -1
-        if x > LOST:
-            root = math.sqrt(x)
-            L[b * m + rank] = root
-            for a in range(b + 1, m):
-                x = W[a * m + b]
+        root, pivot = math.sqrt(rest[b]), b
+        rest[pivot] = -1.0
+        L[pivot * m + rank] = root
+        for a in range(m):
+            if rest[a] > 0.0:
+                x = W[a * m + pivot]
                 for c in range(rank):
-                    x -= L[a * m + c] * L[b * m + c]
-                L[a * m + rank] = x / root
-            rank += 1
+                    x -= L[a * m + c] * L[pivot * m + c]
+                x = x / root
+                L[a * m + rank] = x
+                rest[a] -= x * x
+            b = a if rest[a] > rest[b] else b
+        rank += 1
     for a in range(m):
         for c in range(rank):
             L[a * rank + c] = L[a * m + c]
-    return rank - m - 1 if dependent else rank
+    return rank - m - 1 if dependent or rank < m else rank
 
 
 @kernel
@@ -182,12 +105,13 @@ def missed_by(L: Vector, z: Vector, b: Vector, F: Vector) -> float:
 
 
 @kernel
-def newton_step(L: Vector, D: Vector, F: Vector, y: Vector, J: Vector) -> bool:
-    """Take Newton's step in y, (rank,), for the residual F with the derivative L^T D, which J is used for."""
-    rank = len(y)
+def newton_step(L: Vector, D: Vector, F: Vector, shift: float, d: Vector, J: Vector) -> bool:
+    """Write Newton's step d, (rank,), for the residual F with the derivative L^T D + shift, which J is used for."""
+    rank = len(d)
     for i in range(rank):
+        d[i] = F[i]
         for j in range(rank):
-            J[i * rank + j] = SHIFT if i == j else 0.0
+            J[i * rank + j] = shift if i == j else 0.0
     for a in range(len(D) // rank):
         for i in range(rank):
             part = L[a * rank + i]
@@ -197,11 +121,32 @@ def newton_step(L: Vector, D: Vector, F: Vector, y: Vector, J: Vector) -> bool:
     for i in range(rank):
         for j in range(i):
             J[i * rank + j] = J[j * rank + i]
-    if eliminate(J, F) == 0.0:
-        return False
-    for j in range(rank):
-        y[j] -= F[j]
-    return True
+    return bool(eliminate(J, d) != 0.0)
+
+
+@kernel
+def residual_of(
+    y: Vector, L: Vector, place: Index, owner: Index, mu: Vector, way: Vector, first: bool, b: Vector, x: Vector,
+    z: Vector, D: Vector, F: Vector,
+) -> float:  # fmt: skip
+    """Write x = L y, z = P(x) and D, see `onto_cones`, and F = L^T z - b; return what `missed_by` returns."""
+    rank = len(b)
+    for a in range(len(x)):
+        x[a] = 0.0
+        for j in range(rank):
+            x[a] += L[a * rank + j] * y[j]
+    onto_cones(x, L, rank, place, owner, mu, way, first, z, D)
+    return float(missed_by(L, z, b, F))
+
+
+@kernel
+def too_far(F: Vector, d: Vector, slope: float, square: float) -> bool:
+    """Return whether F at the end of a step d neither has a smaller square than before nor ends before an ascent."""
+    along, now = 0.0, 0.0
+    for j in range(len(F)):
+        along += F[j] * d[j]
+        now += F[j] * F[j]
+    return -along > STEEP * slope and now >= square
 
 
 @kernel
@@ -215,26 +160,38 @@ def least_of_group(W: Vector, z: Vector, place: Index, owner: Index, mu: Vector,
     if only:
         return 2
     rank += m + 1
-    b, y, F, x = np.zeros(rank), np.zeros(rank), np.zeros(rank), np.zeros(m)
+    b, y, F, d, x = np.zeros(rank), np.zeros(rank), np.zeros(rank), np.zeros(rank), np.zeros(m)
     J, D, found = np.zeros(rank * rank), np.zeros(m * rank), np.zeros(m)
     for a in range(m):
         for j in range(rank):
             b[j] += L[a * rank + j] * z[a]
-    size, before = missed_by(L, found, b, F), math.inf
-    for step in range(STEPS):
-        onto_cones(x, L, rank, place, owner, mu, way, step == 0, found, D)
-        missed = missed_by(L, found, b, F)
-        if step > 0 and (missed <= SETTLED * size or (missed <= ENOUGH * size and missed > 0.5 * before)):
-            for a in range(m):
-                z[a] = found[a]
-            return 1
-        before = missed
-        if not newton_step(L, D, F, y, J):
-            return 2
-        for a in range(m):
-            x[a] = 0.0
+    size = missed_by(L, found, b, F)
+    for attempt in range(2):
+        for j in range(rank):
+            y[j] = 0.0
+        residual_of(y, L, place, owner, mu, way, True, b, x, found, D, F)
+        before, shift = math.inf, SHIFT
+        for step in range(STEPS):
+            if not newton_step(L, D, F, shift, d, J):
+                return 2
+            slope, square, length, halved = 0.0, 0.0, 1.0, 0
             for j in range(rank):
-                x[a] += L[a * rank + j] * y[j]
+                slope += F[j] * d[j]
+                square += F[j] * F[j]
+                y[j] -= d[j]
+            missed = residual_of(y, L, place, owner, mu, way, False, b, x, found, D, F)
+            while step > 0 and halved < HALVINGS and too_far(F, d, slope, square):
+                length, halved = 0.5 * length, halved + 1
+                for j in range(rank):
+                    y[j] += length * d[j]
+                missed = residual_of(y, L, place, owner, mu, way, False, b, x, found, D, F)
+            if missed <= SETTLED * size or (missed <= ENOUGH * size and missed > 0.5 * before):
+                for a in range(m):
+                    z[a] = found[a]
+                return 1
+            before = missed
+            if attempt == 0:
+                shift = SHIFT + DAMPED * min(missed / size, 1.0)
     return 2
 
 

@@ -103,6 +103,38 @@ def test_on_the_cones_they_are_the_shortest_of_all_impulses_with_these_velocitie
     assert at_rest > 5
 
 
+def legs(seed: int, points: int, moves: bool) -> tuple[go.ConeComplementarity, Vector]:
+    """A body on four feet with contacts close together, on legs of three joints if it `moves`."""
+    rng, k = np.random.default_rng(seed), 4 * points
+    H, masses = np.zeros((18, 3 * k)), np.repeat([10.0, 1.0, 0.1], [3, 3, 12])
+    for i in range(k):
+        leg, corner = divmod(i, points)
+        if not corner:
+            at, bend = np.array([leg // 2, leg % 2, 0.0]) - [0.5, 0.5, 0.3], rng.normal(size=(3, 3))
+        own = 0.02 * rng.uniform(-1, 1, 3) * [1, 1, 0]
+        for j, d in enumerate(np.eye(3)[[2, 0, 1]]):
+            H[:6, 3 * i + j] = [*d, *np.cross(at + own, d)]
+            if moves:
+                H[6 + 3 * leg : 9 + 3 * leg, 3 * i + j] = bend @ (d + 0.1 * np.cross(own, d))
+    W, N, a = H.T @ (H / masses[:, None]), rng.uniform(0, 1, k) * (rng.uniform(size=k) < 0.7), rng.uniform(0, 7, k)
+    f = 0.6 * N * rng.choice([0.2, 1.0], k)
+    r = np.column_stack((N, f * np.cos(a), f * np.sin(a))).ravel()
+    return go.ConeComplementarity(W, -W @ r, np.full(k, 0.6)), r
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_contacts_close_together_of_which_many_are_on_their_cones_have_least_impulses(moves: bool) -> None:
+    """Rounding errors are no rows of their own there, and Newton's steps of full length do not always converge."""
+    for seed in range(30):
+        problem, r = legs(seed, 6, moves)
+        found, code = least_impulses(problem, np.ones(24, dtype=bool), r)
+        s, x = scaled(problem), found.reshape(-1, 3)
+        assert code == 1, seed
+        assert problem.u(found) == pytest.approx(problem.u(r), abs=1e-8 * np.abs(problem.q).max())
+        assert np.linalg.norm(s * found) <= np.linalg.norm(s * r) * (1 + 1e-9)
+        assert (np.hypot(x[:, 1], x[:, 2]) <= 0.6 * x[:, 0] + 1e-9).all()
+
+
 def test_a_plate_that_slides_keeps_its_friction_and_shares_its_weight() -> None:
     problem = plate(np.array([30.0, 0, -9.81, 0, -0.3 * 0.3 * 9.81, 0]), mu=0.3)  # friction does not tip it
     balanced = np.array([1, -1, -1, 1.0])  # normal forces that balance each other, with friction in the same direction
