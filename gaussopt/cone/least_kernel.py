@@ -72,7 +72,7 @@ def half_factor(W: Vector, L: Vector, m: int, only: bool) -> int:
         rest[pivot] = -1.0
         L[pivot * m + rank] = root
         for a in range(m):
-            if rest[a] > 0.0:
+            if rest[a] > -0.5:  # also where nothing is left but rounding, whose square root is not small
                 x = W[a * m + pivot]
                 for c in range(rank):
                     x -= L[a * m + c] * L[pivot * m + c]
