@@ -91,6 +91,15 @@ def test_bars_that_strike_the_floor_rebound_as_by_the_loop_of_all_contacts_and_t
     assert gains >= 3
 
 
+def test_a_tower_of_boxes_stands_whatever_rounding_its_velocities_have() -> None:
+    tower = Pile(mu=0.5)
+    for level in range(5):
+        tower.box(1.0, (0.1, 0.1, 0.1), at=(0.01 * level, 0.0, 0.05 + 0.1 * level))
+    motion = go.simulate(tower.problem(t_end=1.0, dt=0.02), stepper="moreau-jean", error_estimate=False)
+    assert motion.status is go.Status.SOLVED
+    assert np.abs(motion.q - motion.q[0]).max() < 1e-11
+
+
 def test_a_pile_goes_on_as_if_it_had_never_ended_and_starts_nowhere_else() -> None:
     problem = mixed(0.3).problem(t_end=0.1, dt=2e-3)
     whole = run(problem)
