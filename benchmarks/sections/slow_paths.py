@@ -50,8 +50,8 @@ def measure(budget: float) -> Section:
             "MuJoCo takes contacts "
             "as springs and lets friction creep. The error is that of the position at the end, in metres, against our "
             f"DOP853 with a tolerance of 1e-11. Batches have {BATCH_STEPS} steps on {THREADS} cores. Steps, and "
-            "regular events, are machine code; between them, and at start and end, Python takes a large part of the time "
-            "of one cart.",
+            "regular events, are machine code; between them, and at start and end, Python takes a large part of the "
+            "time of one cart.",
             f"MuJoCo does more: {mujoco_engine.DOES_MORE}.",
             "A feature is timed beside the same model without it.",
         ),
