@@ -21,16 +21,13 @@ from numpy.typing import NDArray
 from scipy.sparse import bsr_array
 
 from gaussopt.bodies.pile_equations import FEW, Blocks, PileEquations, cross
+from gaussopt.contact.activity import TOUCHING
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.delassus import ROWS, SMALL, operator
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Found, Reached, TimeStep
 from gaussopt.linalg.quaternions import spin_rows
-
-CLOSED = 1e-9
-"""Gap at mid-step, relative to 1 + the largest coordinate, up to which a contact takes part. Rounding of velocities
-grows in steps; if it left out a foot of a body at rest, that body would tip."""
 
 ALIKE = 1e-5
 """Change of the force, relative to its size, at which the iteration ends if changes no longer halve."""
@@ -100,7 +97,8 @@ class PileStep(TimeStep):
         i, j = near = of.near(self._r, reach)
         gap, F, arms, bodies = of.frames(self._r, self._A, near)
         rates = _relative(F, arms, bodies, self._u, self._w)
-        active = np.flatnonzero(gap + 0.5 * dt * rates[:, 0] <= CLOSED * (1.0 + float(np.abs(self._q).max())))
+        # Rounding of velocities grows in steps; if it left out a foot of a body at rest, that body would tip.
+        active = np.flatnonzero(gap + 0.5 * dt * rates[:, 0] <= TOUCHING * (1.0 + float(np.abs(self._q).max())))
         self._numbers = np.concatenate((i, j + len(of.R)))[active]
         F, arms, self._bodies, self._rates = F[active], arms[active], bodies[active], rates[active]
         self._F, self._arms, k, contacts = F, arms, len(active), of.of

@@ -44,7 +44,7 @@ SHIFT, STEPS = 1e-13, 20
 """Addition to the diagonal of a derivative, whose entries are of order one, and largest number of Newton's steps."""
 
 DAMPED = 1e-2
-"""Further addition, relative to the residual over the largest velocity; without it where steps fail."""
+"""Further addition, relative to the residual over the largest velocity. Where such steps fail, it is left out."""
 
 STEEP, HALVINGS = 0.1, 13
 """Slope at the end of a step, relative to that at its beginning, above which it is halved, and how often at most."""
@@ -72,7 +72,7 @@ def half_factor(W: Vector, L: Vector, m: int, only: bool) -> int:
         rest[pivot] = -1.0
         L[pivot * m + rank] = root
         for a in range(m):
-            if rest[a] > -0.5:  # also where nothing is left but rounding, whose square root is not small
+            if rest[a] > -0.5:  # not yet taken; where only rounding is left, the entry is its root, and not small
                 x = W[a * m + pivot]
                 for c in range(rank):
                     x -= L[a * m + c] * L[pivot * m + c]
@@ -141,7 +141,7 @@ def residual_of(
 
 @kernel
 def too_far(F: Vector, d: Vector, slope: float, square: float) -> bool:
-    """Return whether F at the end of a step d neither has a smaller square than before nor ends before an ascent."""
+    """Return whether a step d goes too far: the square of F has not fallen, and the function rises at its end."""
     along, now = 0.0, 0.0
     for j in range(len(F)):
         along += F[j] * d[j]

@@ -12,7 +12,7 @@ from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 
 SPARE = 2
-"""Number of times as many rows as are recorded that a recorder keeps in memory rather than copy those recorded."""
+"""Recorded rows are copied if the array that they are part of is more than so many times as large as they are."""
 
 
 class Recorder:
