@@ -6,14 +6,14 @@ Their number of contacts may change, and their velocities u, (p,), need not be t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Vector
-from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.system import AbstractSystem, Energy
 
 
@@ -34,30 +34,91 @@ class Reached(NamedTuple):
     missed: float
 
 
-class Free(NamedTuple):
-    """Steps in which no constraint acts: their number, the rates v before the latest of them, and its end."""
+MISSED = 1e-8
+"""Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
 
-    taken: int
-    before: Vector
-    end: Reached
+NO_CONTACTS = ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+"""The contact problem of a step in which no constraint acts."""
 
 
-class AtOnce(NamedTuple):
-    """A step taken at once: its end, its problem and impulses, and their residual, m/s.
+class Taken(NamedTuple):
+    """A step that has been taken.
 
-    `method` found the impulses in this number of iterations. The last three numbers are negative if zero impulses
-    satisfy the laws of all contacts.
+    names, opens : contacts of its problem, and mask, (k,), of those that can open
+    before : velocities at its start, (n,)
+    end : the state at its end
+    h : its length, s
+    problem, r : its contact problem and the impulses that solve it, (3 k,)
     """
 
+    names: Sequence[str]
+    opens: NDArray[np.bool_]
+    before: Vector
     end: Reached
+    h: float
     problem: ConeComplementarity
     r: Vector
-    missed: float
-    iterations: int
-    method: int
+
+    @classmethod
+    def free(cls, before: Vector, end: Reached, h: float) -> Taken:
+        """Return a step in which no constraint acts."""
+        return cls((), np.zeros(0, dtype=bool), before, end, h, NO_CONTACTS, np.zeros(0))
 
 
-Starts = Callable[[Sequence[str]], Vector | None]
+class Known(NamedTuple):
+    """Known impulses r, (3 k,), and the names of their contacts."""
+
+    names: Sequence[str]
+    r: Vector
+
+    def of(self, names: Sequence[str]) -> Vector | None:
+        """Return the impulses of contacts of these names, zero for those that are new; None if there are none."""
+        if names is self.names or names == self.names:
+            return self.r
+        if not len(self.r):
+            return None
+        there, found = {name: i for i, name in enumerate(self.names)}, np.zeros((len(names), ROWS))
+        pairs = [(i, there[name]) for i, name in enumerate(names) if name in there]
+        if pairs:
+            here, before = np.transpose(pairs)
+            found[here] = self.r.reshape(-1, ROWS)[before]
+        return found.ravel()
+
+
+class Recording(NamedTuple):
+    """Which of several steps are recorded: step number `first`, and every step number `every` after it.
+
+    `put` records the end of a step: its instant, s, the step that begins there, and the step itself.
+    """
+
+    first: int
+    every: int
+    put: Callable[[float, TimeStep, Taken], None]
+
+    def due(self, number: int) -> bool:
+        """Return whether the step with this number, at least 1, is recorded."""
+        return (number - self.first) % self.every == 0
+
+
+class Several(NamedTuple):
+    """Steps taken one after the other, of which only the last one is described.
+
+    taken, last : their number, and the last one; its problem may have been overwritten if there is a following one
+    following, recorded : the step that begins at the end of the last one, if it is known, and whether it is recorded
+    latest : impulses of the last contact problem that was not solved by zero, None if there was none
+    solved, missed, iterations : number of these problems, largest residual of Coulomb's law, m/s, and iterations
+    looking : time spent on the evaluation of the states between steps, s
+    """
+
+    taken: int
+    last: Taken
+    following: TimeStep | None = None
+    recorded: bool = False
+    latest: Known | None = None
+    solved: int = 0
+    missed: float = 0.0
+    iterations: int = 0
+    looking: float = 0.0
 
 
 class TimeStep(ABC):
@@ -97,12 +158,21 @@ class TimeStep(ABC):
         """Return the energy of the state; call it before the system is evaluated at another state."""
 
     def at_once(
-        self, dt: float, starts: Starts, by: Any, accepted: float, *, project: bool
-    ) -> AtOnce | None:  # fmt: skip
-        """Take a step of length dt, s, by `Solver.quick_methods` from known impulses; None where these do not suffice.
+        self, ends: Iterable[float], latest: Known, same: tuple[Sequence[str], bytes], solver: Any, accepted: float,
+        recording: Recording | None, *, project: bool,
+    ) -> Several | None:  # fmt: skip
+        """Take steps to the given instants by `Solver.quick_methods`; None where these do not suffice for the first.
 
-        `starts` returns the impulses, (3 k,), from which to begin for contacts of given names, None if none are known;
-        impulses are certified within `accepted`.
+        Parameters
+        ----------
+        ends : instants, s; there are fewer steps if a step needs other methods, or its end a closer look
+        latest : impulses from which to begin
+        same : names of contacts, and bytes that tell which of them push; other contacts or bytes end the steps, so that
+            events are noted
+        solver : the solver, which learns which method succeeded
+        accepted : tolerance of the certificate of impulses
+        recording : which steps are recorded; None for the first step, which the caller records after the start
+        project : whether each displacement also corrects the constraint residuals
         """
         return None
 
@@ -134,7 +204,7 @@ class SteppedSystem(AbstractSystem):
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
         """Return the step that starts at a state; raises BadInput if a contact does not follow Coulomb's law."""
 
-    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> Free | None:
+    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> Several | None:
         """Take verified steps to the given instants as long as no constraint acts; None if the first step fails."""
         return None
 

@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-
-import numpy as np
 
 from gaussopt.core.arrays import Index, Matrix, Vector
-from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.jit.kernel import kernel
-from gaussopt.linalg.cones import rows_of
 
 STICKING = 1e-9
 """Slip, relative to the size of the velocities of a problem, up to which a contact that pushes counts as sticking."""
 
 OPEN, SLIDING, STUCK = 0.0, 1.0, 2.0
 """Modes of a contact in `Trajectory.mode`."""
-
-
-def by_names(names: Sequence[str], known: Sequence[str], r: Vector) -> Vector:
-    """Return impulses r, (3 k,), of the contacts `known` for the contacts `names`, zero for those that are new."""
-    there, found = {name: i for i, name in enumerate(known)}, np.zeros((len(names), ROWS))
-    pairs = [(i, there[name]) for i, name in enumerate(names) if name in there]
-    if pairs:
-        here, before = np.transpose(pairs)
-        found[here] = rows_of(r)[before]
-    return found.ravel()
 
 
 @kernel

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,13 +20,13 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.delassus import SMALL
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
-from gaussopt.core.time_step import AtOnce, Found, Reached, Starts, TimeStep
+from gaussopt.core.time_step import MISSED, Found, Known, Reached, Recording, Several, Taken, TimeStep
 from gaussopt.interchange.contact_kernel import Nearby, bound_blocks
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_damping import UNDAMPED
 from gaussopt.interchange.mujoco_equalities import independent
 from gaussopt.interchange.mujoco_projection import LOOKED
-from gaussopt.interchange.step_kernel import AT_LEAST, NUMBERS, step_at_once, taking_part
+from gaussopt.interchange.step_kernel import AT_LEAST, NUMBERS, StepMemory, step_at_once, taking_part
 
 NOTHING = Found((), np.zeros(0), np.zeros((0, ROWS - 1)))
 """No contacts and limits."""
@@ -53,7 +55,7 @@ class MujocoStep(TimeStep):
     """
 
     def __init__(self, system: Any, t: float, q: Vector, v: Vector) -> None:
-        self._system, self._t, self._q, self._w = system, t, q, system.velocities(q, v)
+        self._system, self._t, self._q, self._v, self._w = system, t, q, v, system.velocities(q, v)
         self._contacts: NearContacts
         self._nearby: Nearby
         self._lowest: float
@@ -122,18 +124,61 @@ class MujocoStep(TimeStep):
         return found
 
     def at_once(
-        self, dt: float, starts: Starts, by: Any, accepted: float, *, project: bool
-    ) -> AtOnce | None:  # fmt: skip
-        """Take the step by `step_at_once`, with all contacts if these are few, else with those that may close."""
-        system, near, n, wanted = self._system, self._near, len(self._w), None
-        if n > LARGE:
+        self, ends: Iterable[float], latest: Known, same: tuple[Sequence[str], bytes], solver: Any, accepted: float,
+        recording: Recording | None, *, project: bool,
+    ) -> Several | None:  # fmt: skip
+        """Take steps by `step_at_once` until one fails, or something changes that the caller has to see."""
+        if len(self._w) > LARGE:
             return None
+        following, recorded, known = self, False, None
+        last: tuple[MujocoStep, StepMemory, Vector, Reached] | None = None
+        taken, solved, missed, count, looking = 0, 0, 0.0, 0, 0.0
+        for end in ends:
+            here = following
+            found = here._quickly(end - here._t, known or latest, solver.quick_methods(), accepted, project)
+            if found is None:
+                break
+            (off, iterations, method), memory, r, reached = found
+            taken, last, recorded, names = taken + 1, (here, memory, r, reached), False, here._kept.names
+            if off >= 0.0:
+                solved, missed, count, known = solved + 1, max(missed, off), count + int(iterations), Known(names, r)
+                solver.succeeded(int(method))
+            changed = names is not same[0] or (r[::ROWS] > 0.0).tobytes() != same[1] or not reached.missed <= MISSED
+            if changed or not isfinite(reached.v.dot(reached.v)):
+                break
+            begin = perf_counter()
+            following = MujocoStep(self._system, end, reached.q, reached.v)
+            looking += perf_counter() - begin
+            if following._contacts is not here._contacts or following.free:
+                break
+            if recording is not None and recording.due(taken):
+                recorded = True
+                recording.put(end, following, here._taken(memory, r, reached))
+        if last is None:
+            return None
+        here, memory, r, reached = last
+        then = None if following is here else following
+        return Several(taken, here._taken(memory, r, reached), then, recorded, known, solved, missed, count, looking)
+
+    def _taken(self, memory: StepMemory, r: Vector, end: Reached) -> Taken:
+        problem = ConeComplementarity(memory.W, memory.q, memory.mu)
+        return Taken(self._kept.names, self._kept.opens, self._v, end, self._dt, problem, r)
+
+    def _quickly(
+        self, dt: float, latest: Known, by: Any, accepted: float, project: bool
+    ) -> tuple[list[float], StepMemory, Vector, Reached] | None:  # fmt: skip
+        """Take a step by `step_at_once`, with all contacts if these are few, else with those that may close.
+
+        Return the residual of Coulomb's law, m/s, the number of iterations and the method that found the impulses, all
+        negative if zero impulses satisfy the law; the memory of the problem, impulses, and the end of the step.
+        """
+        system, near, n, wanted = self._system, self._near, len(self._w), None
         self._kept, k, m = self._contacts, len(near.gaps), self.equalities
         if k > FEW:
             wanted, which = np.empty(k, dtype=np.int64), self._kept.indices
             taking_part(near, *which, FARTHER * dt, CLOSE * system.ahead, wanted)
             self._kept = self._contacts.chosen(wanted)
-        size, start = ROWS * len(self._kept.mu), starts(self._kept.names)
+        size, start = ROWS * len(self._kept.mu), latest.of(self._kept.names)
         if size > SMALL:
             return None
         memory = system.near.memory(self._kept, wanted, system.damping, m)
@@ -143,15 +188,14 @@ class MujocoStep(TimeStep):
             return None
         end = first + n
         r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n : last]
-        missed, count, method, off, far = result[:NUMBERS].tolist()
+        *numbers, off, far = result[:NUMBERS].tolist()
         self._dt = dt
         if not far <= LOOKED**2:
             self._bounded(w, way)
         elif project and self._lowest < -AT_LEAST:
             names, depths = self._contacts.names, result[last:].tolist()
             system.projection.stuck.update((x, depth) for x, depth in zip(names, depths, strict=True) if depth)
-        problem = ConeComplementarity(memory.W, memory.q, memory.mu)
-        return AtOnce(self._ended(lam, w, way, off), problem, r, missed, int(count), int(method))
+        return numbers, memory, r, self._ended(lam, w, way, off)
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""

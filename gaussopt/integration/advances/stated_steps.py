@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
+from itertools import compress, islice
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +26,16 @@ from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.core.system import AbstractSystem
-from gaussopt.core.time_step import Reached, SteppedSystem, TimeStep
+from gaussopt.core.time_step import MISSED, Known, Reached, Recording, Several, SteppedSystem, Taken, TimeStep
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
 from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.integration.recorded_contacts import STICKING, by_names, forces_into
+from gaussopt.integration.recorded_contacts import STICKING, forces_into
 from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import velocity_size
-
-MISSED = 1e-8
-"""Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
 
 ROUNDED = "Equality constraints that imply each other differ by rounding of the model's numbers; see `velocity_drift`."
 
@@ -53,20 +50,8 @@ LOST = "although it carried a force and the step before kept it closed; take a s
 NUMBER = re.compile(r", \d+$")
 """End of the name of a contact that is not the first one of its geometries."""
 
-NO_CONTACTS = ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
-"""The contact problem of a step in which no constraint acts."""
-
-
-class _Taken(NamedTuple):
-    """The step just taken: contacts, which can open, velocity before, state after it, length, problem, impulses."""
-
-    names: Sequence[str]
-    opens: NDArray[np.bool_]
-    before: Vector
-    end: Reached
-    h: float
-    problem: ConeComplementarity
-    r: Vector
+MOST = 64
+"""Largest number of steps taken before progress is shown."""
 
 
 class ContactRecorder(Recorder):
@@ -151,13 +136,13 @@ class StatedSteps(MoreauJeanSteps):
         """Continue from the state of an earlier loop."""
         self._pushed, self._sides = dict[str, int](memory["idle"]), list(memory["sides"])
         names, r = memory.get("latest", ((), ()))
-        self._latest: tuple[Sequence[str], Vector] = tuple(names), np.array(r, dtype=np.float64)
+        self._latest = Known(tuple(names), np.array(r, dtype=np.float64))
         if len(r) != ROWS * len(names):
             raise ValueError("a contact has three impulses")
         self.recorder.names.update({name: i for i, name in enumerate(memory.get("contacts", ()))})
         self.motion.solver.sequence.solver.memory = int(memory.get("solver", 0))
-        # Contacts, and which of them push, of the steps since the latest event.
-        self._same: tuple[Sequence[str], list[bool]] = (), []
+        # Contacts of the steps since the latest event, and bytes that tell which of them push.
+        self._same: tuple[Sequence[str], bytes] = (), b""
         self._grid, self._why = replace(self.control, origin=self.origin), list(memory.get("damped", ()))
         self.system = self.system.for_steps(self.control.dt or 0.0, damped=bool(self._why))
         self.motion.warnings += self._why
@@ -173,7 +158,7 @@ class StatedSteps(MoreauJeanSteps):
     def memory(self) -> dict[str, Any]:
         """Return what the base class does, the latest impulses, the solver's memory, and the names of all contacts."""
         solver, names = self.motion.solver.sequence.solver.memory, list(self.recorder.names)
-        more = {"latest": self._latest, "solver": solver, "contacts": names, "damped": self._why}
+        more = {"latest": tuple(self._latest), "solver": solver, "contacts": names, "damped": self._why}
         return {"idle": list(self._pushed.items()), "sides": list(self._sides), **more}
 
     def _start(self, t: float, q: Vector, v: Vector) -> TimeStep:
@@ -182,77 +167,84 @@ class StatedSteps(MoreauJeanSteps):
         self.motion.timing["model"] += perf_counter() - begin
         return here
 
-    def _take_free(self) -> bool:
-        """Take steps until a constraint acts, at most to the next recorded state; return whether any was taken."""
-        if not self.steps or self._pushed or not (self._here is None or self._here.free):
-            return False
-        # Where someone looks at the end of each step, steps are taken one by one.
-        left = 1 if self.looks is not None or self.rules.events else self.every - self.steps % self.every
-        begin, grid, first = perf_counter(), self._grid, self.steps + 1
-        ends = [grid.instant(first)]
-        while len(ends) < left and ends[-1] < grid.t_end:
-            ends.append(grid.instant(first + len(ends)))
-        found = self.system.free_steps(self.t, self.q, self.v, ends)
-        self.motion.timing["solve"] += perf_counter() - begin
-        if found is None:
-            return False
-        taken, before, end = found
-        h = ends[taken - 1] - (ends[taken - 2] if taken > 1 else self.t)
-        self.steps += taken
-        self.t, self.q, self.v, self._here = ends[taken - 1], end.q, end.v, None
-        self._free_step = _Taken((), np.zeros(0, dtype=bool), before, end, h, NO_CONTACTS, np.zeros(0))
-        return True
+    def _ends(self) -> Iterator[float]:
+        """Yield the instants at which the next steps end; where someone looks at the end of each step, only one."""
+        alone = not self.steps or self.looks is not None or self.rules.events
+        for number in range(1, 2 if alone else MOST + 1):
+            yield (end := self._grid.instant(self.steps + number))
+            if end >= self._grid.t_end:
+                return
 
     def take(self) -> End | None:
-        """Take one step, or several in which no constraint acts."""
-        if self._take_free():
-            return self._taken(self._free_step)
-        here = self._here or self._start(self.t, self.q, self.v)
-        following = self._grid.instant(self.steps + 1)
-        h = following - self.t
-        of_step = self._at_once(here, h) or self._in_parts(here, h)
-        if not isinstance(of_step, _Taken):
-            return of_step
-        end, r = of_step.end, of_step.r
-        if not end.missed <= MISSED:
-            left = end.missed / (1.0 + float(np.abs(end.v).max()))
-            if not left <= max(MISSED, self.motion.system.row_rounding):
-                return Status.INFEASIBLE, (
-                    f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step "
-                    f"leaves {end.missed:.2g} m/s or rad/s of them."
-                )
-            if left > MISSED and ROUNDED not in self.motion.warnings:
-                self.motion.warnings.append(ROUNDED)
-        if not self.steps:
-            self._record(here, of_step)
-        self.steps += 1
-        self.t, self.q, self.v = following, end.q, end.v
-        self.refuse_divergence(end.q, end.v)
-        pushes = (r[::ROWS] * here.opens > 0.0).tolist()
-        if self._note(here.names, pushes):
-            self._note_gain(here, r)
-        if (now := self._start(following, end.q, end.v).names) is not here.names:
-            self._say_lost(compress(here.names, pushes), now)
-        return self._taken(of_step)
-
-    def _at_once(self, here: TimeStep, h: float) -> _Taken | None:
-        """Take a step at once; return None if this is not possible."""
-        solver, begin = self.motion.solver, perf_counter()
-        by = solver.sequence.solver.quick_methods() if solver.sequence.warm_start else None
-        if by is None:
-            return None
-        project = self.motion.stabiliser.name == "projection"
-        found = here.at_once(h, self._known_impulses, by, solver.tolerance, project=project)
-        self.motion.timing["solve"] += perf_counter() - begin
+        """Take one step, or several if nothing happens in them that someone has to see."""
+        here, found = self._here, None
+        if self.steps and not self._pushed and (here is None or here.free):
+            begin = perf_counter()
+            found = self.system.free_steps(self.t, self.q, self.v, [*islice(self._ends(), self._due)])
+            self.motion.timing["solve"] += perf_counter() - begin
+        free = found is not None
         if found is None:
-            return None
-        if found.missed >= 0.0:
-            self._latest = here.names, found.r
-            solver.sequence.solver.succeeded(found.method)
-            self._solved(found.problem, found.r, found.missed, found.iterations)
-        return _Taken(here.names, here.opens, self.v, found.end, h, found.problem, found.r)
+            here = here or self._start(self.t, self.q, self.v)
+            found = self._at_once(here)
+        if found is None:
+            assert here is not None
+            of_step = self._in_parts(here, next(self._ends()) - self.t)
+            if not isinstance(of_step, Taken):
+                return of_step
+            found = Several(1, of_step)
+        of_step = found.last
+        if (ended := self._contradicts(of_step.end)) is not None:
+            return ended
+        if not self.steps and here is not None:
+            self._record(self.t, self.q, self.v, here, of_step)
+        self.steps += found.taken
+        self.t, self.q, self.v = self._grid.instant(self.steps), of_step.end.q, of_step.end.v
+        self._here = None
+        self.refuse_divergence(self.q, self.v)
+        if not free:
+            if self._note(of_step) and here is not None:
+                self._note_gain(here, of_step.r)
+            self._here = found.following or self._start(self.t, self.q, self.v)
+            self._say_lost(of_step, self._here.names)
+        return self._taken(of_step, found.recorded)
 
-    def _in_parts(self, here: TimeStep, h: float) -> _Taken | End:
+    @property
+    def _due(self) -> int:
+        """Number of steps up to the next one that is recorded."""
+        return self.every - self.steps % self.every
+
+    def _contradicts(self, end: Reached) -> End | None:
+        """Return status and message if a step leaves more of the equality rows than rounding explains."""
+        if end.missed <= MISSED:
+            return None
+        left = end.missed / (1.0 + float(np.abs(end.v).max()))
+        if not left <= max(MISSED, self.motion.system.row_rounding):
+            return Status.INFEASIBLE, (
+                f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step "
+                f"leaves {end.missed:.2g} m/s or rad/s of them."
+            )
+        if left > MISSED and ROUNDED not in self.motion.warnings:
+            self.motion.warnings.append(ROUNDED)
+        return None
+
+    def _at_once(self, here: TimeStep) -> Several | None:
+        """Take steps at once; return None if this is not possible."""
+        motion, solver, begin = self.motion, self.motion.solver, perf_counter()
+        by = solver.sequence.solver
+        if not solver.sequence.warm_start or by.quick_methods() is None:
+            return None
+        project, recorded = motion.stabiliser.name == "projection", motion.timing["record"]
+        recording = Recording(self._due, self.every, self._record_end) if self.steps else None
+        found = here.at_once(self._ends(), self._latest, self._same, by, solver.tolerance, recording, project=project)
+        looking = 0.0 if found is None else found.looking
+        motion.timing["solve"] += perf_counter() - begin - looking - (motion.timing["record"] - recorded)
+        motion.timing["model"] += looking
+        if found is not None and found.latest is not None:
+            self._latest = found.latest
+            self._solved(found.last.problem, found.last.r, found.missed, found.iterations, found.solved)
+        return found
+
+    def _in_parts(self, here: TimeStep, h: float) -> Taken | End:
         """Take a step; return status and message if its impulses are not accepted."""
         begin = perf_counter()
         problem: ConeComplementarity | None = here.problem(h)
@@ -265,22 +257,30 @@ class StatedSteps(MoreauJeanSteps):
             stated, problem = problem, here.again(r)
             if problem is None:
                 end = here.finish(r, project=self.motion.stabiliser.name == "projection")
-                return _Taken(here.names, here.opens, self.v, end, h, stated, r)
+                return Taken(here.names, here.opens, self.v, end, h, stated, r)
         raise BadInput(f"The force of the step at t = {self.t:.9g} does not settle; use a smaller step.")
 
-    def _say_lost(self, pushed: Iterable[str], now: Sequence[str]) -> None:
-        """Warn of the first contact that the step kept closed and that the model does not find at its end."""
+    def _say_lost(self, of: Taken, now: Sequence[str]) -> None:
+        """Warn of the first contact that a step kept closed and that is not among those found at its end."""
+        if now is of.names:
+            return
         # Where other contacts of the same pair of geometries remain, their number in the name may have changed.
+        pushed = compress(of.names, (of.r[::ROWS] * of.opens > 0.0).tolist())
         lost = [x for x in set(pushed).difference(now) if NUMBER.sub("", x) not in now]
         if lost and not any(warning.endswith(LOST) for warning in self.motion.warnings):
             self.motion.warnings.append(f"At t = {self.t:.9g} the contact {min(lost)!r} is not found, {LOST}")
 
-    def _taken(self, of_step: _Taken) -> End | None:
+    def _taken(self, of_step: Taken, recorded: bool) -> End | None:
         """Record the state that is reached if it is due; return status and message if an event ends the motion."""
         ended = self._passed()
-        if ended is not None or self.steps % self.every == 0 or self.t >= self.control.t_end:
-            self._record(self._here or self._start(self.t, self.q, self.v), of_step)
+        due = ended is not None or self.steps % self.every == 0 or self.t >= self.control.t_end
+        if due and not recorded:
+            self._record_end(self.t, self._here or self._start(self.t, self.q, self.v), of_step)
         return ended
+
+    def _record_end(self, t: float, at: TimeStep, of: Taken) -> None:
+        """Record the end of a step, described by `at`."""
+        self._record(t, of.end.q, of.end.v, at, of)
 
     def _impulses(self, problem: ConeComplementarity, here: TimeStep) -> tuple[Vector, End | None]:
         """Return the certified impulses of a step, and status and message if they are refused.
@@ -292,7 +292,7 @@ class StatedSteps(MoreauJeanSteps):
             return np.zeros(0), None
         if (problem.q[::ROWS] >= 0.0).all() and (problem.k > 1 or surely_unique(problem)):
             return np.zeros(problem.n), None  # no contact closes: zero impulses satisfy the law exactly
-        known = self._known_impulses(names)
+        known = self._latest.of(names)
         raw, timing = solver.sequence.solve(problem, known)
         begin, r = perf_counter(), raw.x
         if r is None or (missed := surely_solved(problem, r, solver.tolerance)) == math.inf:
@@ -306,28 +306,23 @@ class StatedSteps(MoreauJeanSteps):
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
         motion.timing["update"] += timing.update
-        self._latest = names, r
+        self._latest = Known(names, r)
         self._solved(problem, r, missed * velocity_size(problem), raw.iterations)
         return r, None
 
-    def _solved(self, problem: ConeComplementarity, r: Vector, missed: float, iterations: int) -> None:
-        """Count a solved problem, whose impulses miss Coulomb's law by `missed`, m/s."""
+    def _solved(
+        self, problem: ConeComplementarity, r: Vector, missed: float, iterations: int, count: int = 1
+    ) -> None:  # fmt: skip
+        """Count solved problems, of which one is given; their impulses miss Coulomb's law by `missed`, m/s."""
         motion, worst = self.motion, self.motion.worst
         motion.iterations += iterations
-        motion.evaluations += 1
+        motion.evaluations += count
         worst["constraint_residual"] = max(worst["constraint_residual"], missed)
         if NOT_UNIQUE not in motion.warnings and (problem.mu * r[::ROWS]).max() > 0.0:
             motion.warnings.append(NOT_UNIQUE)
 
-    def _known_impulses(self, names: Sequence[str]) -> Vector | None:
-        """Return the latest impulses, zero at new contacts; None if there are none."""
-        known, r = self._latest
-        if names is known or names == known:
-            return r
-        return by_names(names, known, r) if len(r) else None
-
-    def _record(self, at: TimeStep, of: _Taken) -> None:
-        """Record the present state, described by `at`, with the forces of the step `of`."""
+    def _record(self, t: float, q: Vector, v: Vector, at: TimeStep, of: Taken) -> None:
+        """Record a state, described by `at`, with the forces of the step `of`."""
         begin = perf_counter()
         (names, gaps, slip), problem, nan = at.found, of.problem, math.nan
         values, unique = np.zeros((len(names), 7)), True
@@ -344,7 +339,7 @@ class StatedSteps(MoreauJeanSteps):
         energy = at.energy()
         about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
         a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
-        self.recorder.put((self.t, self.q, self.v, a, lam, *about, unique), names, values)
+        self.recorder.put((t, q, v, a, lam, *about, unique), names, values)
         self.motion.timing["record"] += perf_counter() - begin
 
     def record_start(self) -> None:
@@ -355,15 +350,16 @@ class StatedSteps(MoreauJeanSteps):
         nothing = np.full(len(self.q), math.nan), np.full(len(self.system.row_names), math.nan)
         self.recorder.put((self.t, self.q, self.v, *nothing, *[math.nan] * 7, True), names, values)
 
-    def _note(self, names: Any, pushes_now: list[bool]) -> bool:
+    def _note(self, of: Taken) -> bool:
         """Append events for contacts that began or ceased to push in the last step; return whether any began."""
-        if names is self._same[0] and pushes_now == self._same[1]:
+        pushes = of.r[::ROWS] > 0.0
+        if of.names is self._same[0] and pushes.tobytes() == self._same[1]:
             return False
-        pushing = dict.fromkeys(compress(names, pushes_now), 0)
+        pushing = dict.fromkeys(compress(of.names, (pushes & of.opens).tolist()), 0)
         if pushing.keys() == self._pushed.keys():
-            self._pushed, self._same = pushing, (names, pushes_now)
+            self._pushed, self._same = pushing, (of.names, pushes.tobytes())
             return False
-        self._same = (), []
+        self._same = (), b""
         new = sorted(pushing.keys() - self._pushed.keys())
         for name in new:
             self.events.append(MotionEvent(self.t, EventKind.LANDING, name))
