@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,8 @@ class Taken(NamedTuple):
     before : velocities at its start, (n,)
     end : the state at its end
     h : its length, s
-    problem, r : its contact problem and the impulses that solve it, (3 k,)
+    problem, r : its contact problem, valid until another step is taken, and the impulses that solve it, (3 k,)
+    missed, iterations : residual of Coulomb's law, m/s, and iterations; -1 and 0 if zero impulses satisfy the law
     """
 
     names: Sequence[str]
@@ -58,6 +59,8 @@ class Taken(NamedTuple):
     h: float
     problem: ConeComplementarity
     r: Vector
+    missed: float = -1.0
+    iterations: int = 0
 
     @classmethod
     def free(cls, before: Vector, end: Reached, h: float) -> Taken:
@@ -85,40 +88,8 @@ class Known(NamedTuple):
         return found.ravel()
 
 
-class Recording(NamedTuple):
-    """Which of several steps are recorded: step number `first`, and every step number `every` after it.
-
-    `put` records the end of a step: its instant, s, the step that begins there, and the step itself.
-    """
-
-    first: int
-    every: int
-    put: Callable[[float, TimeStep, Taken], None]
-
-    def due(self, number: int) -> bool:
-        """Return whether the step with this number, at least 1, is recorded."""
-        return (number - self.first) % self.every == 0
-
-
-class Several(NamedTuple):
-    """Steps taken one after the other, of which only the last one is described.
-
-    taken, last : their number, and the last one; its problem may have been overwritten if there is a following one
-    following, recorded : the step that begins at the end of the last one, if it is known, and whether it is recorded
-    latest : impulses of the last contact problem that was not solved by zero, None if there was none
-    solved, missed, iterations : number of these problems, largest residual of Coulomb's law, m/s, and iterations
-    looking : time spent on the evaluation of the states between steps, s
-    """
-
-    taken: int
-    last: Taken
-    following: TimeStep | None = None
-    recorded: bool = False
-    latest: Known | None = None
-    solved: int = 0
-    missed: float = 0.0
-    iterations: int = 0
-    looking: float = 0.0
+Starts: TypeAlias = Callable[[Sequence[str]], Vector | None]
+Arrived: TypeAlias = "Callable[[Taken], TimeStep | None]"
 
 
 class TimeStep(ABC):
@@ -158,23 +129,20 @@ class TimeStep(ABC):
         """Return the energy of the state; call it before the system is evaluated at another state."""
 
     def at_once(
-        self, ends: Iterable[float], latest: Known, same: tuple[Sequence[str], bytes], solver: Any, accepted: float,
-        recording: Recording | None, *, project: bool,
-    ) -> Several | None:  # fmt: skip
-        """Take steps to the given instants by `Solver.quick_methods`; None where these do not suffice for the first.
+        self, ends: Iterable[float], starts: Starts, arrived: Arrived, solver: Any, accepted: float, *, project: bool
+    ) -> TimeStep | None:  # fmt: skip
+        """Take steps by `Solver.quick_methods`; return the one that needs others, or None if no other is to follow.
 
         Parameters
         ----------
-        ends : instants, s; there are fewer steps if a step needs other methods, or its end a closer look
-        latest : impulses from which to begin
-        same : names of contacts, and bytes that tell which of them push; other contacts or bytes end the steps, so that
-            events are noted
+        ends : instants, s, at which the steps end, each asked for when the step before it has been taken
+        starts : returns the impulses, (3 k,), from which to begin for contacts of given names, None if none are known
+        arrived : takes each step, and returns the step that begins at its end, or None if no other is to follow
         solver : the solver, which learns which method succeeded
         accepted : tolerance of the certificate of impulses
-        recording : which steps are recorded; None for the first step, which the caller records after the start
         project : whether each displacement also corrects the constraint residuals
         """
-        return None
+        return self
 
     @abstractmethod
     def problem(self, dt: float) -> ConeComplementarity:
@@ -204,8 +172,11 @@ class SteppedSystem(AbstractSystem):
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
         """Return the step that starts at a state; raises BadInput if a contact does not follow Coulomb's law."""
 
-    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> Several | None:
-        """Take verified steps to the given instants as long as no constraint acts; None if the first step fails."""
+    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> tuple[int, Taken] | None:
+        """Take verified steps to the given instants as long as no constraint acts; return their number and the last.
+
+        Return None if the first step fails.
+        """
         return None
 
     depends_on_time = False  # time does not occur: prescribed motions are refused or held fixed

@@ -26,7 +26,7 @@ from gaussopt.core.arrays import Matrix, Vector, as_coordinates
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
-from gaussopt.core.time_step import Reached, Several, SteppedSystem, Taken
+from gaussopt.core.time_step import Reached, SteppedSystem, Taken
 from gaussopt.interchange.mujoco_actuation import Activations, Actuated, Control
 from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahead
 from gaussopt.interchange.mujoco_copies import CHANGED, own_copy
@@ -369,7 +369,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         """Whether MuJoCo's own step can be used while no constraint acts: without activations and control functions."""
         return self._free.possible and self._control is None and self.mj.get_mjcb_control() is None
 
-    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> Several | None:
+    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> tuple[int, Taken] | None:
         """Let MuJoCo take steps until a constraint acts, see `gaussopt.interchange.mujoco_free`."""
         self.data.ctrl[:] = self._held
         taken, before = self._free(t, q, self.velocities(q, v), ends)
@@ -378,7 +378,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         h = ends[taken - 1] - (ends[taken - 2] if taken > 1 else t)
         q, w, none = self.data.qpos.copy(), self.data.qvel.copy(), self.data.act
         end = Reached(q, self.rates_of(q, w, none), np.zeros(self.unit_rows), 0.0)
-        return Several(taken, Taken.free(self.rates_of(*before, none), end, h))
+        return taken, Taken.free(self.rates_of(*before, none), end, h)
 
     def moved(self, q: Vector, way: Vector) -> Vector:
         """Return the configuration reached from q by a displacement, (nv,), on the manifold."""

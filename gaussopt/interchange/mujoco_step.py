@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import isfinite
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,13 +18,13 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.delassus import SMALL
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
-from gaussopt.core.time_step import MISSED, Found, Known, Reached, Recording, Several, Taken, TimeStep
+from gaussopt.core.time_step import Arrived, Found, Reached, Starts, Taken, TimeStep
 from gaussopt.interchange.contact_kernel import Nearby, bound_blocks
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_damping import UNDAMPED
 from gaussopt.interchange.mujoco_equalities import independent
 from gaussopt.interchange.mujoco_projection import LOOKED
-from gaussopt.interchange.step_kernel import AT_LEAST, NUMBERS, StepMemory, step_at_once, taking_part
+from gaussopt.interchange.step_kernel import AT_LEAST, NUMBERS, step_at_once, taking_part
 
 NOTHING = Found((), np.zeros(0), np.zeros((0, ROWS - 1)))
 """No contacts and limits."""
@@ -124,78 +122,49 @@ class MujocoStep(TimeStep):
         return found
 
     def at_once(
-        self, ends: Iterable[float], latest: Known, same: tuple[Sequence[str], bytes], solver: Any, accepted: float,
-        recording: Recording | None, *, project: bool,
-    ) -> Several | None:  # fmt: skip
-        """Take steps by `step_at_once` until one fails, or something changes that the caller has to see."""
+        self, ends: Iterable[float], starts: Starts, arrived: Arrived, solver: Any, accepted: float, *, project: bool
+    ) -> TimeStep | None:  # fmt: skip
+        """Take steps by `step_at_once` until one fails or no other is to follow."""
+        here: Any = self
         if len(self._w) > LARGE:
-            return None
-        following, recorded, known = self, False, None
-        last: tuple[MujocoStep, StepMemory, Vector, Reached] | None = None
-        taken, solved, missed, count, looking = 0, 0, 0.0, 0, 0.0
+            return self
         for end in ends:
-            here = following
-            found = here._quickly(end - here._t, known or latest, solver.quick_methods(), accepted, project)
-            if found is None:
+            step = here._quickly(end - here._t, starts, solver, accepted, project)
+            if step is None or (here := arrived(step)) is None:
                 break
-            (off, iterations, method), memory, r, reached = found
-            taken, last, recorded, names = taken + 1, (here, memory, r, reached), False, here._kept.names
-            if off >= 0.0:
-                solved, missed, count, known = solved + 1, max(missed, off), count + int(iterations), Known(names, r)
-                solver.succeeded(int(method))
-            changed = names is not same[0] or (r[::ROWS] > 0.0).tobytes() != same[1] or not reached.missed <= MISSED
-            if changed or not isfinite(reached.v.dot(reached.v)):
-                break
-            begin = perf_counter()
-            following = MujocoStep(self._system, end, reached.q, reached.v)
-            looking += perf_counter() - begin
-            if following._contacts is not here._contacts or following.free:
-                break
-            if recording is not None and recording.due(taken):
-                recorded = True
-                recording.put(end, following, here._taken(memory, r, reached))
-        if last is None:
-            return None
-        here, memory, r, reached = last
-        then = None if following is here else following
-        return Several(taken, here._taken(memory, r, reached), then, recorded, known, solved, missed, count, looking)
-
-    def _taken(self, memory: StepMemory, r: Vector, end: Reached) -> Taken:
-        problem = ConeComplementarity(memory.W, memory.q, memory.mu)
-        return Taken(self._kept.names, self._kept.opens, self._v, end, self._dt, problem, r)
+        return here  # type: ignore[no-any-return]
 
     def _quickly(
-        self, dt: float, latest: Known, by: Any, accepted: float, project: bool
-    ) -> tuple[list[float], StepMemory, Vector, Reached] | None:  # fmt: skip
-        """Take a step by `step_at_once`, with all contacts if these are few, else with those that may close.
-
-        Return the residual of Coulomb's law, m/s, the number of iterations and the method that found the impulses, all
-        negative if zero impulses satisfy the law; the memory of the problem, impulses, and the end of the step.
-        """
+        self, dt: float, starts: Starts, solver: Any, accepted: float, project: bool
+    ) -> Taken | None:  # fmt: skip
+        """Take a step by `step_at_once`, with all contacts if these are few, else with those that may close."""
         system, near, n, wanted = self._system, self._near, len(self._w), None
         self._kept, k, m = self._contacts, len(near.gaps), self.equalities
         if k > FEW:
             wanted, which = np.empty(k, dtype=np.int64), self._kept.indices
             taking_part(near, *which, FARTHER * dt, CLOSE * system.ahead, wanted)
             self._kept = self._contacts.chosen(wanted)
-        size, start = ROWS * len(self._kept.mu), latest.of(self._kept.names)
+        size, start = ROWS * len(self._kept.mu), starts(self._kept.names)
         if size > SMALL:
             return None
         memory = system.near.memory(self._kept, wanted, system.damping, m)
         first, last = NUMBERS + size, NUMBERS + size + 2 * n + m + system.unit_rows
         start, result = near.gaps[:0] if start is None else start, np.empty(last + k)
-        if not step_at_once(memory, near, self.D, start, result, dt, by, accepted, project):
+        if not step_at_once(memory, near, self.D, start, result, dt, solver.quick_methods(), accepted, project):
             return None
         end = first + n
         r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n : last]
-        *numbers, off, far = result[:NUMBERS].tolist()
+        missed, count, method, off, far = result[:NUMBERS].tolist()
         self._dt = dt
         if not far <= LOOKED**2:
             self._bounded(w, way)
         elif project and self._lowest < -AT_LEAST:
             names, depths = self._contacts.names, result[last:].tolist()
             system.projection.stuck.update((x, depth) for x, depth in zip(names, depths, strict=True) if depth)
-        return numbers, memory, r, self._ended(lam, w, way, off)
+        if missed >= 0.0:
+            solver.succeeded(int(method))
+        problem, reached = ConeComplementarity(memory.W, memory.q, memory.mu), self._ended(lam, w, way, off)
+        return Taken(self._kept.names, self._kept.opens, self._v, reached, dt, problem, r, missed, max(int(count), 0))
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress, islice
+from itertools import compress
 from time import perf_counter
 from typing import Any
 
@@ -26,7 +26,7 @@ from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.core.system import AbstractSystem
-from gaussopt.core.time_step import MISSED, Known, Reached, Recording, Several, SteppedSystem, Taken, TimeStep
+from gaussopt.core.time_step import MISSED, Known, Reached, SteppedSystem, Taken, TimeStep
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
@@ -168,55 +168,82 @@ class StatedSteps(MoreauJeanSteps):
         return here
 
     def _ends(self) -> Iterator[float]:
-        """Yield the instants at which the next steps end; where someone looks at the end of each step, only one."""
-        alone = not self.steps or self.looks is not None or self.rules.events
-        for number in range(1, 2 if alone else MOST + 1):
-            yield (end := self._grid.instant(self.steps + number))
-            if end >= self._grid.t_end:
-                return
+        """Yield the instant at which the next step ends, again and again as the state moves on."""
+        while True:
+            self._end = self._grid.instant(self.steps + 1)
+            yield self._end
 
     def take(self) -> End | None:
-        """Take one step, or several if nothing happens in them that someone has to see."""
-        here, found = self._here, None
+        """Take one step, or several, with each of which the state moves on."""
+        here, timing, solver, begin = self._here, self.motion.timing, self.motion.solver, perf_counter()
         if self.steps and not self._pushed and (here is None or here.free):
-            begin = perf_counter()
-            found = self.system.free_steps(self.t, self.q, self.v, [*islice(self._ends(), self._due)])
-            self.motion.timing["solve"] += perf_counter() - begin
-        free = found is not None
-        if found is None:
-            here = here or self._start(self.t, self.q, self.v)
-            found = self._at_once(here)
-        if found is None:
-            assert here is not None
-            of_step = self._in_parts(here, next(self._ends()) - self.t)
-            if not isinstance(of_step, Taken):
-                return of_step
-            found = Several(1, of_step)
-        of_step = found.last
-        if (ended := self._contradicts(of_step.end)) is not None:
-            return ended
-        if not self.steps and here is not None:
-            self._record(self.t, self.q, self.v, here, of_step)
-        self.steps += found.taken
-        self.t, self.q, self.v = self._grid.instant(self.steps), of_step.end.q, of_step.end.v
-        self._here = None
-        self.refuse_divergence(self.q, self.v)
-        if not free:
-            if self._note(of_step) and here is not None:
-                self._note_gain(here, of_step.r)
-            self._here = found.following or self._start(self.t, self.q, self.v)
-            self._say_lost(of_step, self._here.names)
-        return self._taken(of_step, found.recorded)
+            free = self.system.free_steps(self.t, self.q, self.v, self._free_ends())
+            timing["solve"] += perf_counter() - begin
+            if free is not None:
+                return self._free(*free)
+        self._ended: End | None = None
+        begin, left = perf_counter(), here or self._start(self.t, self.q, self.v)
+        if solver.sequence.warm_start and solver.sequence.solver.quick_methods() is not None:
+            others = timing["model"] + timing["record"]
+            quick, project = solver.sequence.solver, self.motion.stabiliser.name == "projection"
+            found = left.at_once(self._ends(), self._known, self._arrived, quick, solver.tolerance, project=project)
+            timing["solve"] += perf_counter() - begin - (timing["model"] + timing["record"] - others)
+            if found is None:
+                return self._ended
+            left = found
+        step = self._in_parts(left, next(self._ends()) - self.t)
+        if not isinstance(step, Taken):
+            return step
+        self._arrived(step)
+        return self._ended
 
-    @property
-    def _due(self) -> int:
-        """Number of steps up to the next one that is recorded."""
-        return self.every - self.steps % self.every
+    def _free_ends(self) -> list[float]:
+        """Return the instants at which steps end up to the next one at which someone looks at the state."""
+        left = 1 if self.looks is not None or self.rules.events else self.every - self.steps % self.every
+        grid, ends = self._grid, [self._grid.instant(self.steps + 1)]
+        while len(ends) < min(left, MOST) and ends[-1] < grid.t_end:
+            ends.append(grid.instant(self.steps + 1 + len(ends)))
+        return ends
+
+    def _free(self, taken: int, step: Taken) -> End | None:
+        """Move on by steps in which no constraint acts, the last of which is given."""
+        self._here, self.steps = None, self.steps + taken
+        self.t, self.q, self.v = self._grid.instant(self.steps), step.end.q, step.end.v
+        return self._taken(step)
+
+    def _known(self, names: Sequence[str]) -> Vector | None:
+        return self._latest.of(names)
+
+    def _arrived(self, step: Taken) -> TimeStep | None:
+        """Move on to the end of a step; return the step that begins there, or None if others go on first."""
+        here, end = self._here, step.end
+        assert here is not None
+        if not end.missed <= MISSED and (ended := self._contradicts(end)) is not None:
+            self._ended = ended
+            return None
+        if step.missed >= 0.0:
+            self._solved(step.names, step.r, step.missed, step.iterations)
+        if not self.steps:
+            self._record(here, step)
+        self.steps += 1
+        self.t, self.q, self.v = self._end, end.q, end.v
+        if not math.isfinite(end.q.dot(end.q) + end.v.dot(end.v)):
+            self.refuse_divergence(end.q, end.v)
+        if self._note(step):
+            self._note_gain(here, step.r)
+        following = self._start(self.t, self.q, self.v)
+        if following.names is not step.names:
+            self._say_lost(step, following.names)
+        self._ended = self._taken(step)
+        last = self._ended is not None or self.t >= self._grid.t_end or self.steps % MOST == 0
+        if last or (following.free and not self._pushed):
+            return None
+        if self.looks is not None:
+            self.looks.at(self.t, self.q)  # the loop does this for the last of several steps
+        return following
 
     def _contradicts(self, end: Reached) -> End | None:
         """Return status and message if a step leaves more of the equality rows than rounding explains."""
-        if end.missed <= MISSED:
-            return None
         left = end.missed / (1.0 + float(np.abs(end.v).max()))
         if not left <= max(MISSED, self.motion.system.row_rounding):
             return Status.INFEASIBLE, (
@@ -226,23 +253,6 @@ class StatedSteps(MoreauJeanSteps):
         if left > MISSED and ROUNDED not in self.motion.warnings:
             self.motion.warnings.append(ROUNDED)
         return None
-
-    def _at_once(self, here: TimeStep) -> Several | None:
-        """Take steps at once; return None if this is not possible."""
-        motion, solver, begin = self.motion, self.motion.solver, perf_counter()
-        by = solver.sequence.solver
-        if not solver.sequence.warm_start or by.quick_methods() is None:
-            return None
-        project, recorded = motion.stabiliser.name == "projection", motion.timing["record"]
-        recording = Recording(self._due, self.every, self._record_end) if self.steps else None
-        found = here.at_once(self._ends(), self._latest, self._same, by, solver.tolerance, recording, project=project)
-        looking = 0.0 if found is None else found.looking
-        motion.timing["solve"] += perf_counter() - begin - looking - (motion.timing["record"] - recorded)
-        motion.timing["model"] += looking
-        if found is not None and found.latest is not None:
-            self._latest = found.latest
-            self._solved(found.last.problem, found.last.r, found.missed, found.iterations, found.solved)
-        return found
 
     def _in_parts(self, here: TimeStep, h: float) -> Taken | End:
         """Take a step; return status and message if its impulses are not accepted."""
@@ -262,25 +272,18 @@ class StatedSteps(MoreauJeanSteps):
 
     def _say_lost(self, of: Taken, now: Sequence[str]) -> None:
         """Warn of the first contact that a step kept closed and that is not among those found at its end."""
-        if now is of.names:
-            return
         # Where other contacts of the same pair of geometries remain, their number in the name may have changed.
         pushed = compress(of.names, (of.r[::ROWS] * of.opens > 0.0).tolist())
         lost = [x for x in set(pushed).difference(now) if NUMBER.sub("", x) not in now]
         if lost and not any(warning.endswith(LOST) for warning in self.motion.warnings):
             self.motion.warnings.append(f"At t = {self.t:.9g} the contact {min(lost)!r} is not found, {LOST}")
 
-    def _taken(self, of_step: Taken, recorded: bool) -> End | None:
+    def _taken(self, step: Taken) -> End | None:
         """Record the state that is reached if it is due; return status and message if an event ends the motion."""
-        ended = self._passed()
-        due = ended is not None or self.steps % self.every == 0 or self.t >= self.control.t_end
-        if due and not recorded:
-            self._record_end(self.t, self._here or self._start(self.t, self.q, self.v), of_step)
+        ended = self._passed() if self.rules.events else None
+        if ended is not None or self.steps % self.every == 0 or self.t >= self.control.t_end:
+            self._record(self._here or self._start(self.t, self.q, self.v), step)
         return ended
-
-    def _record_end(self, t: float, at: TimeStep, of: Taken) -> None:
-        """Record the end of a step, described by `at`."""
-        self._record(t, of.end.q, of.end.v, at, of)
 
     def _impulses(self, problem: ConeComplementarity, here: TimeStep) -> tuple[Vector, End | None]:
         """Return the certified impulses of a step, and status and message if they are refused.
@@ -306,23 +309,19 @@ class StatedSteps(MoreauJeanSteps):
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
         motion.timing["update"] += timing.update
-        self._latest = Known(names, r)
-        self._solved(problem, r, missed * velocity_size(problem), raw.iterations)
+        self._solved(names, r, missed * velocity_size(problem), raw.iterations)
         return r, None
 
-    def _solved(
-        self, problem: ConeComplementarity, r: Vector, missed: float, iterations: int, count: int = 1
-    ) -> None:  # fmt: skip
-        """Count solved problems, of which one is given; their impulses miss Coulomb's law by `missed`, m/s."""
+    def _solved(self, names: Sequence[str], r: Vector, missed: float, iterations: int) -> None:
+        """Keep the impulses of a solved problem, which miss Coulomb's law by `missed`, m/s, and count it."""
         motion, worst = self.motion, self.motion.worst
+        self._latest = Known(names, r)
         motion.iterations += iterations
-        motion.evaluations += count
+        motion.evaluations += 1
         worst["constraint_residual"] = max(worst["constraint_residual"], missed)
-        if NOT_UNIQUE not in motion.warnings and (problem.mu * r[::ROWS]).max() > 0.0:
-            motion.warnings.append(NOT_UNIQUE)
 
-    def _record(self, t: float, q: Vector, v: Vector, at: TimeStep, of: Taken) -> None:
-        """Record a state, described by `at`, with the forces of the step `of`."""
+    def _record(self, at: TimeStep, of: Taken) -> None:
+        """Record the present state, described by `at`, with the forces of the step `of`."""
         begin = perf_counter()
         (names, gaps, slip), problem, nan = at.found, of.problem, math.nan
         values, unique = np.zeros((len(names), 7)), True
@@ -339,7 +338,7 @@ class StatedSteps(MoreauJeanSteps):
         energy = at.energy()
         about = nan, nan, *at.drift, energy.kinetic, energy.potential, energy.power
         a, lam = (of.end.v - of.before) / of.h, of.end.lam / of.h
-        self.recorder.put((t, q, v, a, lam, *about, unique), names, values)
+        self.recorder.put((self.t, self.q, self.v, a, lam, *about, unique), names, values)
         self.motion.timing["record"] += perf_counter() - begin
 
     def record_start(self) -> None:
@@ -355,6 +354,8 @@ class StatedSteps(MoreauJeanSteps):
         pushes = of.r[::ROWS] > 0.0
         if of.names is self._same[0] and pushes.tobytes() == self._same[1]:
             return False
+        if NOT_UNIQUE not in self.motion.warnings and (of.problem.mu * of.r[::ROWS]).max(initial=0.0) > 0.0:
+            self.motion.warnings.append(NOT_UNIQUE)
         pushing = dict.fromkeys(compress(of.names, (pushes & of.opens).tolist()), 0)
         if pushing.keys() == self._pushed.keys():
             self._pushed, self._same = pushing, (of.names, pushes.tobytes())
