@@ -28,7 +28,8 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Reached, SteppedSystem, Taken
 from gaussopt.interchange.mujoco_actuation import Activations, Actuated, Control
-from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahead
+from gaussopt.interchange.mujoco_ahead import AHEAD, LookAhead, Moving
+from gaussopt.interchange.mujoco_contacts import ContactFinder
 from gaussopt.interchange.mujoco_copies import CHANGED, own_copy
 from gaussopt.interchange.mujoco_damping import EndDamping, depends_on_velocity, implicit, unstable
 from gaussopt.interchange.mujoco_equalities import DEPENDENT, Equalities, enough_memory
@@ -148,7 +149,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
             self._weights[place : place + 3] = 4.0
         self.unit_rows = len(self._quaternions)
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
-        self.ahead = look_ahead(own, lambda: self.place(0.0, q, w))
+        self.look_ahead, self.dt = LookAhead(own, lambda: self.place(0.0, q, w)), float(own.opt.timestep)
+        self.ahead, self.moving = self.look_ahead.ahead, Moving.of(own, self.data, self._touchable)
         self.equalities = Equalities(mj, own, data)
         self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities, self.masses)
         self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
@@ -170,7 +172,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
 
     def for_steps(self, dt: float, damped: bool) -> MujocoSystem:
         """Return the system for steps of length dt; if `damped`, one of this model with all damping at their end."""
-        self.model.opt.timestep = dt  # of which plugins make use
+        self.dt = self.model.opt.timestep = dt  # of which plugins make use
         if not damped or self.all_at_end:
             return self
         found = copy.copy(self)
@@ -372,6 +374,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
     def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> tuple[int, Taken] | None:
         """Let MuJoCo take steps until a constraint acts, see `gaussopt.interchange.mujoco_free`."""
         self.data.ctrl[:] = self._held
+        self.look_ahead.look(self.look_ahead.last)
         taken, before = self._free(t, q, self.velocities(q, v), ends)
         if not taken:
             return None

@@ -18,8 +18,9 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.delassus import SMALL
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
-from gaussopt.core.time_step import Arrived, Found, Reached, Starts, Taken, TimeStep
+from gaussopt.core.time_step import Arrived, Begin, Found, Reached, Starts, Taken, TimeStep
 from gaussopt.interchange.contact_kernel import Nearby, bound_blocks
+from gaussopt.interchange.mujoco_ahead import fastest
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_damping import UNDAMPED
 from gaussopt.interchange.mujoco_equalities import independent
@@ -57,6 +58,7 @@ class MujocoStep(TimeStep):
         self._contacts: NearContacts
         self._nearby: Nearby
         self._lowest: float
+        self._way = self._corrected = 0.0
         self._look()
         self._kept: NearContacts = self._contacts
         self._end: tuple[Vector, Vector, Vector, float] | None = None
@@ -65,10 +67,18 @@ class MujocoStep(TimeStep):
         rows = data.ne or data.nf or data.nl or self.equalities
         self.free = not rows and self._lowest > 0.0 and system.may_be_free
 
-    def _look(self) -> None:
-        """Read from MuJoCo what the step needs."""
-        system, data = self._system, self._system.data
+    def _look(self, level: int | None = None) -> None:
+        """Read from MuJoCo what the step needs, with contacts as far ahead as `level` or the velocities say."""
+        system, data, ahead = self._system, self._system.data, self._system.look_ahead
+        if level is not None:
+            ahead.look(level)
         system.actuate(self._t, self._q, self._w)
+        if level is None:
+            self._way = system.dt * fastest(system.moving)
+            if (wanted := ahead.level_for(self._way)) != ahead.level:
+                ahead.look(wanted)
+                system.actuate(self._t, self._q, self._w)
+        self._level = ahead.level
         self._contacts, self._nearby, self._lowest = system.near()
         self._looks = system.near.looks
         self._act = self._of_act = self._w[:0]
@@ -80,7 +90,7 @@ class MujocoStep(TimeStep):
     def _near(self) -> Nearby:
         """What MuJoCo says of the state, which is asked again if another step has been made since."""
         if self._looks != self._system.near.looks:
-            self._look()
+            self._look(self._level)
         return self._nearby
 
     @property
@@ -122,19 +132,32 @@ class MujocoStep(TimeStep):
         return found
 
     def at_once(
-        self, ends: Iterable[float], starts: Starts, arrived: Arrived, solver: Any, accepted: float, *, project: bool
+        self, ends: Iterable[float], starts: Starts, begin: Begin, arrived: Arrived, solver: Any, accepted: float,
+        *, project: bool,
     ) -> TimeStep | None:  # fmt: skip
         """Take steps by `step_at_once` until one fails or no other is to follow."""
         here: Any = self
-        if len(self._w) > LARGE:
-            return self
-        for end in ends:
-            step = here._quickly(end - here._t, starts, solver, accepted, project)
-            if step is None or (here := arrived(step)) is None:
+        far_enough = self._system.look_ahead.far_enough
+        for end in ends if len(self._w) <= LARGE else ():
+            how = end - here._t, starts, solver, accepted, project
+            if (step := here.quickly(*how)) is None:
+                break
+            following: Any = begin(end, step.end.q, step.end.v)
+            if not far_enough(here._level, following._way, here._corrected):
+                here._farther()
+                if (step := here.quickly(*how)) is None:
+                    break
+                following = begin(end, step.end.q, step.end.v)
+            if (here := arrived(step, following)) is None:
                 break
         return here  # type: ignore[no-any-return]
 
-    def _quickly(
+    def _farther(self) -> None:
+        """Look for contacts as far ahead as possible."""
+        self._look(self._system.look_ahead.last)
+        self._kept = self._contacts
+
+    def quickly(
         self, dt: float, starts: Starts, solver: Any, accepted: float, project: bool
     ) -> Taken | None:  # fmt: skip
         """Take a step by `step_at_once`, with all contacts if these are few, else with those that may close."""
@@ -155,6 +178,7 @@ class MujocoStep(TimeStep):
         end = first + n
         r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n : last]
         missed, count, method, off, far = result[:NUMBERS].tolist()
+        self._corrected = far**0.5
         self._dt = dt
         if not far <= LOOKED**2:
             self._bounded(w, way)
@@ -169,6 +193,8 @@ class MujocoStep(TimeStep):
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""
         self._dt = dt
+        if self._level != self._system.look_ahead.last:
+            self._farther()
         everything = np.ones(len(self._near.gaps), dtype=bool)
         if len(everything) <= FEW:
             return self._problem(everything)

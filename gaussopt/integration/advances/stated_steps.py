@@ -26,12 +26,12 @@ from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.core.system import AbstractSystem
-from gaussopt.core.time_step import MISSED, Known, Reached, SteppedSystem, Taken, TimeStep
+from gaussopt.core.time_step import MISSED, KnownImpulses, Reached, SteppedSystem, Taken, TimeStep
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
 from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.integration.recorded_contacts import STICKING, forces_into
+from gaussopt.integration.recorded_contacts import record_forces
 from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
@@ -136,7 +136,7 @@ class StatedSteps(MoreauJeanSteps):
         """Continue from the state of an earlier loop."""
         self._pushed, self._sides = dict[str, int](memory["idle"]), list(memory["sides"])
         names, r = memory.get("latest", ((), ()))
-        self._latest = Known(tuple(names), np.array(r, dtype=np.float64))
+        self._latest = KnownImpulses(tuple(names), np.array(r, dtype=np.float64))
         if len(r) != ROWS * len(names):
             raise ValueError("a contact has three impulses")
         self.recorder.names.update({name: i for i, name in enumerate(memory.get("contacts", ()))})
@@ -146,13 +146,14 @@ class StatedSteps(MoreauJeanSteps):
         self._grid, self._why = replace(self.control, origin=self.origin), list(memory.get("damped", ()))
         self.system = self.system.for_steps(self.control.dt or 0.0, damped=bool(self._why))
         self.motion.warnings += self._why
-        self._start(self.t, self.q, self.v)
+        # None after free steps, until it is needed.
+        self._here: TimeStep | None = self._start(self.t, self.q, self.v)
 
     def renew(self, control: Control) -> End | None:
         """Go on with a step under the new inputs."""
         super().renew(control)
         self._grid = replace(control, origin=self.origin)
-        self._start(self.t, self.q, self.v)
+        self._here = self._start(self.t, self.q, self.v)
         return None
 
     def memory(self) -> dict[str, Any]:
@@ -163,7 +164,6 @@ class StatedSteps(MoreauJeanSteps):
 
     def _start(self, t: float, q: Vector, v: Vector) -> TimeStep:
         begin, here = perf_counter(), self.system.time_step(t, q, v)
-        self._here: TimeStep | None = here  # None after free steps, until it is needed
         self.motion.timing["model"] += perf_counter() - begin
         return here
 
@@ -183,10 +183,12 @@ class StatedSteps(MoreauJeanSteps):
                 return self._free(*free)
         self._ended: End | None = None
         begin, left = perf_counter(), here or self._start(self.t, self.q, self.v)
+        self._here = left
         if solver.sequence.warm_start and solver.sequence.solver.quick_methods() is not None:
             others = timing["model"] + timing["record"]
             quick, project = solver.sequence.solver, self.motion.stabiliser.name == "projection"
-            found = left.at_once(self._ends(), self._known, self._arrived, quick, solver.tolerance, project=project)
+            how = self._known, self._start, self._arrived, quick, solver.tolerance
+            found = left.at_once(self._ends(), *how, project=project)
             timing["solve"] += perf_counter() - begin - (timing["model"] + timing["record"] - others)
             if found is None:
                 return self._ended
@@ -214,7 +216,7 @@ class StatedSteps(MoreauJeanSteps):
     def _known(self, names: Sequence[str]) -> Vector | None:
         return self._latest.of(names)
 
-    def _arrived(self, step: Taken) -> TimeStep | None:
+    def _arrived(self, step: Taken, following: TimeStep | None = None) -> TimeStep | None:
         """Move on to the end of a step; return the step that begins there, or None if others go on first."""
         here, end = self._here, step.end
         assert here is not None
@@ -231,7 +233,7 @@ class StatedSteps(MoreauJeanSteps):
             self.refuse_divergence(end.q, end.v)
         if self._note(step):
             self._note_gain(here, step.r)
-        following = self._start(self.t, self.q, self.v)
+        self._here = following = following or self._start(self.t, self.q, self.v)
         if following.names is not step.names:
             self._say_lost(step, following.names)
         self._ended = self._taken(step)
@@ -315,7 +317,7 @@ class StatedSteps(MoreauJeanSteps):
     def _solved(self, names: Sequence[str], r: Vector, missed: float, iterations: int) -> None:
         """Keep the impulses of a solved problem, which miss Coulomb's law by `missed`, m/s, and count it."""
         motion, worst = self.motion, self.motion.worst
-        self._latest = Known(names, r)
+        self._latest = KnownImpulses(names, r)
         motion.iterations += iterations
         motion.evaluations += 1
         worst["constraint_residual"] = max(worst["constraint_residual"], missed)
@@ -323,16 +325,15 @@ class StatedSteps(MoreauJeanSteps):
     def _record(self, at: TimeStep, of: Taken) -> None:
         """Record the present state, described by `at`, with the forces of the step `of`."""
         begin = perf_counter()
-        (names, gaps, slip), problem, nan = at.found, of.problem, math.nan
-        values, unique = np.zeros((len(names), 7)), True
+        (names, gaps, slip), nan, unique = at.found, math.nan, True
+        values = np.zeros((len(names), 7))
         if of.r.any():
-            r, _, unique = least_solved(problem, of.opens, of.r, self.motion.solver.tolerance)
             before = np.arange(len(names))
             if names is not of.names:
                 there = {name: i for i, name in enumerate(of.names)}
                 before = np.array([there.get(name, -1) for name in names], dtype=np.int64)
-            given = problem.u(r), r, problem.mu, of.h, STICKING * velocity_size(problem)
-            forces_into(*given, before, values)
+            tolerance = self.motion.solver.tolerance
+            unique = record_forces(of.problem, of.opens, of.r, tolerance, of.h, before, values)
         if len(names):
             values[:, 1], values[:, 5:] = gaps, slip
         energy = at.energy()
