@@ -89,8 +89,7 @@ class KnownImpulses(NamedTuple):
 
 
 Starts: TypeAlias = Callable[[Sequence[str]], Vector | None]
-Begin: TypeAlias = "Callable[[float, Vector, Vector], TimeStep]"
-Arrived: TypeAlias = "Callable[[Taken, TimeStep], TimeStep | None]"
+Arrived: TypeAlias = "Callable[[Taken], TimeStep | None]"
 
 
 class TimeStep(ABC):
@@ -130,8 +129,7 @@ class TimeStep(ABC):
         """Return the energy of the state; call it before the system is evaluated at another state."""
 
     def at_once(
-        self, ends: Iterable[float], starts: Starts, begin: Begin, arrived: Arrived, solver: Any, accepted: float,
-        *, project: bool,
+        self, ends: Iterable[float], starts: Starts, arrived: Arrived, solver: Any, accepted: float, *, project: bool
     ) -> TimeStep | None:  # fmt: skip
         """Take steps by `Solver.quick_methods`; return the one that needs others, or None if no other is to follow.
 
@@ -139,8 +137,7 @@ class TimeStep(ABC):
         ----------
         ends : instants, s, at which the steps end, each asked for when the step before it has been taken
         starts : returns the impulses, (3 k,), from which to begin for contacts of given names, None if none are known
-        begin : returns the step that begins at an instant and a state, as `SteppedSystem.time_step`
-        arrived : takes each step and the one that begins at its end; returns that, or None if no other is to follow
+        arrived : takes each step, and returns the step that begins at its end, or None if no other is to follow
         solver : the solver, which learns which method succeeded
         accepted : tolerance of the certificate of impulses
         project : whether each displacement also corrects the constraint residuals

@@ -21,37 +21,38 @@ AHEAD = 0.01
 SHARES = 0.1, 0.3, 1.0
 """Distances up to which contacts are looked for, relative to the largest one; limits are always looked for up to it."""
 
-BEFORE, AFTER = 4.0, 2.5
-"""Times that a distance must exceed the way of the fastest geometry in a step, by the velocities at its beginning and
-by those at its end: two geometries approach each other twice as fast."""
-
-MOVED = 0.1
-"""Correction of a displacement, relative to a distance, up to which contacts need not be looked for farther away."""
+BEFORE, AFTER = 4.0, 2.1
+"""Times that a distance must exceed the way of the fastest geometry in a step, as it is expected from the velocities at
+the beginning, and as it turns out: two geometries approach each other twice as fast."""
 
 
 class Moving(NamedTuple):
     """Geometries that may move and touch others: bodies, roots of their trees, and radii, m, of spheres around them.
 
-    MuJoCo's arrays of the present state are centres, (geometries, 3), m, of geometries, and twists, (bodies, 6), about
-    the centres of mass of whole trees, (bodies, 3).
+    A velocity of one moves geometries by at most `reach`, (nv,), 1 or m, and adds to those of the velocities before it
+    in its tree, which end with the number `before`, (nv,), or -1. MuJoCo's arrays of the present state are centres,
+    (geometries, 3), m, of geometries, and twists, (bodies, 6), about the centres of mass of whole trees, (bodies, 3).
     """
 
     geometries: Index
     bodies: Index
     roots: Index
     radii: Vector
+    reach: Vector
+    before: Index
     centres: Matrix
     twists: Matrix
     trees: Matrix
 
     @classmethod
-    def of(cls, model: Any, data: Any, touchable: list[int]) -> Moving:
+    def of(cls, mj: Any, model: Any, data: Any, touchable: list[int]) -> Moving:
         """Return the geometries with these numbers that may move."""
         all_bodies = model.geom_bodyid[touchable]
         moves = model.body_weldid[all_bodies] != 0
         found, bodies = np.array(touchable, dtype=np.int64)[moves], all_bodies[moves].astype(np.int64)
-        roots = model.body_rootid[bodies].astype(np.int64)
-        return cls(found, bodies, roots, model.geom_rbound[found], data.geom_xpos, data.cvel, data.subtree_com)
+        roots, before = model.body_rootid[bodies].astype(np.int64), model.dof_parentid.astype(np.int64)
+        known = found, bodies, roots, model.geom_rbound[found], _reaches(mj, model), before
+        return cls(*known, data.geom_xpos, data.cvel, data.subtree_com)
 
 
 @kernel
@@ -68,6 +69,38 @@ def fastest(of: Moving) -> float:
             square += v * v
             turned += of.twists[body, a] * of.twists[body, a]
         found = max(found, math.sqrt(square) + math.sqrt(turned) * of.radii[i])
+    return found
+
+
+@kernel
+def farthest_change(of: Moving, way: Vector, w: Vector, dt: float) -> float:
+    """Return an upper bound, m, for the differences that a displacement other than dt w makes for geometries."""
+    found, sums = 0.0, np.zeros(len(w))
+    for j in range(len(w)):
+        change = abs(way[j] - dt * w[j])
+        sums[j] = change * of.reach[j] if change > 0.0 else 0.0
+        if of.before[j] >= 0:
+            sums[j] += sums[of.before[j]]
+        found = max(found, sums[j])
+    return found
+
+
+def _reaches(mj: Any, model: Any) -> Vector:
+    """Return 1 for velocities along lines, and for others the largest distance, m, of a geometry from their axis."""
+    slide, free, joints = mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_FREE, model.jnt_type
+    slides, size, found = np.zeros(model.nbody), np.zeros(model.nbody), np.ones(model.nv)
+    for j in np.flatnonzero(joints == slide):
+        far = np.abs(model.jnt_range[j] - model.qpos0[model.jnt_qposadr[j]]).max()
+        slides[model.jnt_bodyid[j]] += far if model.jnt_limited[j] else np.inf
+    for i, body in enumerate(model.geom_bodyid):
+        size[body] = max(size[body], np.linalg.norm(model.geom_pos[i]) + model.geom_rbound[i])
+    for body in range(model.nbody - 1, 0, -1):
+        parent = model.body_parentid[body]
+        size[parent] = max(size[parent], np.linalg.norm(model.body_pos[body]) + slides[body] + size[body])
+    for j in np.flatnonzero(joints != slide):
+        body, first = model.jnt_bodyid[j], model.jnt_dofadr[j] + (3 if joints[j] == free else 0)
+        last = first + (1 if joints[j] == mj.mjtJoint.mjJNT_HINGE else 3)
+        found[first:last] = np.linalg.norm(model.jnt_pos[j]) + slides[body] + size[body]
     return found
 
 
@@ -111,7 +144,6 @@ class LookAhead:
         """Return the number of the least distance for a step in which no geometry moves farther than `way`, m."""
         return next((i for i, share in enumerate(SHARES) if BEFORE * way <= share * self.ahead), self.last)
 
-    def far_enough(self, level: int, way: float, correction: float) -> bool:
-        """Return whether a step looked far enough ahead in which geometries moved by `way`, m, and a correction."""
-        distance = SHARES[level] * self.ahead
-        return level == self.last or (AFTER * way <= distance and correction <= MOVED * distance)
+    def far_enough(self, way: float) -> bool:
+        """Return whether contacts were looked for far enough ahead for a step in which geometries moved by `way`, m."""
+        return self.level == self.last or AFTER * way <= SHARES[self.level] * self.ahead

@@ -132,6 +132,9 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # MuJoCo's islands would lack the rows that `place` adds
         begins = np.append(own.M_rowadr, len(own.M_colind)).astype(np.int64)
         self.masses = SparseRows(begins, own.M_colind.astype(np.int64), self.data.M)  # lower part of the mass matrix
+        q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
+        self.look_ahead, self.dt = LookAhead(own, lambda: self.place(0.0, q, w)), float(own.opt.timestep)
+        self.ahead, self.moving = self.look_ahead.ahead, Moving.of(mj, own, self.data, self._touchable)
         self._damp(implicit(mj, model) and depends_on_velocity(mj, own))
         kinds = mj.mjtJoint
         self.activations = Activations(mj, own)
@@ -148,9 +151,6 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
         self.unit_rows = len(self._quaternions)
-        q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
-        self.look_ahead, self.dt = LookAhead(own, lambda: self.place(0.0, q, w)), float(own.opt.timestep)
-        self.ahead, self.moving = self.look_ahead.ahead, Moving.of(own, self.data, self._touchable)
         self.equalities = Equalities(mj, own, data)
         self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities, self.masses)
         self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
@@ -162,7 +162,9 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.all_at_end, self.damping_at_end = all_at_end, EndDamping(mj, own) if all_at_end else None
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(own.nv) if undamped or all_at_end else own.dof_damping
-        self._free = FreeSteps(mj, own, self.data, self.masses, self.damping, self.damping_at_end)
+        self._free = FreeSteps(
+            mj, own, self.data, self.masses, self.damping, self.damping_at_end, self.look_ahead, self.moving
+        )
 
     def __copy__(self) -> MujocoSystem:
         """Return a system that shares model and data with this one."""
@@ -374,7 +376,6 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
     def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> tuple[int, Taken] | None:
         """Let MuJoCo take steps until a constraint acts, see `gaussopt.interchange.mujoco_free`."""
         self.data.ctrl[:] = self._held
-        self.look_ahead.look(self.look_ahead.last)
         taken, before = self._free(t, q, self.velocities(q, v), ends)
         if not taken:
             return None

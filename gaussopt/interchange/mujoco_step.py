@@ -18,9 +18,9 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.delassus import SMALL
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
-from gaussopt.core.time_step import Arrived, Begin, Found, Reached, Starts, Taken, TimeStep
+from gaussopt.core.time_step import Arrived, Found, Reached, Starts, Taken, TimeStep
 from gaussopt.interchange.contact_kernel import Nearby, bound_blocks
-from gaussopt.interchange.mujoco_ahead import fastest
+from gaussopt.interchange.mujoco_ahead import farthest_change, fastest
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_damping import UNDAMPED
 from gaussopt.interchange.mujoco_equalities import independent
@@ -58,8 +58,8 @@ class MujocoStep(TimeStep):
         self._contacts: NearContacts
         self._nearby: Nearby
         self._lowest: float
-        self._way = self._corrected = 0.0
-        self._look()
+        self._speed = 0.0
+        self._look(system.look_ahead.last if len(self._w) > LARGE else None)
         self._kept: NearContacts = self._contacts
         self._end: tuple[Vector, Vector, Vector, float] | None = None
         self._groups: tuple[Index, Index, Index, int]
@@ -74,8 +74,8 @@ class MujocoStep(TimeStep):
             ahead.look(level)
         system.actuate(self._t, self._q, self._w)
         if level is None:
-            self._way = system.dt * fastest(system.moving)
-            if (wanted := ahead.level_for(self._way)) != ahead.level:
+            self._speed = fastest(system.moving)
+            if (wanted := ahead.level_for(system.dt * self._speed)) != ahead.level:
                 ahead.look(wanted)
                 system.actuate(self._t, self._q, self._w)
         self._level = ahead.level
@@ -132,23 +132,13 @@ class MujocoStep(TimeStep):
         return found
 
     def at_once(
-        self, ends: Iterable[float], starts: Starts, begin: Begin, arrived: Arrived, solver: Any, accepted: float,
-        *, project: bool,
+        self, ends: Iterable[float], starts: Starts, arrived: Arrived, solver: Any, accepted: float, *, project: bool
     ) -> TimeStep | None:  # fmt: skip
         """Take steps by `step_at_once` until one fails or no other is to follow."""
         here: Any = self
-        far_enough = self._system.look_ahead.far_enough
         for end in ends if len(self._w) <= LARGE else ():
-            how = end - here._t, starts, solver, accepted, project
-            if (step := here.quickly(*how)) is None:
-                break
-            following: Any = begin(end, step.end.q, step.end.v)
-            if not far_enough(here._level, following._way, here._corrected):
-                here._farther()
-                if (step := here.quickly(*how)) is None:
-                    break
-                following = begin(end, step.end.q, step.end.v)
-            if (here := arrived(step, following)) is None:
+            step = here.quickly(end - here._t, starts, solver, accepted, project)
+            if step is None or (here := arrived(step)) is None:
                 break
         return here  # type: ignore[no-any-return]
 
@@ -178,7 +168,11 @@ class MujocoStep(TimeStep):
         end = first + n
         r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n : last]
         missed, count, method, off, far = result[:NUMBERS].tolist()
-        self._corrected = far**0.5
+        if self._level != system.look_ahead.last:
+            moved = dt * self._speed + farthest_change(system.moving, way, self._w, dt)
+            if not system.look_ahead.far_enough(moved):
+                self._farther()
+                return self.quickly(dt, starts, solver, accepted, project)
         self._dt = dt
         if not far <= LOOKED**2:
             self._bounded(w, way)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.interchange.mujoco_ahead import SHARES, LookAhead, Moving, fastest
+from gaussopt.interchange.mujoco_ahead import SHARES, LookAhead, Moving, farthest_change, fastest
 from tests.interchange.humanoid import HUMANOID, loaded, moved
 
 mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
@@ -55,10 +55,27 @@ def test_no_point_of_a_geometry_is_faster_than_said() -> None:
     data.qvel[:] = random.standard_normal(model.nv)
     mujoco.mj_forward(model, data)
     every = [i for i in range(model.ngeom) if model.geom_bodyid[i]]
-    found, twist, speeds = fastest(Moving.of(model, data, every)), np.zeros(6), []
+    found, twist, speeds = fastest(Moving.of(mujoco, model, data, every)), np.zeros(6), []
     for i in every:
         mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_GEOM, i, twist, 0)
         arms = model.geom_rbound[i] * random.standard_normal((50, 3))
         arms *= np.minimum(1.0, model.geom_rbound[i] / np.linalg.norm(arms, axis=1))[:, None]
         speeds.append(np.linalg.norm(twist[3:] + np.cross(twist[:3], arms), axis=1).max())
     assert max(speeds) <= found <= 1.5 * max(speeds)
+
+
+def test_no_displacement_moves_a_point_farther_than_said() -> None:
+    model, data = loaded(HUMANOID)
+    random = np.random.default_rng(6)
+    every = [i for i in range(model.ngeom) if model.geom_bodyid[i]]
+    moving = Moving.of(mujoco, model, data, every)
+    for scale in (1e-3, 1e-5):
+        mujoco.mj_integratePos(model, data.qpos, random.standard_normal(model.nv), 0.3)
+        mujoco.mj_forward(model, data)
+        centres, frames = data.geom_xpos.copy(), data.geom_xmat.reshape(-1, 3, 3).copy()
+        way = scale * random.standard_normal(model.nv)
+        mujoco.mj_integratePos(model, data.qpos, way, 1.0)
+        mujoco.mj_forward(model, data)
+        turned = np.linalg.norm(data.geom_xmat.reshape(-1, 3, 3) - frames, axis=(1, 2))
+        far = np.linalg.norm(data.geom_xpos - centres, axis=1) + turned * model.geom_rbound / np.sqrt(2)
+        assert far[every].max() <= farthest_change(moving, way, np.zeros(model.nv), 1.0) <= 20.0 * far[every].max()

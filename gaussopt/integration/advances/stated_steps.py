@@ -187,8 +187,7 @@ class StatedSteps(MoreauJeanSteps):
         if solver.sequence.warm_start and solver.sequence.solver.quick_methods() is not None:
             others = timing["model"] + timing["record"]
             quick, project = solver.sequence.solver, self.motion.stabiliser.name == "projection"
-            how = self._known, self._start, self._arrived, quick, solver.tolerance
-            found = left.at_once(self._ends(), *how, project=project)
+            found = left.at_once(self._ends(), self._known, self._arrived, quick, solver.tolerance, project=project)
             timing["solve"] += perf_counter() - begin - (timing["model"] + timing["record"] - others)
             if found is None:
                 return self._ended
@@ -216,7 +215,7 @@ class StatedSteps(MoreauJeanSteps):
     def _known(self, names: Sequence[str]) -> Vector | None:
         return self._latest.of(names)
 
-    def _arrived(self, step: Taken, following: TimeStep | None = None) -> TimeStep | None:
+    def _arrived(self, step: Taken) -> TimeStep | None:
         """Move on to the end of a step; return the step that begins there, or None if others go on first."""
         here, end = self._here, step.end
         assert here is not None
@@ -233,7 +232,7 @@ class StatedSteps(MoreauJeanSteps):
             self.refuse_divergence(end.q, end.v)
         if self._note(step):
             self._note_gain(here, step.r)
-        self._here = following = following or self._start(self.t, self.q, self.v)
+        self._here = following = self._start(self.t, self.q, self.v)
         if following.names is not step.names:
             self._say_lost(step, following.names)
         self._ended = self._taken(step)
