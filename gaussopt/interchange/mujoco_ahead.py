@@ -88,19 +88,21 @@ def farthest_change(of: Moving, way: Vector, w: Vector, dt: float) -> float:
 def _reaches(mj: Any, model: Any) -> Vector:
     """Return 1 for velocities along lines, and for others the largest distance, m, of a geometry from their axis."""
     slide, free, joints = mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_FREE, model.jnt_type
-    slides, size, found = np.zeros(model.nbody), np.zeros(model.nbody), np.ones(model.nv)
-    for j in np.flatnonzero(joints == slide):
-        far = np.abs(model.jnt_range[j] - model.qpos0[model.jnt_qposadr[j]]).max()
-        slides[model.jnt_bodyid[j]] += far if model.jnt_limited[j] else np.inf
+    size, found = np.zeros(model.nbody), np.ones(model.nv)
     for i, body in enumerate(model.geom_bodyid):
         size[body] = max(size[body], np.linalg.norm(model.geom_pos[i]) + model.geom_rbound[i])
     for body in range(model.nbody - 1, 0, -1):
+        first = model.body_jntadr[body]
+        for j in range(first + model.body_jntnum[body] - 1, first - 1, -1):  # the last joint moves with all others
+            at = model.jnt_dofadr[j] + (3 if joints[j] == free else 0)
+            if joints[j] == slide:
+                far = np.abs(model.jnt_range[j] - model.qpos0[model.jnt_qposadr[j]]).max()
+                size[body] += far if model.jnt_limited[j] else np.inf
+            else:
+                last = at + (1 if joints[j] == mj.mjtJoint.mjJNT_HINGE else 3)
+                found[at:last] = np.linalg.norm(model.jnt_pos[j]) + size[body]
         parent = model.body_parentid[body]
-        size[parent] = max(size[parent], np.linalg.norm(model.body_pos[body]) + slides[body] + size[body])
-    for j in np.flatnonzero(joints != slide):
-        body, first = model.jnt_bodyid[j], model.jnt_dofadr[j] + (3 if joints[j] == free else 0)
-        last = first + (1 if joints[j] == mj.mjtJoint.mjJNT_HINGE else 3)
-        found[first:last] = np.linalg.norm(model.jnt_pos[j]) + slides[body] + size[body]
+        size[parent] = max(size[parent], np.linalg.norm(model.body_pos[body]) + size[body])
     return found
 
 
