@@ -49,6 +49,7 @@ class Taken(NamedTuple):
     end : the state at its end
     h : its length, s
     problem, r : its contact problem, valid until another step is taken, and the impulses that solve it, (3 k,)
+    pushes : for each contact the bytes of the float 1 if it pushes, else of 0
     missed, iterations : residual of Coulomb's law, m/s, and iterations; -1 and 0 if zero impulses satisfy the law
     """
 
@@ -59,13 +60,14 @@ class Taken(NamedTuple):
     h: float
     problem: ConeComplementarity
     r: Vector
+    pushes: bytes
     missed: float = -1.0
     iterations: int = 0
 
     @classmethod
     def free(cls, before: Vector, end: Reached, h: float) -> Taken:
         """Return a step in which no constraint acts."""
-        return cls((), np.zeros(0, dtype=bool), before, end, h, NO_CONTACTS, np.zeros(0))
+        return cls((), np.zeros(0, dtype=bool), before, end, h, NO_CONTACTS, np.zeros(0), b"")
 
 
 class KnownImpulses(NamedTuple):

@@ -109,9 +109,11 @@ def _reaches(mj: Any, model: Any) -> Vector:
 class LookAhead:
     """Distances up to which MuJoCo finds contacts and limits, as gaps and margins of the user's own copy of a model.
 
-    `place` sets the start. `ahead` is the largest distance, m or rad, that MuJoCo's memory allows; raises BadInput if
-    none fits.
+    `place` sets the start. `ahead` is the largest distance, m or rad, that MuJoCo's memory allows, and `last` its
+    number; raises BadInput if none fits.
     """
+
+    last = len(SHARES) - 1
 
     def __init__(self, model: Any, place: Callable[[], None]) -> None:
         self._gaps, margins = (model.geom_gap, model.pair_gap), (model.jnt_margin, model.tendon_margin)
@@ -119,6 +121,7 @@ class LookAhead:
         for ahead in (AHEAD, 0.1 * AHEAD, 0.01 * AHEAD):
             each = [[np.maximum(x, share * ahead) for x in own[:2]] for share in SHARES]
             self.ahead, self.level, self._each = ahead, -1, each
+            self._distances = [share * ahead for share in SHARES]
             self.look(self.last)
             for x, given in zip(margins, own[2:], strict=True):
                 x[:] = given + ahead
@@ -130,11 +133,6 @@ class LookAhead:
                 return
         raise full
 
-    @property
-    def last(self) -> int:
-        """Number of the largest distance."""
-        return len(SHARES) - 1
-
     def look(self, level: int) -> None:
         """Look for contacts up to the distance of this number."""
         if level != self.level:
@@ -144,8 +142,11 @@ class LookAhead:
 
     def level_for(self, way: float) -> int:
         """Return the number of the least distance for a step in which no geometry moves farther than `way`, m."""
-        return next((i for i, share in enumerate(SHARES) if BEFORE * way <= share * self.ahead), self.last)
+        level = 0
+        while level < self.last and not BEFORE * way <= self._distances[level]:
+            level += 1
+        return level
 
     def far_enough(self, way: float) -> bool:
         """Return whether contacts were looked for far enough ahead for a step in which geometries moved by `way`, m."""
-        return self.level == self.last or AFTER * way <= SHARES[self.level] * self.ahead
+        return self.level == self.last or AFTER * way <= self._distances[self.level]

@@ -20,7 +20,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Arrived, Found, Reached, Starts, Taken, TimeStep
 from gaussopt.interchange.contact_kernel import Nearby, bound_blocks
-from gaussopt.interchange.mujoco_ahead import farthest_change, fastest
+from gaussopt.interchange.mujoco_ahead import fastest
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_damping import UNDAMPED
 from gaussopt.interchange.mujoco_equalities import independent
@@ -82,7 +82,7 @@ class MujocoStep(TimeStep):
         self._contacts, self._nearby, self._lowest = system.near()
         self._looks = system.near.looks
         self._act = self._of_act = self._w[:0]
-        if system.model.na:
+        if system.activations.names:
             self._act, self._of_act = data.act.copy(), data.act_dot.copy()
         self.D = UNDAMPED if system.damping_at_end is None else system.damping_at_end(data)
 
@@ -162,27 +162,28 @@ class MujocoStep(TimeStep):
             return None
         memory = system.near.memory(self._kept, wanted, system.damping, m)
         first, last = NUMBERS + size, NUMBERS + size + 2 * n + m + system.unit_rows
-        start, result = near.gaps[:0] if start is None else start, np.empty(last + k)
-        if not step_at_once(memory, near, self.D, start, result, dt, solver.quick_methods(), accepted, project):
+        stays = last + len(self._kept.mu)
+        start, result = near.gaps[:0] if start is None else start, np.empty(stays + k)
+        how = dt, solver.quick_methods(), accepted, project
+        if not step_at_once(memory, near, system.moving, self.D, start, result, *how):
             return None
         end = first + n
         r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n : last]
-        missed, count, method, off, far = result[:NUMBERS].tolist()
-        if self._level != system.look_ahead.last:
-            moved = dt * self._speed + farthest_change(system.moving, way, self._w, dt)
-            if not system.look_ahead.far_enough(moved):
-                self._farther()
-                return self.quickly(dt, starts, solver, accepted, project)
+        missed, count, method, off, far, change = result[:NUMBERS].tolist()
+        if not system.look_ahead.far_enough(dt * self._speed + change):
+            self._farther()
+            return self.quickly(dt, starts, solver, accepted, project)
         self._dt = dt
         if not far <= LOOKED**2:
             self._bounded(w, way)
         elif project and self._lowest < -AT_LEAST:
-            names, depths = self._contacts.names, result[last:].tolist()
+            names, depths = self._contacts.names, result[stays:].tolist()
             system.projection.stuck.update((x, depth) for x, depth in zip(names, depths, strict=True) if depth)
         if missed >= 0.0:
             solver.succeeded(int(method))
-        problem, reached = ConeComplementarity(memory.W, memory.q, memory.mu), self._ended(lam, w, way, off)
-        return Taken(self._kept.names, self._kept.opens, self._v, reached, dt, problem, r, missed, max(int(count), 0))
+        problem, pushes = ConeComplementarity(memory.W, memory.q, memory.mu), result[last:stays].tobytes()
+        of, reached, count = self._kept, self._ended(lam, w, way, off), max(int(count), 0)
+        return Taken(of.names, of.opens, self._v, reached, dt, problem, r, pushes, missed, count)
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""

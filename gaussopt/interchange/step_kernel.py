@@ -22,12 +22,13 @@ from gaussopt.cone.sparse_rows import SparseRows, copy_rows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.interchange.contact_kernel import Nearby, bound_friction
+from gaussopt.interchange.mujoco_ahead import Moving, farthest_change
 from gaussopt.jit.kernel import kernel
 
-NUMBERS = 5
+NUMBERS = 6
 """Numbers among the results: residual of Coulomb's law, m/s, Newton steps, and the method that found the
 impulses, all negative if no impulse was needed; largest |E w'|; square of the norm of the correction of the
-displacement."""
+displacement; and `farthest_change` of the displacement."""
 
 AT_LEAST = 1e-4
 """Depth, m, above which a contact that no correction separates is reported."""
@@ -234,19 +235,20 @@ def corrected(
 
 @kernel
 def step_at_once(
-    of: StepMemory, near: Nearby, D: Matrix, start: Vector, result: Vector, dt: float, by: QuickMethods,
-    accepted: float, project: bool,
+    of: StepMemory, near: Nearby, moving: Moving, D: Matrix, start: Vector, result: Vector, dt: float,
+    by: QuickMethods, accepted: float, project: bool,
 ) -> bool:  # fmt: skip
     """Take a step of length dt; return False, with no valid results, where this needs other methods.
 
     Parameters
     ----------
     near : masses, forces and velocities, and rows, gaps and residuals of all contacts nearby
+    moving : geometries that may move
     D : (n, n), damping in addition to the diagonal one, or no rows
     start : (3 k,), impulses from which Newton's method begins, or no entries if none are known
     result : written, one after the other: NUMBERS, impulses of contacts, (3 k,), velocities, displacement, (n,) each,
-        impulses of equality rows, (m,), zeros, and with `project` the depths of contacts nearby that the correction
-        leaves deep, (k,), or zeros
+        impulses of equality rows, (m,), zeros, 1 for contacts that push, others 0, and with `project` the depths of
+        contacts nearby that the correction leaves deep, (k,), or zeros
     by : methods that find the impulses
     accepted : tolerance of the certificate, `gaussopt.certificates.cone.certified`
     project : whether the displacement also corrects gaps and phi
@@ -287,5 +289,10 @@ def step_at_once(
     if len(of.kept) < len(gaps) and not left_open(of, R, gaps, way):
         return False
     numbers[4] = 0.0
-    stays = result[len(result) - len(gaps) : len(result)]
-    return not project or corrected(of, R, gaps, r, end, dt, way, numbers, stays)
+    at = len(result) - len(gaps)
+    for i in range(len(of.mu)):
+        result[at - len(of.mu) + i] = 1.0 if r[3 * i] > 0.0 else 0.0
+    stays = result[at : len(result)]
+    taken = not project or corrected(of, R, gaps, r, end, dt, way, numbers, stays)
+    numbers[5] = farthest_change(moving, way, w, dt)
+    return taken

@@ -268,7 +268,8 @@ class StatedSteps(MoreauJeanSteps):
             stated, problem = problem, here.again(r)
             if problem is None:
                 end = here.finish(r, project=self.motion.stabiliser.name == "projection")
-                return Taken(here.names, here.opens, self.v, end, h, stated, r)
+                pushes = (r[::ROWS] > 0.0).astype(np.float64).tobytes()
+                return Taken(here.names, here.opens, self.v, end, h, stated, r, pushes)
         raise BadInput(f"The force of the step at t = {self.t:.9g} does not settle; use a smaller step.")
 
     def _say_lost(self, of: Taken, now: Sequence[str]) -> None:
@@ -351,14 +352,13 @@ class StatedSteps(MoreauJeanSteps):
 
     def _note(self, of: Taken) -> bool:
         """Append events for contacts that began or ceased to push in the last step; return whether any began."""
-        pushes = of.r[::ROWS] > 0.0
-        if of.names is self._same[0] and pushes.tobytes() == self._same[1]:
+        if of.names is self._same[0] and of.pushes == self._same[1]:
             return False
         if NOT_UNIQUE not in self.motion.warnings and (of.problem.mu * of.r[::ROWS]).max(initial=0.0) > 0.0:
             self.motion.warnings.append(NOT_UNIQUE)
-        pushing = dict.fromkeys(compress(of.names, (pushes & of.opens).tolist()), 0)
+        pushing = dict.fromkeys(compress(of.names, (of.opens & (of.r[::ROWS] > 0.0)).tolist()), 0)
         if pushing.keys() == self._pushed.keys():
-            self._pushed, self._same = pushing, (of.names, pushes.tobytes())
+            self._pushed, self._same = pushing, (of.names, of.pushes)
             return False
         self._same = (), b""
         new = sorted(pushing.keys() - self._pushed.keys())
