@@ -234,6 +234,13 @@ def corrected(
 
 
 @kernel
+def mark_pushes(r: Vector, pushes: Vector) -> None:
+    """Write 1 for contacts that push, and 0 for others."""
+    for i in range(len(pushes)):
+        pushes[i] = 1.0 if r[3 * i] > 0.0 else 0.0
+
+
+@kernel
 def step_at_once(
     of: StepMemory, near: Nearby, moving: Moving, D: Matrix, start: Vector, result: Vector, dt: float,
     by: QuickMethods, accepted: float, project: bool,
@@ -290,8 +297,7 @@ def step_at_once(
         return False
     numbers[4] = 0.0
     at = len(result) - len(gaps)
-    for i in range(len(of.mu)):
-        result[at - len(of.mu) + i] = 1.0 if r[3 * i] > 0.0 else 0.0
+    mark_pushes(r, result[at - len(of.mu) : at])
     stays = result[at : len(result)]
     taken = not project or corrected(of, R, gaps, r, end, dt, way, numbers, stays)
     numbers[5] = farthest_change(moving, way, w, dt)
