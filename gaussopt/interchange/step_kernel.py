@@ -298,7 +298,6 @@ def step_at_once(
     numbers[4] = 0.0
     at = len(result) - len(gaps)
     mark_pushes(r, result[at - len(of.mu) : at])
-    stays = result[at : len(result)]
-    taken = not project or corrected(of, R, gaps, r, end, dt, way, numbers, stays)
+    taken = not project or corrected(of, R, gaps, r, end, dt, way, numbers, result[at : len(result)])
     numbers[5] = farthest_change(moving, way, w, dt)
     return taken
