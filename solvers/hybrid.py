@@ -3,8 +3,8 @@
 The following methods are tried in order, each followed by the damped Newton method of `nsn-ac`, until the natural map
 is at rounding level: one cone program if sweeps hardly converge, sweeps of nonlinear Gauss-Seidel as long as they
 converge (damped sweeps if there are very many contacts), then alternating directions with a falling penalty if there
-are many contacts, or cone programs with fixed shift (ACLM), many sweeps and pyramids in place of the cones if there are
-few, and the proximal method.
+are many contacts, or cone programs with fixed shift (ACLM) and many sweeps if there are few, the proximal method, and
+pyramids in place of the cones if there are few contacts.
 If a problem has few contacts and is not known to have a unique solution, a solution with a different velocity is
 searched for from other starts.
 """
@@ -76,6 +76,9 @@ PROXIMAL = 40
 
 CLOSE, PROBLEMS = 1e-4, 4
 """First proximal parameter alpha, and number of proximal problems, after alternating directions."""
+
+ROUNDING = 1e-12
+"""Pyramids are tried above this natural map."""
 
 ROUNDED = 1e-10
 """With more than MANY contacts, whose rounding errors add up, no further method is tried below this natural map."""
@@ -185,6 +188,13 @@ class Hybrid(Kept[HybridOptions]):
             if problem.k <= MOST_SPLIT:
                 best, count = proximal(problem, best, PROXIMAL, options.tolerance)
                 least, steps = residual(problem, best), steps + count
+        for r in with_pyramids(dense(problem)) if problem.k <= MANY and least > max(goal, ROUNDING) else ():
+            r, _ = newton(problem, r, NEWTON, options.tolerance)
+            r, _ = proximal(problem, r, PROXIMAL, options.tolerance)
+            if (error := residual(problem, r)) < least:
+                best, least = r, error
+            if least <= ROUNDING:
+                break
         best, least = in_cones(problem, best)
         claim = Status.SOLVED if least <= max(SETTLED * options.tolerance, options.enough) else Status.ITERATION_LIMIT
         others = self._search(best) if claim is Status.SOLVED and problem.k <= options.searched else ()
@@ -308,9 +318,6 @@ class Hybrid(Kept[HybridOptions]):
             yield sweeps.r.copy()
             yield np.zeros(problem.n)
             yield from self._strained(sweeps.r)
-            for r in with_pyramids(dense(problem)):
-                r, _ = newton(problem, r, NEWTON, options.tolerance)
-                yield proximal(problem, r, PROXIMAL, options.tolerance)[0]
         elif problem.k <= MOST_SPLIT:
             yield from self._split()
 
