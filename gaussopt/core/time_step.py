@@ -6,14 +6,14 @@ Their number of contacts may change, and their velocities u, (p,), need not be t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Vector
-from gaussopt.core.cone_complementarity import ConeComplementarity
+from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.system import AbstractSystem, Energy
 
 
@@ -34,30 +34,62 @@ class Reached(NamedTuple):
     missed: float
 
 
-class Free(NamedTuple):
-    """Steps in which no constraint acts: their number, the rates v before the latest of them, and its end."""
+MISSED = 1e-8
+"""Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
 
-    taken: int
-    before: Vector
-    end: Reached
+NO_CONTACTS = ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+"""The contact problem of a step in which no constraint acts."""
 
 
-class AtOnce(NamedTuple):
-    """A step taken at once: its end, its problem and impulses, and their residual, m/s.
+class Taken(NamedTuple):
+    """A step that has been taken.
 
-    `method` found the impulses in this number of iterations. The last three numbers are negative if zero impulses
-    satisfy the laws of all contacts.
+    names, opens : contacts of its problem, and mask, (k,), of those that can open
+    before : velocities at its start, (n,)
+    end : the state at its end
+    h : its length, s
+    problem, r : its contact problem, valid until another step is taken, and the impulses that solve it, (3 k,)
+    missed, iterations : residual of Coulomb's law, m/s, and iterations; -1 and 0 if zero impulses satisfy the law
     """
 
+    names: Sequence[str]
+    opens: NDArray[np.bool_]
+    before: Vector
     end: Reached
+    h: float
     problem: ConeComplementarity
     r: Vector
-    missed: float
-    iterations: int
-    method: int
+    missed: float = -1.0
+    iterations: int = 0
+
+    @classmethod
+    def free(cls, before: Vector, end: Reached, h: float) -> Taken:
+        """Return a step in which no constraint acts."""
+        return cls((), np.zeros(0, dtype=bool), before, end, h, NO_CONTACTS, np.zeros(0))
 
 
-Starts = Callable[[Sequence[str]], Vector | None]
+class KnownImpulses(NamedTuple):
+    """KnownImpulses impulses r, (3 k,), and the names of their contacts."""
+
+    names: Sequence[str]
+    r: Vector
+
+    def of(self, names: Sequence[str]) -> Vector | None:
+        """Return the impulses of contacts of these names, zero for those that are new; None if there are none."""
+        if names is self.names or names == self.names:
+            return self.r
+        if not len(self.r):
+            return None
+        there, found = {name: i for i, name in enumerate(self.names)}, np.zeros((len(names), ROWS))
+        pairs = [(i, there[name]) for i, name in enumerate(names) if name in there]
+        if pairs:
+            here, before = np.transpose(pairs)
+            found[here] = self.r.reshape(-1, ROWS)[before]
+        return found.ravel()
+
+
+Starts: TypeAlias = Callable[[Sequence[str]], Vector | None]
+Arrived: TypeAlias = "Callable[[Taken], TimeStep | None]"
 
 
 class TimeStep(ABC):
@@ -97,14 +129,20 @@ class TimeStep(ABC):
         """Return the energy of the state; call it before the system is evaluated at another state."""
 
     def at_once(
-        self, dt: float, starts: Starts, by: Any, accepted: float, *, project: bool
-    ) -> AtOnce | None:  # fmt: skip
-        """Take a step of length dt, s, by `Solver.quick_methods` from known impulses; None where these do not suffice.
+        self, ends: Iterable[float], starts: Starts, arrived: Arrived, solver: Any, accepted: float, *, project: bool
+    ) -> TimeStep | None:  # fmt: skip
+        """Take steps by `Solver.quick_methods`; return the one that needs others, or None if no other is to follow.
 
-        `starts` returns the impulses, (3 k,), from which to begin for contacts of given names, None if none are known;
-        impulses are certified within `accepted`.
+        Parameters
+        ----------
+        ends : instants, s, at which the steps end, each asked for when the step before it has been taken
+        starts : returns the impulses, (3 k,), from which to begin for contacts of given names, None if none are known
+        arrived : takes each step, and returns the step that begins at its end, or None if no other is to follow
+        solver : the solver, which learns which method succeeded
+        accepted : tolerance of the certificate of impulses
+        project : whether each displacement also corrects the constraint residuals
         """
-        return None
+        return self
 
     @abstractmethod
     def problem(self, dt: float) -> ConeComplementarity:
@@ -134,8 +172,11 @@ class SteppedSystem(AbstractSystem):
     def time_step(self, t: float, q: Vector, v: Vector) -> TimeStep:
         """Return the step that starts at a state; raises BadInput if a contact does not follow Coulomb's law."""
 
-    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> Free | None:
-        """Take verified steps to the given instants as long as no constraint acts; None if the first step fails."""
+    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> tuple[int, Taken] | None:
+        """Take verified steps to the given instants as long as no constraint acts; return their number and the last.
+
+        Return None if the first step fails.
+        """
         return None
 
     depends_on_time = False  # time does not occur: prescribed motions are refused or held fixed

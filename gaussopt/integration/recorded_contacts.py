@@ -1,32 +1,25 @@
-"""The values of contacts at a recorded instant, by a compiled loop."""
+"""The values of contacts at a recorded instant, by compiled loops."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from gaussopt.certificates.cone import choose_least, least_solved
+from gaussopt.cone.least_kernel import dense_pattern
+from gaussopt.cone.measure import FEW
 from gaussopt.core.arrays import Index, Matrix, Vector
-from gaussopt.core.cone_complementarity import ROWS
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.jit.kernel import kernel
-from gaussopt.linalg.cones import rows_of
+from gaussopt.linalg.cones import velocity_size
 
 STICKING = 1e-9
 """Slip, relative to the size of the velocities of a problem, up to which a contact that pushes counts as sticking."""
 
 OPEN, SLIDING, STUCK = 0.0, 1.0, 2.0
 """Modes of a contact in `Trajectory.mode`."""
-
-
-def by_names(names: Sequence[str], known: Sequence[str], r: Vector) -> Vector:
-    """Return impulses r, (3 k,), of the contacts `known` for the contacts `names`, zero for those that are new."""
-    there, found = {name: i for i, name in enumerate(known)}, np.zeros((len(names), ROWS))
-    pairs = [(i, there[name]) for i, name in enumerate(names) if name in there]
-    if pairs:
-        here, before = np.transpose(pairs)
-        found[here] = rows_of(r)[before]
-    return found.ravel()
 
 
 @kernel
@@ -46,3 +39,36 @@ def forces_into(
             if r[j] > 0.0:
                 stuck = mu[there[i]] > 0.0 and math.hypot(u[j + 1], u[j + 2]) <= slow
                 values[i, 2] = STUCK if stuck else SLIDING
+
+
+@kernel
+def least_forces_into(
+    begin: Index, column: Index, W: Vector, q: Vector, mu: Vector, opens: Index, tolerance: float, h: float,
+    there: Index, r: Vector, u: Vector, values: Matrix,
+) -> bool:  # fmt: skip
+    """Choose the least impulses r by `choose_least`, and apply `forces_into`; return whether r is determined."""
+    square, n = 0.0, len(q)
+    for a in range(n):
+        square += q[a] * q[a]
+    size = math.sqrt(square) if square > 0.0 else 1.0
+    _, choice = choose_least(begin, column, W, q, mu, opens, size, tolerance, -1.0, r, u)
+    for a in range(n):
+        u[a] = q[a]
+        for b in range(n):
+            u[a] += W[a * n + b] * r[b]
+    forces_into(u, r, mu, h, STICKING * size, there, values)
+    return choice == 0.0
+
+
+def record_forces(
+    problem: ConeComplementarity, opens: NDArray[np.bool_], r: Vector, tolerance: float, h: float, there: Index,
+    values: Matrix,
+) -> bool:  # fmt: skip
+    """Write forces and modes of the least impulses as `forces_into` does; return whether the problem determines r."""
+    if not problem.sparse and problem.k <= FEW:
+        W, q, mu = (np.ascontiguousarray(x) for x in (problem.W, problem.q, problem.mu))
+        given = *dense_pattern(problem.k), W.ravel(), q, mu, opens.astype(np.int64), tolerance, h, there
+        return bool(least_forces_into(*given, r.copy(), np.empty(len(r)), values))
+    r, _, unique = least_solved(problem, opens, r, tolerance)
+    forces_into(problem.u(r), r, problem.mu, h, STICKING * velocity_size(problem), there, values)
+    return unique

@@ -5,7 +5,6 @@ MuJoCo is queried with arrays of all contacts at once, without a Python loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
@@ -17,15 +16,10 @@ from numpy.typing import NDArray
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
-from gaussopt.core.errors import BadInput
 from gaussopt.interchange.contact_kernel import Nearby, Present, RowPlaces, bound_friction, collect, lower_limits
 from gaussopt.interchange.mujoco_equalities import Equalities, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 from gaussopt.interchange.step_kernel import StepMemory
-
-AHEAD = 0.01
-"""Distance, m or rad, below which open contacts and limits are taken into account, if MuJoCo's memory suffices."""
-
 
 KEPT = 4
 """Number of sets of contacts for which memory is kept."""
@@ -102,27 +96,6 @@ class NearContacts:
             W, q = W.copy(), q.copy()
             bound_friction(W, q, *self.bounds, dt)
         return W, q
-
-
-def look_ahead(model: Any, place: Callable[[], None]) -> float:
-    """Make MuJoCo find contacts and limits up to some distance, m or rad; return the largest that its memory allows.
-
-    `place` sets the start, and raises BadInput if the memory is too small. Raise BadInput if no distance fits.
-    """
-    gaps, margins = (model.geom_gap, model.pair_gap), (model.jnt_margin, model.tendon_margin)
-    before = [x.copy() for x in (*gaps, *margins)]
-    for ahead in (AHEAD, 0.1 * AHEAD, 0.01 * AHEAD):
-        for x, own in zip(gaps, before, strict=False):
-            x[:] = np.maximum(own, ahead)
-        for x, own in zip(margins, before[2:], strict=True):
-            x[:] = own + ahead
-        try:
-            place()
-        except BadInput as error:
-            full = error
-        else:
-            return ahead
-    raise full
 
 
 class ContactFinder:

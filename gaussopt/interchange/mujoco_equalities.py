@@ -220,8 +220,10 @@ class Equalities:
         Return None if only rounding errors that `clear_rounding` finds are in MuJoCo's rows, which must be sparse.
         """
         if self._in_order(data):
-            small = self._ropes and (constraint_rows(self._mj, self._model, data)[: self.m] ** 2).sum(axis=1) < SMALL**2
-            if not np.any(small):
+            if not self._ropes:
+                return None
+            square = (constraint_rows(self._mj, self._model, data)[: self.m] ** 2).sum(axis=1)
+            if not (square < SMALL**2).any():
                 return None
         J, phi, _ = self(data)
         return SparseRows.of(J), phi

@@ -15,6 +15,7 @@ import numpy as np
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, ShortIndex, Vector
 from gaussopt.interchange.contact_kernel import CLOSED
+from gaussopt.interchange.mujoco_ahead import LookAhead, Moving, farthest_change, fastest
 from gaussopt.interchange.mujoco_damping import UNDAMPED, EndDamping
 from gaussopt.interchange.mujoco_rows import IN_GAP
 from gaussopt.jit.kernel import kernel
@@ -84,8 +85,10 @@ class FreeSteps:
     """Take and verify such steps; with Euler, `at_end` is None and D is diag(`damping`); else D is from `at_end`."""
 
     def __init__(
-        self, mj: Any, model: Any, data: Any, masses: SparseRows, damping: Vector, at_end: EndDamping | None
-    ) -> None:
+        self, mj: Any, model: Any, data: Any, masses: SparseRows, damping: Vector, at_end: EndDamping | None,
+        ahead: LookAhead, moving: Moving,
+    ) -> None:  # fmt: skip
+        self._ahead, self._moving = ahead, moving
         self._mj, self._model, self._data, self._at_end, work = mj, model, data, at_end, np.empty((2, model.nv))
         self._equation = Equation(masses, data.qfrc_smooth, data.qvel, damping, *work)
         kinds, off = mj.mjtIntegrator, int(mj.mjtDisableBit.mjDSBL_EULERDAMP)
@@ -113,9 +116,15 @@ class FreeSteps:
             here, h = (qpos.copy(), qvel.copy()), end - t
             data.time, option.timestep = t, h
             mj.mj_step(model, data)
+            way = h * fastest(self._moving)
+            if not self._ahead.far_enough(way + farthest_change(self._moving, h * qvel, here[1], h)):
+                self._ahead.look(self._ahead.last)
+                data.time, qpos[:], qvel[:] = t, *here
+                mj.mj_step(model, data)
             if data.nefc or numbers.tolist() != warned or not self._holds(here[1], h):
                 qpos[:], qvel[:] = here
                 break
+            self._ahead.look(self._ahead.level_for(way))
             before, taken, t = here, taken + 1, end
         option.integrator, option.disableflags = settings
         return taken, before

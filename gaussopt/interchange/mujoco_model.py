@@ -19,7 +19,7 @@ from gaussopt.core.cone_complementarity import ROWS, GlobalContacts
 from gaussopt.core.errors import BadInput, MissingBackend
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import StepData
-from gaussopt.interchange.mujoco_contacts import AHEAD
+from gaussopt.interchange.mujoco_ahead import AHEAD
 from gaussopt.interchange.mujoco_equalities import (
     Equalities,
     constraint_rows,

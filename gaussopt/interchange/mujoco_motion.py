@@ -26,9 +26,10 @@ from gaussopt.core.arrays import Matrix, Vector, as_coordinates
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.core.system import Energy
-from gaussopt.core.time_step import Free, Reached, SteppedSystem
+from gaussopt.core.time_step import Reached, SteppedSystem, Taken
 from gaussopt.interchange.mujoco_actuation import Activations, Actuated, Control
-from gaussopt.interchange.mujoco_contacts import AHEAD, ContactFinder, look_ahead
+from gaussopt.interchange.mujoco_ahead import AHEAD, LookAhead, Moving
+from gaussopt.interchange.mujoco_contacts import ContactFinder
 from gaussopt.interchange.mujoco_copies import CHANGED, own_copy
 from gaussopt.interchange.mujoco_damping import EndDamping, depends_on_velocity, implicit, unstable
 from gaussopt.interchange.mujoco_equalities import DEPENDENT, Equalities, enough_memory
@@ -131,6 +132,9 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # MuJoCo's islands would lack the rows that `place` adds
         begins = np.append(own.M_rowadr, len(own.M_colind)).astype(np.int64)
         self.masses = SparseRows(begins, own.M_colind.astype(np.int64), self.data.M)  # lower part of the mass matrix
+        q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
+        self.look_ahead, self.dt = LookAhead(own, lambda: self.place(0.0, q, w)), float(own.opt.timestep)
+        self.ahead, self.moving = self.look_ahead.ahead, Moving.of(mj, own, self.data, self._touchable)
         self._damp(implicit(mj, model) and depends_on_velocity(mj, own))
         kinds = mj.mjtJoint
         self.activations = Activations(mj, own)
@@ -147,8 +151,6 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
         self.unit_rows = len(self._quaternions)
-        q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
-        self.ahead = look_ahead(own, lambda: self.place(0.0, q, w))
         self.equalities = Equalities(mj, own, data)
         self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities, self.masses)
         self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
@@ -160,7 +162,9 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.all_at_end, self.damping_at_end = all_at_end, EndDamping(mj, own) if all_at_end else None
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(own.nv) if undamped or all_at_end else own.dof_damping
-        self._free = FreeSteps(mj, own, self.data, self.masses, self.damping, self.damping_at_end)
+        self._free = FreeSteps(
+            mj, own, self.data, self.masses, self.damping, self.damping_at_end, self.look_ahead, self.moving
+        )
 
     def __copy__(self) -> MujocoSystem:
         """Return a system that shares model and data with this one."""
@@ -170,7 +174,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
 
     def for_steps(self, dt: float, damped: bool) -> MujocoSystem:
         """Return the system for steps of length dt; if `damped`, one of this model with all damping at their end."""
-        self.model.opt.timestep = dt  # of which plugins make use
+        self.dt = self.model.opt.timestep = dt  # of which plugins make use
         if not damped or self.all_at_end:
             return self
         found = copy.copy(self)
@@ -369,15 +373,16 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         """Whether MuJoCo's own step can be used while no constraint acts: without activations and control functions."""
         return self._free.possible and self._control is None and self.mj.get_mjcb_control() is None
 
-    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> Free | None:
+    def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> tuple[int, Taken] | None:
         """Let MuJoCo take steps until a constraint acts, see `gaussopt.interchange.mujoco_free`."""
         self.data.ctrl[:] = self._held
         taken, before = self._free(t, q, self.velocities(q, v), ends)
         if not taken:
             return None
+        h = ends[taken - 1] - (ends[taken - 2] if taken > 1 else t)
         q, w, none = self.data.qpos.copy(), self.data.qvel.copy(), self.data.act
         end = Reached(q, self.rates_of(q, w, none), np.zeros(self.unit_rows), 0.0)
-        return Free(taken, self.rates_of(*before, none), end)
+        return taken, Taken.free(self.rates_of(*before, none), end, h)
 
     def moved(self, q: Vector, way: Vector) -> Vector:
         """Return the configuration reached from q by a displacement, (nv,), on the manifold."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from gaussopt.core.cone_complementarity import ROWS, ConeComplementarity
 from gaussopt.core.delassus import SMALL
 from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
-from gaussopt.core.time_step import AtOnce, Found, Reached, Starts, TimeStep
+from gaussopt.core.time_step import Arrived, Found, Reached, Starts, Taken, TimeStep
 from gaussopt.interchange.contact_kernel import Nearby, bound_blocks
+from gaussopt.interchange.mujoco_ahead import farthest_change, fastest
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_damping import UNDAMPED
 from gaussopt.interchange.mujoco_equalities import independent
@@ -53,11 +54,12 @@ class MujocoStep(TimeStep):
     """
 
     def __init__(self, system: Any, t: float, q: Vector, v: Vector) -> None:
-        self._system, self._t, self._q, self._w = system, t, q, system.velocities(q, v)
+        self._system, self._t, self._q, self._v, self._w = system, t, q, v, system.velocities(q, v)
         self._contacts: NearContacts
         self._nearby: Nearby
         self._lowest: float
-        self._look()
+        self._speed = 0.0
+        self._look(system.look_ahead.last if len(self._w) > LARGE else None)
         self._kept: NearContacts = self._contacts
         self._end: tuple[Vector, Vector, Vector, float] | None = None
         self._groups: tuple[Index, Index, Index, int]
@@ -65,10 +67,18 @@ class MujocoStep(TimeStep):
         rows = data.ne or data.nf or data.nl or self.equalities
         self.free = not rows and self._lowest > 0.0 and system.may_be_free
 
-    def _look(self) -> None:
-        """Read from MuJoCo what the step needs."""
-        system, data = self._system, self._system.data
+    def _look(self, level: int | None = None) -> None:
+        """Read from MuJoCo what the step needs, with contacts as far ahead as `level` or the velocities say."""
+        system, data, ahead = self._system, self._system.data, self._system.look_ahead
+        if level is not None:
+            ahead.look(level)
         system.actuate(self._t, self._q, self._w)
+        if level is None:
+            self._speed = fastest(system.moving)
+            if (wanted := ahead.level_for(system.dt * self._speed)) != ahead.level:
+                ahead.look(wanted)
+                system.actuate(self._t, self._q, self._w)
+        self._level = ahead.level
         self._contacts, self._nearby, self._lowest = system.near()
         self._looks = system.near.looks
         self._act = self._of_act = self._w[:0]
@@ -80,7 +90,7 @@ class MujocoStep(TimeStep):
     def _near(self) -> Nearby:
         """What MuJoCo says of the state, which is asked again if another step has been made since."""
         if self._looks != self._system.near.looks:
-            self._look()
+            self._look(self._level)
         return self._nearby
 
     @property
@@ -122,12 +132,26 @@ class MujocoStep(TimeStep):
         return found
 
     def at_once(
-        self, dt: float, starts: Starts, by: Any, accepted: float, *, project: bool
-    ) -> AtOnce | None:  # fmt: skip
-        """Take the step by `step_at_once`, with all contacts if these are few, else with those that may close."""
+        self, ends: Iterable[float], starts: Starts, arrived: Arrived, solver: Any, accepted: float, *, project: bool
+    ) -> TimeStep | None:  # fmt: skip
+        """Take steps by `step_at_once` until one fails or no other is to follow."""
+        here: Any = self
+        for end in ends if len(self._w) <= LARGE else ():
+            step = here.quickly(end - here._t, starts, solver, accepted, project)
+            if step is None or (here := arrived(step)) is None:
+                break
+        return here  # type: ignore[no-any-return]
+
+    def _farther(self) -> None:
+        """Look for contacts as far ahead as possible."""
+        self._look(self._system.look_ahead.last)
+        self._kept = self._contacts
+
+    def quickly(
+        self, dt: float, starts: Starts, solver: Any, accepted: float, project: bool
+    ) -> Taken | None:  # fmt: skip
+        """Take a step by `step_at_once`, with all contacts if these are few, else with those that may close."""
         system, near, n, wanted = self._system, self._near, len(self._w), None
-        if n > LARGE:
-            return None
         self._kept, k, m = self._contacts, len(near.gaps), self.equalities
         if k > FEW:
             wanted, which = np.empty(k, dtype=np.int64), self._kept.indices
@@ -139,23 +163,32 @@ class MujocoStep(TimeStep):
         memory = system.near.memory(self._kept, wanted, system.damping, m)
         first, last = NUMBERS + size, NUMBERS + size + 2 * n + m + system.unit_rows
         start, result = near.gaps[:0] if start is None else start, np.empty(last + k)
-        if not step_at_once(memory, near, self.D, start, result, dt, by, accepted, project):
+        if not step_at_once(memory, near, self.D, start, result, dt, solver.quick_methods(), accepted, project):
             return None
         end = first + n
         r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n : last]
         missed, count, method, off, far = result[:NUMBERS].tolist()
+        if self._level != system.look_ahead.last:
+            moved = dt * self._speed + farthest_change(system.moving, way, self._w, dt)
+            if not system.look_ahead.far_enough(moved):
+                self._farther()
+                return self.quickly(dt, starts, solver, accepted, project)
         self._dt = dt
         if not far <= LOOKED**2:
             self._bounded(w, way)
         elif project and self._lowest < -AT_LEAST:
             names, depths = self._contacts.names, result[last:].tolist()
             system.projection.stuck.update((x, depth) for x, depth in zip(names, depths, strict=True) if depth)
-        problem = ConeComplementarity(memory.W, memory.q, memory.mu)
-        return AtOnce(self._ended(lam, w, way, off), problem, r, missed, int(count), int(method))
+        if missed >= 0.0:
+            solver.succeeded(int(method))
+        problem, reached = ConeComplementarity(memory.W, memory.q, memory.mu), self._ended(lam, w, way, off)
+        return Taken(self._kept.names, self._kept.opens, self._v, reached, dt, problem, r, missed, max(int(count), 0))
 
     def problem(self, dt: float) -> ConeComplementarity:
         """Return the problem in the impulses of contacts and limits; impulses of equality rows are eliminated."""
         self._dt = dt
+        if self._level != self._system.look_ahead.last:
+            self._farther()
         everything = np.ones(len(self._near.gaps), dtype=bool)
         if len(everything) <= FEW:
             return self._problem(everything)

@@ -12,14 +12,14 @@ from gaussopt.compiled.advances.space_steps import CompiledSpaceSteps
 from gaussopt.compiled.advances.time_steps import CompiledTimeSteps
 from gaussopt.core.endings import SLIVER
 from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled
-from gaussopt.core.time_step import SteppedSystem
+from gaussopt.core.time_step import NO_CONTACTS, SteppedSystem
 from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations
 from gaussopt.integration.advance import Advance
 from gaussopt.integration.advances.event_phases import EventPhases
 from gaussopt.integration.advances.interpreted import InterpretedSteps
 from gaussopt.integration.advances.moreau_jean import MoreauJeanSteps
 from gaussopt.integration.advances.printed import PrintedSteps
-from gaussopt.integration.advances.stated_steps import NO_CONTACTS, ContactRecorder, StatedSteps
+from gaussopt.integration.advances.stated_steps import ContactRecorder, StatedSteps
 from gaussopt.integration.events.accelerations import ContactAccelerations, ContactSolvers
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.loop import MotionLoop, Progress

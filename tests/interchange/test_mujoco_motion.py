@@ -111,15 +111,15 @@ def test_contacts_left_out_and_bodies_apart_change_no_motion(
     count: int, stabilisation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step, sizes = "gaussopt.interchange.mujoco_step", set()
-    stated, at_once = MujocoStep.problem, MujocoStep.at_once
+    stated, quickly = MujocoStep.problem, MujocoStep.quickly
 
-    def taken(*given: Any, **chosen: Any) -> Any:
-        if (found := at_once(*given, **chosen)) is not None:
+    def taken(*given: Any) -> Any:
+        if (found := quickly(*given)) is not None:
             sizes.add(found.problem.k)
         return found
 
     monkeypatch.setattr(MujocoStep, "problem", lambda self, dt: sizes.add((found := stated(self, dt)).k) or found)
-    monkeypatch.setattr(MujocoStep, "at_once", taken)
+    monkeypatch.setattr(MujocoStep, "quickly", taken)
     given = problem(plates(count), t_end=0.15)
     motion = moved(given, stabilisation=stabilisation)
     assert motion.status == go.Status.SOLVED
@@ -168,16 +168,16 @@ LOOPS = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size=
 def test_a_step_taken_at_once_is_that_taken_in_parts(
     model: str, stabilisation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given, taken, at_once = problem(model, t_end=0.4), [], MujocoStep.at_once
+    given, taken, quickly = problem(model, t_end=0.4), [], MujocoStep.quickly
 
-    def counted(*args: Any, **chosen: Any) -> Any:
-        taken.append((found := at_once(*args, **chosen)) is not None)
+    def counted(*args: Any) -> Any:
+        taken.append((found := quickly(*args)) is not None)
         return found
 
-    monkeypatch.setattr(MujocoStep, "at_once", counted)
+    monkeypatch.setattr(MujocoStep, "quickly", counted)
     motion = moved(given, stabilisation=stabilisation)
     assert sum(taken) > 0.5 * len(taken)
-    monkeypatch.setattr(MujocoStep, "at_once", lambda *_, **__: None)
+    monkeypatch.setattr(MujocoStep, "quickly", lambda *_: None)
     parts = moved(given, stabilisation=stabilisation)
     assert motion.contacts == parts.contacts
     for name in ("q", "v", "lam", "lam_N", "lam_T", "gap"):

@@ -11,6 +11,7 @@ import pytest
 import gaussopt as go
 from gaussopt.comparison.contact_export import export_contacts
 from gaussopt.interchange.fclib import read
+from gaussopt.interchange.mujoco_damping import smallest_factor, surely_stable
 from tests.interchange.humanoid import loaded, moved
 
 mujoco: Any = pytest.importorskip("mujoco", exc_type=ImportError)
@@ -231,3 +232,17 @@ mass=".2" contype="0" conaffinity="0"/></body></worldbody></mujoco>"""
     data.qvel[3] = 0.1  # it wobbles by 4.5 mm/s
     with pytest.raises(go.BadInput, match="'floor' and 'foot' is not surely found again"):
         go.from_mujoco(model, data, at_rest=0.1)
+
+
+def test_what_is_surely_stable_has_no_factor_below_minus_one() -> None:
+    random, decided = np.random.default_rng(20), 0
+    for _ in range(400):
+        n = int(random.integers(1, 5))
+        L, D, K = random.standard_normal((3, n, n))
+        scale = 10.0 ** random.uniform(-2.0, 2.0, 2)
+        whole = L @ L.T + 0.1 * np.eye(n), np.zeros((n, n)), scale[0] * (D @ D.T), scale[1] * (K if n % 2 else K @ K.T)
+        sure = surely_stable(whole, 0.5)
+        smallest, _ = smallest_factor(whole, 0.5)
+        assert smallest >= -1.0 - 1e-9 if sure else True
+        decided += sure or smallest < -1.0
+    assert decided > 300  # the test decides most cases

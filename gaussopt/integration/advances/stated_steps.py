@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +26,16 @@ from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.core.system import AbstractSystem
-from gaussopt.core.time_step import Reached, SteppedSystem, TimeStep
+from gaussopt.core.time_step import MISSED, KnownImpulses, Reached, SteppedSystem, Taken, TimeStep
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
 from gaussopt.integration.events.modes import TOLERANCES
-from gaussopt.integration.recorded_contacts import STICKING, by_names, forces_into
+from gaussopt.integration.recorded_contacts import record_forces
 from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import velocity_size
-
-MISSED = 1e-8
-"""Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
 
 ROUNDED = "Equality constraints that imply each other differ by rounding of the model's numbers; see `velocity_drift`."
 
@@ -53,20 +50,8 @@ LOST = "although it carried a force and the step before kept it closed; take a s
 NUMBER = re.compile(r", \d+$")
 """End of the name of a contact that is not the first one of its geometries."""
 
-NO_CONTACTS = ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
-"""The contact problem of a step in which no constraint acts."""
-
-
-class _Taken(NamedTuple):
-    """The step just taken: contacts, which can open, velocity before, state after it, length, problem, impulses."""
-
-    names: Sequence[str]
-    opens: NDArray[np.bool_]
-    before: Vector
-    end: Reached
-    h: float
-    problem: ConeComplementarity
-    r: Vector
+MOST = 64
+"""Largest number of steps taken before progress is shown."""
 
 
 class ContactRecorder(Recorder):
@@ -151,108 +136,126 @@ class StatedSteps(MoreauJeanSteps):
         """Continue from the state of an earlier loop."""
         self._pushed, self._sides = dict[str, int](memory["idle"]), list(memory["sides"])
         names, r = memory.get("latest", ((), ()))
-        self._latest: tuple[Sequence[str], Vector] = tuple(names), np.array(r, dtype=np.float64)
+        self._latest = KnownImpulses(tuple(names), np.array(r, dtype=np.float64))
         if len(r) != ROWS * len(names):
             raise ValueError("a contact has three impulses")
         self.recorder.names.update({name: i for i, name in enumerate(memory.get("contacts", ()))})
         self.motion.solver.sequence.solver.memory = int(memory.get("solver", 0))
-        # Contacts, and which of them push, of the steps since the latest event.
-        self._same: tuple[Sequence[str], list[bool]] = (), []
+        # Contacts of the steps since the latest event, and bytes that tell which of them push.
+        self._same: tuple[Sequence[str], bytes] = (), b""
         self._grid, self._why = replace(self.control, origin=self.origin), list(memory.get("damped", ()))
         self.system = self.system.for_steps(self.control.dt or 0.0, damped=bool(self._why))
         self.motion.warnings += self._why
-        self._start(self.t, self.q, self.v)
+        # None after free steps, until it is needed.
+        self._here: TimeStep | None = self._start(self.t, self.q, self.v)
 
     def renew(self, control: Control) -> End | None:
         """Go on with a step under the new inputs."""
         super().renew(control)
         self._grid = replace(control, origin=self.origin)
-        self._start(self.t, self.q, self.v)
+        self._here = self._start(self.t, self.q, self.v)
         return None
 
     def memory(self) -> dict[str, Any]:
         """Return what the base class does, the latest impulses, the solver's memory, and the names of all contacts."""
         solver, names = self.motion.solver.sequence.solver.memory, list(self.recorder.names)
-        more = {"latest": self._latest, "solver": solver, "contacts": names, "damped": self._why}
+        more = {"latest": tuple(self._latest), "solver": solver, "contacts": names, "damped": self._why}
         return {"idle": list(self._pushed.items()), "sides": list(self._sides), **more}
 
     def _start(self, t: float, q: Vector, v: Vector) -> TimeStep:
         begin, here = perf_counter(), self.system.time_step(t, q, v)
-        self._here: TimeStep | None = here  # None after free steps, until it is needed
         self.motion.timing["model"] += perf_counter() - begin
         return here
 
-    def _take_free(self) -> bool:
-        """Take steps until a constraint acts, at most to the next recorded state; return whether any was taken."""
-        if not self.steps or self._pushed or not (self._here is None or self._here.free):
-            return False
-        # Where someone looks at the end of each step, steps are taken one by one.
-        left = 1 if self.looks is not None or self.rules.events else self.every - self.steps % self.every
-        begin, grid, first = perf_counter(), self._grid, self.steps + 1
-        ends = [grid.instant(first)]
-        while len(ends) < left and ends[-1] < grid.t_end:
-            ends.append(grid.instant(first + len(ends)))
-        found = self.system.free_steps(self.t, self.q, self.v, ends)
-        self.motion.timing["solve"] += perf_counter() - begin
-        if found is None:
-            return False
-        taken, before, end = found
-        h = ends[taken - 1] - (ends[taken - 2] if taken > 1 else self.t)
-        self.steps += taken
-        self.t, self.q, self.v, self._here = ends[taken - 1], end.q, end.v, None
-        self._free_step = _Taken((), np.zeros(0, dtype=bool), before, end, h, NO_CONTACTS, np.zeros(0))
-        return True
+    def _ends(self) -> Iterator[float]:
+        """Yield the instant at which the next step ends, again and again as the state moves on."""
+        while True:
+            self._end = self._grid.instant(self.steps + 1)
+            yield self._end
 
     def take(self) -> End | None:
-        """Take one step, or several in which no constraint acts."""
-        if self._take_free():
-            return self._taken(self._free_step)
-        here = self._here or self._start(self.t, self.q, self.v)
-        following = self._grid.instant(self.steps + 1)
-        h = following - self.t
-        of_step = self._at_once(here, h) or self._in_parts(here, h)
-        if not isinstance(of_step, _Taken):
-            return of_step
-        end, r = of_step.end, of_step.r
-        if not end.missed <= MISSED:
-            left = end.missed / (1.0 + float(np.abs(end.v).max()))
-            if not left <= max(MISSED, self.motion.system.row_rounding):
-                return Status.INFEASIBLE, (
-                    f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step "
-                    f"leaves {end.missed:.2g} m/s or rad/s of them."
-                )
-            if left > MISSED and ROUNDED not in self.motion.warnings:
-                self.motion.warnings.append(ROUNDED)
+        """Take one step, or several, with each of which the state moves on."""
+        here, timing, solver, begin = self._here, self.motion.timing, self.motion.solver, perf_counter()
+        if self.steps and not self._pushed and (here is None or here.free):
+            free = self.system.free_steps(self.t, self.q, self.v, self._free_ends())
+            timing["solve"] += perf_counter() - begin
+            if free is not None:
+                return self._free(*free)
+        self._ended: End | None = None
+        begin, left = perf_counter(), here or self._start(self.t, self.q, self.v)
+        self._here = left
+        if solver.sequence.warm_start and solver.sequence.solver.quick_methods() is not None:
+            others = timing["model"] + timing["record"]
+            quick, project = solver.sequence.solver, self.motion.stabiliser.name == "projection"
+            found = left.at_once(self._ends(), self._known, self._arrived, quick, solver.tolerance, project=project)
+            timing["solve"] += perf_counter() - begin - (timing["model"] + timing["record"] - others)
+            if found is None:
+                return self._ended
+            left = found
+        step = self._in_parts(left, next(self._ends()) - self.t)
+        if not isinstance(step, Taken):
+            return step
+        self._arrived(step)
+        return self._ended
+
+    def _free_ends(self) -> list[float]:
+        """Return the instants at which steps end up to the next one at which someone looks at the state."""
+        left = 1 if self.looks is not None or self.rules.events else self.every - self.steps % self.every
+        grid, ends = self._grid, [self._grid.instant(self.steps + 1)]
+        while len(ends) < min(left, MOST) and ends[-1] < grid.t_end:
+            ends.append(grid.instant(self.steps + 1 + len(ends)))
+        return ends
+
+    def _free(self, taken: int, step: Taken) -> End | None:
+        """Move on by steps in which no constraint acts, the last of which is given."""
+        self._here, self.steps = None, self.steps + taken
+        self.t, self.q, self.v = self._grid.instant(self.steps), step.end.q, step.end.v
+        return self._taken(step)
+
+    def _known(self, names: Sequence[str]) -> Vector | None:
+        return self._latest.of(names)
+
+    def _arrived(self, step: Taken) -> TimeStep | None:
+        """Move on to the end of a step; return the step that begins there, or None if others go on first."""
+        here, end = self._here, step.end
+        assert here is not None
+        if not end.missed <= MISSED and (ended := self._contradicts(end)) is not None:
+            self._ended = ended
+            return None
+        if step.missed >= 0.0:
+            self._solved(step.names, step.r, step.missed, step.iterations)
         if not self.steps:
-            self._record(here, of_step)
+            self._record(here, step)
         self.steps += 1
-        self.t, self.q, self.v = following, end.q, end.v
-        self.refuse_divergence(end.q, end.v)
-        pushes = (r[::ROWS] * here.opens > 0.0).tolist()
-        if self._note(here.names, pushes):
-            self._note_gain(here, r)
-        if (now := self._start(following, end.q, end.v).names) is not here.names:
-            self._say_lost(compress(here.names, pushes), now)
-        return self._taken(of_step)
-
-    def _at_once(self, here: TimeStep, h: float) -> _Taken | None:
-        """Take a step at once; return None if this is not possible."""
-        solver, begin = self.motion.solver, perf_counter()
-        by = solver.sequence.solver.quick_methods() if solver.sequence.warm_start else None
-        if by is None:
+        self.t, self.q, self.v = self._end, end.q, end.v
+        if not math.isfinite(end.q.dot(end.q) + end.v.dot(end.v)):
+            self.refuse_divergence(end.q, end.v)
+        if self._note(step):
+            self._note_gain(here, step.r)
+        self._here = following = self._start(self.t, self.q, self.v)
+        if following.names is not step.names:
+            self._say_lost(step, following.names)
+        self._ended = self._taken(step)
+        last = self._ended is not None or self.t >= self._grid.t_end or self.steps % MOST == 0
+        if last or (following.free and not self._pushed):
             return None
-        project = self.motion.stabiliser.name == "projection"
-        found = here.at_once(h, self._known_impulses, by, solver.tolerance, project=project)
-        self.motion.timing["solve"] += perf_counter() - begin
-        if found is None:
-            return None
-        if found.missed >= 0.0:
-            self._latest = here.names, found.r
-            solver.sequence.solver.succeeded(found.method)
-            self._solved(found.problem, found.r, found.missed, found.iterations)
-        return _Taken(here.names, here.opens, self.v, found.end, h, found.problem, found.r)
+        if self.looks is not None:
+            self.looks.at(self.t, self.q)  # the loop does this for the last of several steps
+        return following
 
-    def _in_parts(self, here: TimeStep, h: float) -> _Taken | End:
+    def _contradicts(self, end: Reached) -> End | None:
+        """Return status and message if a step leaves more of the equality rows than rounding explains."""
+        left = end.missed / (1.0 + float(np.abs(end.v).max()))
+        if not left <= max(MISSED, self.motion.system.row_rounding):
+            return Status.INFEASIBLE, (
+                f"Stopped at t = {self.t:.9g}: the equality constraints contradict each other; the best step "
+                f"leaves {end.missed:.2g} m/s or rad/s of them."
+            )
+        if left > MISSED and ROUNDED not in self.motion.warnings:
+            self.motion.warnings.append(ROUNDED)
+        return None
+
+    def _in_parts(self, here: TimeStep, h: float) -> Taken | End:
         """Take a step; return status and message if its impulses are not accepted."""
         begin = perf_counter()
         problem: ConeComplementarity | None = here.problem(h)
@@ -265,21 +268,22 @@ class StatedSteps(MoreauJeanSteps):
             stated, problem = problem, here.again(r)
             if problem is None:
                 end = here.finish(r, project=self.motion.stabiliser.name == "projection")
-                return _Taken(here.names, here.opens, self.v, end, h, stated, r)
+                return Taken(here.names, here.opens, self.v, end, h, stated, r)
         raise BadInput(f"The force of the step at t = {self.t:.9g} does not settle; use a smaller step.")
 
-    def _say_lost(self, pushed: Iterable[str], now: Sequence[str]) -> None:
-        """Warn of the first contact that the step kept closed and that the model does not find at its end."""
+    def _say_lost(self, of: Taken, now: Sequence[str]) -> None:
+        """Warn of the first contact that a step kept closed and that is not among those found at its end."""
         # Where other contacts of the same pair of geometries remain, their number in the name may have changed.
+        pushed = compress(of.names, (of.r[::ROWS] * of.opens > 0.0).tolist())
         lost = [x for x in set(pushed).difference(now) if NUMBER.sub("", x) not in now]
         if lost and not any(warning.endswith(LOST) for warning in self.motion.warnings):
             self.motion.warnings.append(f"At t = {self.t:.9g} the contact {min(lost)!r} is not found, {LOST}")
 
-    def _taken(self, of_step: _Taken) -> End | None:
+    def _taken(self, step: Taken) -> End | None:
         """Record the state that is reached if it is due; return status and message if an event ends the motion."""
-        ended = self._passed()
+        ended = self._passed() if self.rules.events else None
         if ended is not None or self.steps % self.every == 0 or self.t >= self.control.t_end:
-            self._record(self._here or self._start(self.t, self.q, self.v), of_step)
+            self._record(self._here or self._start(self.t, self.q, self.v), step)
         return ended
 
     def _impulses(self, problem: ConeComplementarity, here: TimeStep) -> tuple[Vector, End | None]:
@@ -292,7 +296,7 @@ class StatedSteps(MoreauJeanSteps):
             return np.zeros(0), None
         if (problem.q[::ROWS] >= 0.0).all() and (problem.k > 1 or surely_unique(problem)):
             return np.zeros(problem.n), None  # no contact closes: zero impulses satisfy the law exactly
-        known = self._known_impulses(names)
+        known = self._latest.of(names)
         raw, timing = solver.sequence.solve(problem, known)
         begin, r = perf_counter(), raw.x
         if r is None or (missed := surely_solved(problem, r, solver.tolerance)) == math.inf:
@@ -306,39 +310,29 @@ class StatedSteps(MoreauJeanSteps):
         motion.timing["solve"] += timing.solve
         motion.timing["setup"] += timing.setup
         motion.timing["update"] += timing.update
-        self._latest = names, r
-        self._solved(problem, r, missed * velocity_size(problem), raw.iterations)
+        self._solved(names, r, missed * velocity_size(problem), raw.iterations)
         return r, None
 
-    def _solved(self, problem: ConeComplementarity, r: Vector, missed: float, iterations: int) -> None:
-        """Count a solved problem, whose impulses miss Coulomb's law by `missed`, m/s."""
+    def _solved(self, names: Sequence[str], r: Vector, missed: float, iterations: int) -> None:
+        """Keep the impulses of a solved problem, which miss Coulomb's law by `missed`, m/s, and count it."""
         motion, worst = self.motion, self.motion.worst
+        self._latest = KnownImpulses(names, r)
         motion.iterations += iterations
         motion.evaluations += 1
         worst["constraint_residual"] = max(worst["constraint_residual"], missed)
-        if NOT_UNIQUE not in motion.warnings and (problem.mu * r[::ROWS]).max() > 0.0:
-            motion.warnings.append(NOT_UNIQUE)
 
-    def _known_impulses(self, names: Sequence[str]) -> Vector | None:
-        """Return the latest impulses, zero at new contacts; None if there are none."""
-        known, r = self._latest
-        if names is known or names == known:
-            return r
-        return by_names(names, known, r) if len(r) else None
-
-    def _record(self, at: TimeStep, of: _Taken) -> None:
+    def _record(self, at: TimeStep, of: Taken) -> None:
         """Record the present state, described by `at`, with the forces of the step `of`."""
         begin = perf_counter()
-        (names, gaps, slip), problem, nan = at.found, of.problem, math.nan
-        values, unique = np.zeros((len(names), 7)), True
+        (names, gaps, slip), nan, unique = at.found, math.nan, True
+        values = np.zeros((len(names), 7))
         if of.r.any():
-            r, _, unique = least_solved(problem, of.opens, of.r, self.motion.solver.tolerance)
             before = np.arange(len(names))
             if names is not of.names:
                 there = {name: i for i, name in enumerate(of.names)}
                 before = np.array([there.get(name, -1) for name in names], dtype=np.int64)
-            given = problem.u(r), r, problem.mu, of.h, STICKING * velocity_size(problem)
-            forces_into(*given, before, values)
+            tolerance = self.motion.solver.tolerance
+            unique = record_forces(of.problem, of.opens, of.r, tolerance, of.h, before, values)
         if len(names):
             values[:, 1], values[:, 5:] = gaps, slip
         energy = at.energy()
@@ -355,15 +349,18 @@ class StatedSteps(MoreauJeanSteps):
         nothing = np.full(len(self.q), math.nan), np.full(len(self.system.row_names), math.nan)
         self.recorder.put((self.t, self.q, self.v, *nothing, *[math.nan] * 7, True), names, values)
 
-    def _note(self, names: Any, pushes_now: list[bool]) -> bool:
+    def _note(self, of: Taken) -> bool:
         """Append events for contacts that began or ceased to push in the last step; return whether any began."""
-        if names is self._same[0] and pushes_now == self._same[1]:
+        pushes = of.r[::ROWS] > 0.0
+        if of.names is self._same[0] and pushes.tobytes() == self._same[1]:
             return False
-        pushing = dict.fromkeys(compress(names, pushes_now), 0)
+        if NOT_UNIQUE not in self.motion.warnings and (of.problem.mu * of.r[::ROWS]).max(initial=0.0) > 0.0:
+            self.motion.warnings.append(NOT_UNIQUE)
+        pushing = dict.fromkeys(compress(of.names, (pushes & of.opens).tolist()), 0)
         if pushing.keys() == self._pushed.keys():
-            self._pushed, self._same = pushing, (names, pushes_now)
+            self._pushed, self._same = pushing, (of.names, pushes.tobytes())
             return False
-        self._same = (), []
+        self._same = (), b""
         new = sorted(pushing.keys() - self._pushed.keys())
         for name in new:
             self.events.append(MotionEvent(self.t, EventKind.LANDING, name))
