@@ -188,7 +188,7 @@ class Hybrid(Kept[HybridOptions]):
             if problem.k <= MOST_SPLIT:
                 best, count = proximal(problem, best, PROXIMAL, options.tolerance)
                 least, steps = residual(problem, best), steps + count
-        for r in with_pyramids(dense(problem)) if problem.k <= MANY and least > max(goal, ROUNDING) else ():
+        for r in with_pyramids(problem) if least > max(options.enough, ROUNDING) else ():
             r, _ = newton(problem, r, NEWTON, options.tolerance)
             r, _ = proximal(problem, r, PROXIMAL, options.tolerance)
             if (error := residual(problem, r)) < least:

@@ -33,7 +33,7 @@ from gaussopt.core.status import Status
 from gaussopt.lcp import enumerate_lcp, polish
 from gaussopt.lcp.certificate import natural_residual
 from gaussopt.lcp.matrix_classes import equilibrate
-from gaussopt.linalg.cones import rows_of, scaled
+from gaussopt.linalg.cones import dense, rows_of, scaled
 from gaussopt.solvers._kept import Kept
 
 SMALL = 32
@@ -129,15 +129,17 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
 
 
 def with_pyramids(problem: ConeComplementarity) -> Iterator[Vector]:
-    """Yield solutions of a dense contact problem with pyramids as cones, whose edges are turned into the latest slip.
+    """Yield solutions of a small contact problem with pyramids as cones, whose edges are turned into the latest slip.
 
     Pivoting finds solutions also where W is far from definite, or forces and slips differ by many orders of magnitude.
     """
-    own, s = scaled(problem)
+    if problem.k + (1 + max(EDGES)) * np.count_nonzero(problem.mu) > PAIRS:
+        return
+    own, s = scaled(dense(problem))
     turned, failed = np.zeros(own.k), 0
     for edges in EDGES:
         lcp, D = pyramids(own, edges, turned)
-        z = lemke(lcp, FEW).x if lcp.n <= PAIRS else None
+        z = lemke(lcp, FEW).x
         if z is not None:
             r = D @ z[: len(D.T)]
             yield s * r
