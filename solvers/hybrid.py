@@ -3,7 +3,8 @@
 The following methods are tried in order, each followed by the damped Newton method of `nsn-ac`, until the natural map
 is at rounding level: one cone program if sweeps hardly converge, sweeps of nonlinear Gauss-Seidel as long as they
 converge (damped sweeps if there are very many contacts), then alternating directions with a falling penalty if there
-are many contacts, or cone programs with fixed shift (ACLM) and many sweeps if there are few, and the proximal method.
+are many contacts, or cone programs with fixed shift (ACLM) and many sweeps if there are few, the proximal method, and
+pyramids in place of the cones if there are few contacts.
 If a problem has few contacts and is not known to have a unique solution, a solution with a different velocity is
 searched for from other starts.
 """
@@ -41,6 +42,7 @@ from gaussopt.linalg.cones import (
 from gaussopt.solvers._conic import fixed_point
 from gaussopt.solvers._kept import Kept
 from gaussopt.solvers.admm import ADMMOptions, directions
+from gaussopt.solvers.lemke import with_pyramids
 from gaussopt.solvers.nsn_ac import newton
 from gaussopt.solvers.prox import damped_sweeps, proximal
 
@@ -69,8 +71,14 @@ MOST_SPLIT = 4_000
 NEWTON, MANY_NEWTON, SPLIT_NEWTON = 60, 20, 100
 """Largest number of Newton steps: by default, with more than MANY contacts, and after alternating directions."""
 
+PROXIMAL = 40
+"""Largest number of proximal problems."""
+
 CLOSE, PROBLEMS = 1e-4, 4
 """First proximal parameter alpha, and number of proximal problems, after alternating directions."""
+
+ROUNDING = 1e-12
+"""Pyramids are tried above this natural map."""
 
 ROUNDED = 1e-10
 """With more than MANY contacts, whose rounding errors add up, no further method is tried below this natural map."""
@@ -178,12 +186,19 @@ class Hybrid(Kept[HybridOptions]):
                 break
         else:
             if problem.k <= MOST_SPLIT:
-                best, count = proximal(problem, best, 40, options.tolerance)
+                best, count = proximal(problem, best, PROXIMAL, options.tolerance)
                 least, steps = residual(problem, best), steps + count
+        for r in with_pyramids(problem) if least > max(options.enough, ROUNDING) else ():
+            r, _ = newton(problem, r, NEWTON, options.tolerance)
+            r, _ = proximal(problem, r, PROXIMAL, options.tolerance)
+            if (error := residual(problem, r)) < least:
+                best, least = r, error
+            if least <= ROUNDING:
+                break
         best, least = in_cones(problem, best)
         claim = Status.SOLVED if least <= max(SETTLED * options.tolerance, options.enough) else Status.ITERATION_LIMIT
         others = self._search(best) if claim is Status.SOLVED and problem.k <= options.searched else ()
-        note = "" if claim is Status.SOLVED else "neither sweeps nor cone programs led Newton's method to a solution"
+        note = "" if claim is Status.SOLVED else "neither sweeps, cone programs nor pyramids led to a solution"
         return RawSolution(best, None, claim, steps, note=note, solutions=others)
 
     def _apart(self, given: Vector | None) -> RawSolution | None:

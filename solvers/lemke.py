@@ -17,12 +17,15 @@ R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIA
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.cone.pyramids import pyramids
 from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.cone_complementarity import ConeComplementarity
 from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options
@@ -30,6 +33,7 @@ from gaussopt.core.status import Status
 from gaussopt.lcp import enumerate_lcp, polish
 from gaussopt.lcp.certificate import natural_residual
 from gaussopt.lcp.matrix_classes import equilibrate
+from gaussopt.linalg.cones import dense, rows_of, scaled
 from gaussopt.solvers._kept import Kept
 
 SMALL = 32
@@ -74,6 +78,13 @@ class LemkeOptions(Options):
     fallback: int = 8
 
 
+EDGES, PAIRS = (8, 4, 8, 4), 320
+"""Edges of the pyramids of one problem after the other, and the largest number of pairs of such a problem."""
+
+FEW = LemkeOptions(attempts=6, fallback=0)
+"""Options for pyramids; a contact problem without solution takes every path."""
+
+
 class Lemke(Kept[LemkeOptions]):
     """Lemke's method with the lexicographic rule."""
 
@@ -115,6 +126,27 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
     if best is not None:
         return replace(best, iterations=pivots)
     return _visit(lcp, found) if lcp.n <= options.fallback and pivots < options.max_iter else found
+
+
+def with_pyramids(problem: ConeComplementarity) -> Iterator[Vector]:
+    """Yield solutions of a small contact problem with pyramids as cones, whose edges are turned into the latest slip.
+
+    Pivoting finds solutions also where W is far from definite, or forces and slips differ by many orders of magnitude.
+    """
+    if problem.k + (1 + max(EDGES)) * np.count_nonzero(problem.mu) > PAIRS:
+        return
+    own, s = scaled(dense(problem))
+    turned, failed = np.zeros(own.k), 0
+    for edges in EDGES:
+        lcp, D = pyramids(own, edges, turned)
+        z = lemke(lcp, FEW).x
+        if z is not None:
+            r = D @ z[: len(D.T)]
+            yield s * r
+            u = rows_of(own.u(r))
+            turned = np.arctan2(-u[:, 2], -u[:, 1])
+        elif (failed := failed + 1) > 1:
+            return
 
 
 def _visit(lcp: LCP, found: RawSolution) -> RawSolution:

@@ -17,6 +17,7 @@ import numpy as np
 from gaussopt.certificates import certify
 from gaussopt.certificates.base import Certificate, unmeasured
 from gaussopt.certificates.cone_laws import laws_of
+from gaussopt.contact.contradiction import unless_contradictory
 from gaussopt.contact.laws import NO_CONTACTS, Uniqueness, UniquenessProof
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.arrays import Matrix, Vector
@@ -25,6 +26,9 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.tolerances import finite_or_none
 from gaussopt.linalg.dense import coordinate_scale, norm
 from gaussopt.linalg.saddle_point import Posedness, posedness
+
+SMALL = 1e-9
+"""Laws that are missed by no more than this, relative to 1 + ||a||_M, need no search for a contradiction."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -106,7 +110,7 @@ def certify_contact(
     laws = laws_of(op)
     verdict = laws.uniqueness(thorough, posed.forces_unique)
     if a is None or not np.isfinite(a).all() or verdict.status is not Status.SOLVED:
-        return _without(step, posed, verdict)
+        return _without(step, posed, unless_contradictory(op, verdict) if thorough else verdict)
     if lam_N is None or not np.isfinite(lam_N).all() or (lam_T is not None and not np.isfinite(lam_T).all()):
         lam_N, lam_T = op.split(laws.nearest(a, thorough))
         lam = None
@@ -116,8 +120,10 @@ def certify_contact(
     own = certify(step.with_forces(lam_N, lam_T), a, lam)
     missed = laws.residual(a, lam_N, lam_T)
     bound, error_norm, floor = laws.distance(a, x, own.error_bound, missed, verdict, thorough)
-    power = float(np.einsum("kd,kd->", lam_T, step.v_T))
-    w = step.J_N @ a + step.zeta_N
+    if thorough and math.isinf(bound) and missed > SMALL * (1.0 + own.norm_a):
+        verdict = unless_contradictory(op, verdict)
+        if verdict.status is not Status.SOLVED:
+            return _without(step, posed, verdict)
     d = coordinate_scale(step.M, step.J)
     natural = norm(op.joints.a_J / d) + norm(a / d) + norm(step.force * d)
     return ContactCertificate(
@@ -127,7 +133,8 @@ def certify_contact(
         norm_gamma=own.norm_gamma, verdict=Status.SOLVED, forces_unique=verdict.forces_unique,
         singular_mass=own.singular_mass, lam=own.lam, natural_scale=natural, residual_share=own.residual_share,
         unit_error=own.unit_error, force_share=own.force_share, law_residual=missed,
-        friction_power=max(power, 0.0), smallest_w=float(w.min(initial=math.inf)), contact=verdict,
+        friction_power=max(float(np.vdot(lam_T, step.v_T)), 0.0), contact=verdict,
+        smallest_w=float((step.J_N @ a + step.zeta_N).min(initial=math.inf)),
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ class UniquenessProof(StrEnum):
     MONOTONE = "monotone"
     ENUMERATION = "enumeration"
     JAMMED = "jammed"
+    CONTRADICTION = "contradiction"
     UNDECIDED = "undecided"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gaussopt.certificates import certify
 from gaussopt.certificates.base import Certificate, explain
-from gaussopt.certificates.contact import ContactCertificate, certify_contact
+from gaussopt.certificates.contact import SMALL, ContactCertificate, certify_contact
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.contact.laws import Uniqueness, UniquenessProof
 from gaussopt.contact.operator import ContactOperator
@@ -27,9 +27,6 @@ from gaussopt.linalg.redundancy import contradictions, near_dependency, tiny_row
 ILL_CONDITIONED = "Look for masses of very different size and for rows that nearly depend on each other."
 
 UNDECIDED = "Whether it is the only solution was not decided: there are too many contact modes to try."
-
-SMALL = 1e-9
-"""The status of an answer without error bound is not_proved up to this residual of laws and forces, else inaccurate."""
 
 FORCES, ACCELERATIONS = ("h", "Q"), ("gamma", "zeta_N", "zeta_T", "w_omega", "gamma_terms")
 
@@ -170,6 +167,10 @@ def _why_ill_posed(step: StepData, certificate: Certificate) -> str:
     if isinstance(certificate, ContactCertificate):
         if certificate.contact.reason is UniquenessProof.ENUMERATION:
             return _why_not_one(certificate.contact)
+        if certificate.contact.reason is UniquenessProof.CONTRADICTION:
+            return (
+                f"{verdict.sentence} Whichever contacts are open, forces that keep some from closing make others close."
+            )
         if certificate.contact.reason is UniquenessProof.JAMMED:
             op = ContactOperator.of(step)
             i = op.jammed or 0

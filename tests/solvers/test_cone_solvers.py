@@ -290,3 +290,41 @@ def test_redundant_contacts_that_cannot_all_rest_slip_however_little(size: float
     assert residual(problem, found.x) <= 1e-10
     r = found.x.reshape(3, 3)
     assert (np.linalg.norm(r[:, 1:], axis=1) >= (1 - 1e-6) * 0.4 * r[:, 0]).any()
+
+
+def plates(seed: int) -> go.ConeComplementarity:
+    """A plate on the floor and one on top of it, of any mass ratio, on five feet each, of which two slide.
+
+    The feet are asked for velocities that rigid plates do not allow, by 1e-5 m/s.
+    """
+    random = np.random.default_rng(seed)
+    mass, J = np.array([10.0 ** random.uniform(-3, 0), 1.0]), np.zeros((10, 3, 12))
+    for i, (x, y) in enumerate(0.1 * random.integers(-3, 4, (10, 2))):
+        for plate, sign, z in ((i // 5, 1.0, -0.1), (i // 5 - 1, -1.0, 0.1)):
+            if plate >= 0:
+                own = [[0, 0, 1, y, -x, 0], [1, 0, 0, 0, z, -y], [0, 1, 0, -z, 0, x]]
+                J[i, :, 6 * plate : 6 * plate + 6] = sign * np.array(own)
+    slides, angle = np.arange(10) % 5 == 0, random.uniform(0, 2 * np.pi, 10)
+    pushes = J.copy()
+    pushes[slides, 0] += 0.5 * np.einsum("di,idn->in", [np.cos(angle), np.sin(angle)], J[:, 1:])[slides]
+    gained = pushes.reshape(30, 12) * np.repeat(1 / mass, 6) * np.tile([1, 1, 1, 100, 100, 100], 2)
+    free = random.normal(size=12) * np.tile([1, 1, 1, 10, 10, 10], 2) - np.tile([0, 0, 9.81, 0, 0, 0], 2)
+    W, q = J.reshape(30, 12) @ gained.T, J.reshape(30, 12) @ free + 1e-5 * random.normal(size=30)
+    for row in (3 * np.flatnonzero(slides)[:, None] + [1, 2]).ravel():
+        W[row], W[:, row], W[row, row], q[row] = 0.0, 0.0, 1.0, 0.0
+    return go.ConeComplementarity(W, q, np.where(slides, 0.0, 0.5))
+
+
+@pytest.mark.parametrize("seed", [0, 6, 14, 21, 28])
+def test_pyramids_lead_to_impulses_where_some_feet_slide_and_others_strain_each_other(seed: int) -> None:
+    problem = plates(seed)
+    found = go.solve(problem, "hybrid")
+    assert found.status is S.SOLVED, found.message
+    assert residual(problem, found.x) <= 1e-10
+    r, u = found.x.reshape(10, 3), problem.u(found.x).reshape(10, 3)
+    size = 1e-8 * np.abs(problem.q).max()
+    assert (np.minimum(r[:, 0], u[:, 0]) >= -size).all()
+    force, slip = np.linalg.norm(r[:, 1:], axis=1), np.linalg.norm(u[:, 1:], axis=1)
+    assert (force <= problem.mu * r[:, 0] + size).all()
+    moves = (problem.mu > 0) & (r[:, 0] > size) & (slip > size)
+    assert (r[moves, 1:] * u[moves, 1:]).sum(axis=1) == pytest.approx(-(0.5 * r[:, 0] * slip)[moves], rel=1e-5)
