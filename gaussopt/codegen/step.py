@@ -20,10 +20,10 @@ from gaussopt.codegen.sincos import LARGEST
 from gaussopt.symbolic.model import SymbolicModel
 from gaussopt.symbolic.turns import Turn
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
-FAR = 2000
-"""Number of lines above which values are computed where they are needed; below, independent values take less time."""
+LONG = 2000
+"""Number of lines of a step from which on they stand where their values are needed; this slows shorter steps down."""
 
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _WORDS = {"abs", "sine_cosine", "int32", "sqrt", "sin", "cos", "if", "else", "or", "and"}
 
 
@@ -193,7 +193,7 @@ class StepWriter:
             once.append(f"{self.letter}_sound = 1.0 if {all_hold(constant)} else 0.0")
             conditions = [*(c for c in conditions if c not in constant), f"{self.letter}_sound > 0.0"]
         found = {k: tuple(x) for k, x in results.items()}
-        ordered = on_demand(body, [x for part in found.values() for x in part]) if len(body) > FAR else tuple(body)
+        ordered = on_demand(body, [x for part in found.values() for x in part]) if len(body) > LONG else tuple(body)
         return Lines(tuple(once), ordered, found, all_hold(conditions), frozenset(self.imports))
 
 
