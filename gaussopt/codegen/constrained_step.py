@@ -47,14 +47,14 @@ def _repeated(
     changes: list[str] = []
     for line in writer.lines({}, ()).body:
         name, _, value = line.partition(" = ")
-        if names_used(value) & changing:
+        if not changing.isdisjoint(names_used(value)):
             changing.add(name)
             changes.append(line)
         else:
             stays.append(line)
     conditions = list(dict.fromkeys(checks))
-    first = replace(writer.lines({}, [c for c in conditions if not names_used(c) & changing]), body=tuple(stays))
-    regular = all_hold([c for c in conditions if names_used(c) & changing])
+    first = replace(writer.lines({}, [c for c in conditions if changing.isdisjoint(names_used(c))]), body=tuple(stays))
+    regular = all_hold([c for c in conditions if not changing.isdisjoint(names_used(c))])
     found = {name: tuple(entries) for name, entries in results.items()}
     return first, Lines((), tuple(changes), found, regular, first.imports)
 

@@ -75,10 +75,11 @@ def equations_source(model: SymbolicModel) -> str:
             source.Function("gap_rates", state, [model.along(x) for x in gaps], "Gap rates (k)."),
             source.Function("coefficients", {"p": model.p}, coefficients, "mu (k), e_N (k), e_T (k)."),
         ]
-    pattern_M, pattern_J = [x != 0 for row in e.M for x in row], [x != 0 for row in e.J for x in row]
+    zero, known, of = sp.S.Zero, set(model.p), model.derivatives.symbols
+    pattern_M, pattern_J = [x is not zero for row in e.M for x in row], [x is not zero for row in e.J for x in row]
     certificate = certificate_source(n, pattern_M, pattern_J)
-    known, of = set(model.p), model.derivatives.symbols
-    constants = {"CONSTANT": tuple(of(x) <= known for row in (*e.M, *e.J) for x in row)}
+    entries = enumerate(x for row in (*e.M, *e.J) for x in row)
+    constants = {"VARYING": tuple(i for i, x in entries if x is not zero and not of(x) <= known)}
     more = [certificate] if certificate else []
     return source.source(functions, f"Equations of {model.name}.", more, constants, model.recursion)
 

@@ -19,7 +19,10 @@ REDUNDANT = 1e-10
 DIVISION = 10
 """Multiplications that take as long as a division, the result of which the next lines wait for."""
 
-DEARER = 1.5
+FILL = 10
+"""Multiplications that a new entry costs later on, where the pivots with the least work and fill come first."""
+
+DEARER = 1.25
 """Ratio of work up to which an order is preferred that is safe at every state."""
 
 MASSLESS = 1e-10
@@ -119,26 +122,28 @@ def elimination_order(
     rows, whose indices are n or larger, are left out.
 
     Several orders are tried, and the one with the least work is taken. Constant pivots come first, which need no
-    division, or the pivots with the fewest neighbours (Markowitz). Rows come at any time, or not before all coordinates
-    in them: then no pivot vanishes at any state if M is regular and the rows are independent, and this is preferred
-    unless it takes `DEARER` times as much work.
+    division, or the pivots with the fewest neighbours (Markowitz), or those with the least work and fill, so that a
+    body to which many others are joined comes last. Rows come at any time, or not before all coordinates in them: then
+    no pivot vanishes at any state if M is regular and the rows are independent, and this is preferred unless it takes
+    `DEARER` times as much work.
     """
     found = [
         (way[0] * (1.0 if rows_last else DEARER), way[1])
-        for constant_first in (True, False)
+        for first in ("constant", "few", "filling")
         for rows_last in (True, False)
-        if (way := _order(K, constant, n, accepted, (constant_first, rows_last))) is not None
+        if (way := _order(K, constant, n, accepted, (first, rows_last))) is not None
     ]
     return min(found, key=lambda way: way[0])[1] if found else None
 
 
 def _order(
-    K: NDArray[Any], constant: NDArray[Any], n: int, accepted: float, rule: tuple[bool, bool]
+    K: NDArray[Any], constant: NDArray[Any], n: int, accepted: float, rule: tuple[str, bool]
 ) -> tuple[int, tuple[int, ...]] | None:
     """Return the number of operations with varying entries of an order, and the order; None if none exists."""
     A, size, constant, filled = K.copy(), np.abs(K), constant.copy(), (K != 0) | ~constant
-    constant_first, rows_last = rule
+    first, rows_last = rule
     left: list[int] = list(range(len(K)))
+    fill = np.full(len(K), -1)  # the number of new entries, twice for each pair; negative if not known
     order: list[int] = []
     operations = 0
     while left:
@@ -154,7 +159,14 @@ def _order(
                 safe, there, varies = safe[sure], there[sure], varies[sure]
         met = there.sum(axis=1)
         varying = (there & ~constant[safe][:, left]).sum(axis=1)
-        best = np.lexsort((safe, met, varying, varies) if constant_first else (safe, varies, met))[0]
+        if first == "filling":
+            for i in safe[fill[safe] < 0]:
+                near = np.array(left, dtype=np.intp)[filled[i, left]]
+                fill[i] = len(near) ** 2 - np.count_nonzero(filled[np.ix_(near, near)])
+            work = _operations(met - 1, np.where(varies, 0, met - 1 - varying), varies) + FILL * fill[safe] // 2
+            best = np.lexsort((safe, work))[0]
+        else:
+            best = np.lexsort((safe, met, varying, varies) if first == "constant" else (safe, varies, met))[0]
         i = int(safe[best])
         left.remove(i)
         order.append(i)
@@ -163,8 +175,13 @@ def _order(
         changes = np.outer(A[i, near] / A[i, i], A[i, near])
         A[block] -= changes
         size[block] += np.abs(changes)
-        all_of, same = len(near), int(fixed.sum())
-        operations += (all_of * (all_of + 5) - same * (same + 5)) // 2 + (0 if constant[i, i] else DIVISION)
+        operations += int(_operations(len(near), fixed.sum(), ~constant[i, i]))
         filled[block] = True
         constant[block] &= np.outer(fixed, fixed)
+        fill[filled[near].any(axis=0)] = -1
     return operations, tuple(order)
+
+
+def _operations(near: Any, same: Any, varies: Any) -> Any:
+    """Return the operations with varying entries of a pivot with `near` neighbours, `same` of them by constants."""
+    return (near * (near + 5) - same * (same + 5)) // 2 + np.where(varies, DIVISION, 0)

@@ -7,6 +7,7 @@ machine code for arrays. The source is a module file that users can open.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +18,11 @@ from sympy.printing.pycode import PythonCodePrinter
 from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
 from gaussopt.symbolic.derivatives import Derivatives, Recursion
+from gaussopt.symbolic.forms import form_of
 
-VERSION = 13
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+
+VERSION = 14
 """Version of the generated source, raised whenever it changes, so that stale files are not reused."""
 
 
@@ -27,6 +31,16 @@ class Printer(PythonCodePrinter):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__({"fully_qualified_modules": False, "allow_unknown_functions": False})
+        self._texts: dict[Any, tuple[list[Any], str]] = {}
+
+    def doprint(self, expr: Any, assign_to: Any = None) -> str:
+        """Return an expression as source; one of a form that was written before as that, with other names."""
+        form, symbols = form_of(expr)
+        if form not in self._texts:
+            self._texts[form] = symbols, str(super().doprint(expr, assign_to))
+        first, text = self._texts[form]
+        names = {a.name: b.name for a, b in zip(first, symbols, strict=True)}
+        return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
 
     def _print_Pow(self, expr: Any, **kwargs: Any) -> str:
         base, exponent = expr.as_base_exp()
@@ -145,7 +159,7 @@ def plain(title: str) -> str:
 
 
 def _function(f: Function, printer: Printer, lines_of: Recursion | None) -> str:
-    written = {i: e for i, e in enumerate(map(sp.sympify, f.outputs)) if e != 0}
+    written = {i: e for i, e in enumerate(map(sp.sympify, f.outputs)) if e is not sp.S.Zero}
     exprs = list(written.values())
     shared, reduced = shared_parts(exprs, "w", lines_of)
     free = Derivatives().symbols if lines_of is None else lines_of.symbols

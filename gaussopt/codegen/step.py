@@ -20,6 +20,9 @@ from gaussopt.codegen.sincos import LARGEST
 from gaussopt.symbolic.model import SymbolicModel
 from gaussopt.symbolic.turns import Turn
 
+LONG = 2000
+"""Number of lines of a step from which on they stand where their values are needed; this slows shorter steps down."""
+
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _WORDS = {"abs", "sine_cosine", "int32", "sqrt", "sin", "cos", "if", "else", "or", "and"}
 
@@ -44,9 +47,23 @@ class Lines:
     imports: frozenset[str]
 
 
-def names_used(text: str) -> set[str]:
+def names_used(text: str) -> list[str]:
     """Return the names that occur in an expression."""
-    return set(_NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", text)))
+    return _NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", text))
+
+
+def on_demand(lines: Iterable[str], wanted: Iterable[Entry]) -> tuple[str, ...]:
+    """Return lines in the order in which `wanted` values need them, so that few values wait outside registers."""
+    known = {line.partition(" = ")[0]: line for line in lines}
+    needs = {name: [x for x in names_used(line)[1:] if x in known] for name, line in known.items()}
+    found, waiting = dict[str, str](), [*reversed(known), *reversed([x for x in wanted if x in known])]
+    while waiting:
+        name = waiting[-1]
+        if name not in found and (missing := [x for x in needs[name] if x not in found]):
+            waiting += reversed(missing)
+        else:
+            found[name] = known[waiting.pop()]
+    return tuple(found.values())
 
 
 def all_hold(conditions: Sequence[str]) -> str:
@@ -164,19 +181,20 @@ class StepWriter:
         body: list[str] = []
         for i, line in enumerate(self.w.lines[:end]):
             name, _, value = line.partition(" = ")
-            if fixed := names_used(value) <= known:
+            if fixed := known.issuperset(names_used(value)):
                 known.add(name)
             else:
                 known.discard(name)
             if i >= begin:
                 (once if fixed else body).append(line)
         conditions = list(dict.fromkeys(checks))
-        constant = [c for c in conditions if names_used(c) <= known]
+        constant = [c for c in conditions if known.issuperset(names_used(c))]
         if constant:
             once.append(f"{self.letter}_sound = 1.0 if {all_hold(constant)} else 0.0")
             conditions = [*(c for c in conditions if c not in constant), f"{self.letter}_sound > 0.0"]
         found = {k: tuple(x) for k, x in results.items()}
-        return Lines(tuple(once), tuple(body), found, all_hold(conditions), frozenset(self.imports))
+        ordered = on_demand(body, [x for part in found.values() for x in part]) if len(body) > LONG else tuple(body)
+        return Lines(tuple(once), ordered, found, all_hold(conditions), frozenset(self.imports))
 
 
 def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> list[list[Entry]]:

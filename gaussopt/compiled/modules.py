@@ -30,7 +30,7 @@ from gaussopt.core.errors import NotCompiled
 from gaussopt.jit.kernel import COMPILED, functions
 from gaussopt.symbolic.model import SymbolicModel
 
-VERSION = "30"
+VERSION = "32"
 """Version of the generated functions, raised whenever they change."""
 
 

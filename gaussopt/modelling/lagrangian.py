@@ -113,7 +113,8 @@ class LagrangianSystem(AbstractSystem):
     @property
     def constant_entries(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Masks of the entries of M, (n, n), and of J, (m, n), that depend on parameters alone."""
-        found = np.array(self._module.CONSTANT, dtype=bool).reshape(-1, self.n)
+        found = np.ones((self.n + self.m, self.n), dtype=bool)
+        found.flat[list(self._module.VARYING)] = False
         return found[: self.n], found[self.n :]
 
     @property

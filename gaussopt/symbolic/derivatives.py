@@ -27,6 +27,8 @@ from typing import Any
 
 import sympy as sp
 
+from gaussopt.symbolic.forms import ByForm
+
 
 class Derivatives:
     """Partial derivatives of the expressions of a model, equal to those of `sympy.diff`.
@@ -39,6 +41,7 @@ class Derivatives:
         self._symbols: dict[Any, frozenset[Any]] = {}
         self._found: dict[tuple[Any, ...], Any] = {}
         self._terms: dict[Any, dict[Any, list[Any]]] = {}  # of a sum, by the symbols that they contain
+        self._shortened = ByForm(_shortened)
 
     @property
     def pairs(self) -> list[tuple[Any, Any]]:
@@ -64,16 +67,16 @@ class Derivatives:
             found = self._found[expr, symbol] = self._derived(expr, symbol)
         return found
 
-    def twice(self, expr: Any, a: Any, b: Any) -> Any:
-        """Return the second derivative with respect to a and b, with common factors extracted, like `sympy.diff`."""
-        slope = self(expr, a)
-        if b not in self.symbols(slope):
-            return sp.S.Zero
-        first, second = sorted((a, b), key=sp.default_sort_key)
-        key = expr, first, second  # cached: a symmetric mass matrix needs each derivative twice
-        if key not in self._found:
-            self._found[key] = sp.factor_terms(sp.signsimp(self(self(expr, first), second)))
-        return self._found[key]
+    def hessian(self, expr: Any, symbols: Sequence[Any]) -> list[list[Any]]:
+        """Return the second derivatives with respect to symbols, with common factors extracted, like `sympy.diff`."""
+        found = [[sp.S.Zero for _ in symbols] for _ in symbols]
+        for i, a in enumerate(symbols):
+            there = self.symbols(self(expr, a))
+            for j, b in enumerate(symbols[: i + 1]):
+                if b in there:
+                    first, second = sorted((a, b), key=sp.default_sort_key)
+                    found[i][j] = found[j][i] = self._shortened(self(self(expr, first), second))
+        return found
 
     def _derived(self, expr: Any, symbol: Any) -> Any:
         args = expr.args
@@ -86,8 +89,9 @@ class Derivatives:
             return sp.Add(*(self(x, symbol) for x in self._terms[expr][symbol]))
         if type(expr) is sp.Mul:
             there = [i for i, x in enumerate(args) if symbol in self.symbols(x)]
-            if len(args) == 2 and args[1 - there[0]].is_Symbol and args[there[0]].is_Symbol:
-                return args[1 - there[0]]
+            if len(there) == 1 and args[there[0]] is symbol:  # the other factors are sorted already
+                rest = (*args[: there[0]], *args[there[0] + 1 :])
+                return rest[0] if len(rest) == 1 else sp.Mul(*rest, evaluate=any(x.is_Add for x in rest))
             return sp.Add(*(sp.Mul(*args[:i], self(args[i], symbol), *args[i + 1 :]) for i in there))
         if type(expr) is sp.Pow and expr.base is symbol and expr.exp.is_Integer:
             return expr.exp * symbol ** (expr.exp - 1)
@@ -101,6 +105,11 @@ class Derivatives:
     def gradient(self, expr: Any, symbols: Sequence[Any]) -> list[Any]:
         """Return the derivatives of an expression with respect to symbols."""
         return [self(expr, s) for s in symbols]
+
+
+def _shortened(expr: Any) -> Any:
+    """Return an expression with common factors extracted, as by `sympy.diff`."""
+    return sp.factor_terms(sp.signsimp(expr))
 
 
 class Recursion(Derivatives):

@@ -16,6 +16,7 @@ from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
 from gaussopt.symbolic.contacts import ContactSymbols
 from gaussopt.symbolic.derivatives import Derivatives, Recursion
+from gaussopt.symbolic.forms import ByForm
 from gaussopt.symbolic.rotations import TurnedEquations
 from gaussopt.symbolic.turns import Turn, turn_of
 
@@ -74,14 +75,24 @@ class SymbolicModel:
             parts += [bar, c.gap, *c.slip, bar, *c.coefficients]
         for line in self.lines:
             parts += line
-        return cache.key_of(sp.__version__, *map(sp.srepr, parts))
+        places, texts = dict[Any, int](), list[str]()
+
+        def place(x: Any) -> int:
+            if x not in places:  # an expression that occurs often is written once
+                texts.append(f"{type(x).__name__}{[*map(place, x.args)]}" if x.args else sp.srepr(x))
+                places[x] = len(places)
+            return places[x]
+
+        order = [place(sp.sympify(x)) for x in parts]
+        return cache.key_of(sp.__version__, *texts, str(order))
 
     @cached_property
     def holds_time(self) -> bool:
         """Tell whether an energy, a force, a constraint or a contact depends explicitly on time."""
         parts = [self.kinetic, self.potential, *self.forces, *self.holonomic, *self.nonholonomic]
         parts += [*(x for c in self.contacts for x in (c.gap, *c.slip)), *(x for _, x in self.lines)]
-        return any(TIME in getattr(x, "free_symbols", ()) for x in parts)
+        symbols = Derivatives().symbols
+        return any(TIME in symbols(sp.sympify(x)) for x in parts)
 
     @cached_property
     def quaternions(self) -> list[tuple[int, list[int]]]:
@@ -135,19 +146,18 @@ class SymbolicModel:
         d, n, name, vs = self.derivatives, len(self.q), self.name, self.v
         if isinstance(d, Recursion):
             return self.kinetic, d.curvature(self.kinetic, vs)
-        T = sp.Add(*map(_expanded, sp.Add.make_args(self.kinetic)))
-        M = [[d.twice(T, a, b) for b in vs] for a in vs]
-        rates = set(vs)
+        T, rates = sp.Add(*map(ByForm(_expanded), sp.Add.make_args(self.kinetic))), set(vs)
+        M = d.hessian(T, vs)
         if any(not d.symbols(entry).isdisjoint(rates) for row in M for entry in row):
             T = sp.expand(T)
-            M = [[d.twice(T, a, b) for b in vs] for a in vs]
+            M = d.hessian(T, vs)
         for i in range(n):
             for j in range(n):
-                quick = sorted(self.names.get(s, str(s)) for s in d.symbols(M[i][j]) & rates)
-                if quick:
+                if not d.symbols(M[i][j]).isdisjoint(rates):
+                    quick = min(self.names.get(s, str(s)) for s in d.symbols(M[i][j]) & rates)
                     raise BadInput(
                         f"kinetic of {name!r} is more than quadratic in the velocities: M[{i}, {j}] depends on the "
-                        f"velocity of {quick[0]!r}."
+                        f"velocity of {quick!r}."
                     )
         return T, M
 

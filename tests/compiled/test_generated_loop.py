@@ -17,6 +17,7 @@ from gaussopt.codegen import sincos
 from gaussopt.codegen.certificate import FAR, certificate_source
 from gaussopt.codegen.job import Orders
 from gaussopt.codegen.pivot_order import elimination, elimination_order
+from gaussopt.codegen.step import on_demand
 from gaussopt.compiled import modules
 from gaussopt.compiled.advances import generated
 from gaussopt.compiled.march import recording
@@ -516,6 +517,27 @@ def test_constant_pivots_come_first() -> None:
     order = elimination_order(saddle(M, J), constant, 3)
     assert order is not None
     assert set(order[-2:]) == {1, 3}
+
+
+def test_lines_are_written_where_they_are_needed() -> None:
+    lines = ["a = 2.0e-5*x", "b = 1.0/a", "c = x - y", "d = c*c", "e = d + b", "f = a"]
+    assert on_demand(lines, ["e", None, "x"]) == tuple(lines[i] for i in (2, 3, 0, 1, 4, 5))
+
+
+def test_a_body_to_which_many_are_joined_comes_late() -> None:
+    """Eliminated before, it would couple the rows of all that are joined to it, though its own pivots are constant."""
+    legs, random = 6, np.random.default_rng(0)
+    n, m = 6 * (legs + 1), 3 * legs
+    J, constant = np.zeros((m, n)), np.ones((n + m, n + m), dtype=bool)
+    for leg in range(legs):
+        at, rows = 6 * (leg + 1), slice(3 * leg, 3 * leg + 3)
+        J[rows, :3], J[rows, at : at + 3] = np.eye(3), -np.eye(3)
+        J[rows, 3:6], J[rows, at + 3 : at + 6] = random.uniform(-1.0, 1.0, (2, 3, 3))
+    constant[n:, :n] = np.isin(J, (0.0, 1.0, -1.0))
+    constant[:n, n:] = constant[n:, :n].T
+    order = elimination_order(saddle(np.eye(n), J), constant, n)
+    assert order is not None
+    assert set(range(6)) < set(order[-8:])
 
 
 def test_a_compiled_motion_waits_for_nothing_that_it_does_not_need(run_python: Callable[..., str]) -> None:

@@ -6,6 +6,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
+from gaussopt.symbolic.forms import ByForm
 from gaussopt.symbolic.model import Derivatives
 
 x, y, z, t = sp.symbols("x y z t", real=True)
@@ -25,9 +26,25 @@ def test_they_are_the_expressions_of_sympy(expr):
     d = Derivatives()
     for a in (x, y, z, t):
         assert d(expr, a) == sp.diff(expr, a)
-        for b in (x, y, z, t):
-            assert d.twice(expr, a, b) == sp.diff(expr, a, b)
+    assert d.hessian(expr, (x, y, z, t)) == [[sp.diff(expr, a, b) for b in (x, y, z, t)] for a in (x, y, z, t)]
     assert d.along(expr, (x, y), (z, z), t) == z * sp.diff(expr, x) + z * sp.diff(expr, y) + sp.diff(expr, t)
+
+
+def test_an_expression_is_expanded_once_for_those_that_differ_in_names():
+    """Names in another order are another form, because SymPy sorts by names."""
+    expanded = []
+
+    def expand(expr):
+        expanded.append(expr)
+        return sp.expand(expr)
+
+    by_form, names = ByForm(expand), sp.symbols("p q r s u w", real=True)
+    for a, b, c in ((x, y, z), names[:3], names[3:], (z, y, x), (names[1], names[5], names[0])):
+        expr = sp.Float(0.3) * (a - 2 * b) ** 2 * sp.sin(c) + c / b
+        assert by_form(expr) == sp.expand(expr)
+    assert len(expanded) == 3
+    assert by_form(x + y) == x + y
+    assert by_form(sp.Integer(3)) == 3
 
 
 def test_only_terms_that_hold_a_symbol_are_differentiated(monkeypatch):
