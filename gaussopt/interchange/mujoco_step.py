@@ -58,7 +58,7 @@ class MujocoStep(TimeStep):
         self._contacts: NearContacts
         self._nearby: Nearby
         self._lowest: float
-        self._speed = 0.0
+        self._speed, self._looks = 0.0, -1
         self._look(system.look_ahead.last if len(self._w) > LARGE else None)
         self._kept: NearContacts = self._contacts
         self._end: tuple[Vector, Vector, Vector, float] | None = None
@@ -72,12 +72,14 @@ class MujocoStep(TimeStep):
         system, data, ahead = self._system, self._system.data, self._system.look_ahead
         if level is not None:
             ahead.look(level)
-        system.actuate(self._t, self._q, self._w)
+        if self._looks != system.near.looks:
+            system.command(self._t, self._q, self._w)  # a control is asked once for a state, as it may count its calls
+        system.place(self._t, self._q, self._w)
         if level is None:
             self._speed = fastest(system.moving)
             if (wanted := ahead.level_for(system.dt * self._speed)) != ahead.level:
                 ahead.look(wanted)
-                system.actuate(self._t, self._q, self._w)
+                system.place(self._t, self._q, self._w)
         self._level = ahead.level
         self._contacts, self._nearby, self._lowest = system.near()
         self._looks = system.near.looks

@@ -79,3 +79,17 @@ def test_no_displacement_moves_a_point_farther_than_said() -> None:
         turned = np.linalg.norm(data.geom_xmat.reshape(-1, 3, 3) - frames, axis=(1, 2))
         far = np.linalg.norm(data.geom_xpos - centres, axis=1) + turned * model.geom_rbound / np.sqrt(2)
         assert far[every].max() <= farthest_change(moving, way, np.zeros(model.nv), 1.0) <= 20.0 * far[every].max()
+
+
+def test_a_control_is_asked_once_for_each_state() -> None:
+    model, data = loaded(SHOT)
+    asked: list[float] = []
+
+    def control(t: float, q: Any, v: Any) -> Any:
+        asked.append(t)
+        return [1e4 if t > 0.007 else 0.0]  # the step that begins then is taken again
+
+    motion = moved(go.problem_from_mujoco(model, data, t_end=0.02, control=control), stabilisation="none")
+    assert motion.q.max() == pytest.approx(0.005, abs=1e-12)
+    steps = [t for t in asked if t > 0.002]
+    assert len(steps) == len(set(steps))
