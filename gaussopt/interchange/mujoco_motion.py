@@ -152,7 +152,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
             self._weights[place : place + 3] = 4.0
         self.unit_rows = len(self._quaternions)
         self.equalities = Equalities(mj, own, data)
-        self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities, self.masses)
+        self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities, self.masses, self.moving)
         self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
 
     def _damp(self, all_at_end: bool) -> None:
@@ -179,7 +179,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
             return self
         found = copy.copy(self)
         found._damp(all_at_end=True)
-        found.near = ContactFinder(self.mj, self.model, self.data, self.ahead, self.equalities, self.masses)
+        of_data = self.data, self.ahead, self.equalities, self.masses, self.moving
+        found.near = ContactFinder(self.mj, self.model, *of_data)
         return found
 
     def __reduce__(self) -> tuple[type[MujocoSystem], tuple[Any, ...]]:

@@ -20,7 +20,6 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Arrived, Found, Reached, Starts, Taken, TimeStep
 from gaussopt.interchange.contact_kernel import Nearby, bound_blocks
-from gaussopt.interchange.mujoco_ahead import fastest
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_damping import UNDAMPED
 from gaussopt.interchange.mujoco_equalities import independent
@@ -75,13 +74,14 @@ class MujocoStep(TimeStep):
         if self._looks != system.near.looks:
             system.command(self._t, self._q, self._w)  # a control is asked once for a state, as it may count its calls
         system.place(self._t, self._q, self._w)
+        self._contacts, self._nearby, self._lowest, speed = system.near()
         if level is None:
-            self._speed = fastest(system.moving)
-            if (wanted := ahead.level_for(system.dt * self._speed)) != ahead.level:
+            self._speed = speed
+            if (wanted := ahead.level_for(system.dt * speed)) != ahead.level:
                 ahead.look(wanted)
                 system.place(self._t, self._q, self._w)
+                self._contacts, self._nearby, self._lowest, _ = system.near()
         self._level = ahead.level
-        self._contacts, self._nearby, self._lowest = system.near()
         self._looks = system.near.looks
         self._act = self._of_act = self._w[:0]
         if system.activations.names:
