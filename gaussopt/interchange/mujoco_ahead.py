@@ -85,6 +85,12 @@ def farthest_change(of: Moving, way: Vector, w: Vector, dt: float) -> float:
     return found
 
 
+@kernel
+def farthest_way(of: Moving, w: Vector, end: Vector, dt: float) -> float:
+    """Return an upper bound, m, for the way of geometries in a step dt at the velocities `end`, from w on."""
+    return dt * (fastest(of) + farthest_change(of, end, w, 1.0))
+
+
 def _reaches(mj: Any, model: Any) -> Vector:
     """Return 1 for velocities along lines, and for others the largest distance, m, of a geometry from their axis."""
     slide, free, joints = mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_FREE, model.jnt_type
