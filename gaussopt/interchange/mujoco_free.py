@@ -16,7 +16,7 @@ from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, ShortIndex, Vector
 from gaussopt.interchange.contact_kernel import CLOSED
 from gaussopt.interchange.mujoco_actuation import Activations
-from gaussopt.interchange.mujoco_ahead import LookAhead, Moving, farthest_way
+from gaussopt.interchange.mujoco_ahead import LookAhead, farthest_way
 from gaussopt.interchange.mujoco_damping import UNDAMPED, EndDamping
 from gaussopt.interchange.mujoco_rows import IN_GAP
 from gaussopt.jit.kernel import kernel
@@ -90,9 +90,9 @@ class FreeSteps:
 
     def __init__(
         self, mj: Any, model: Any, data: Any, masses: SparseRows, damping: Vector, at_end: EndDamping | None,
-        ahead: LookAhead, moving: Moving, activations: Activations,
+        ahead: LookAhead, activations: Activations,
     ) -> None:  # fmt: skip
-        self._ahead, self._moving = ahead, moving
+        self._ahead, self._moving = ahead, ahead.moving
         self._mj, self._model, self._data, self._at_end, work = mj, model, data, at_end, np.empty((2, model.nv))
         self._equation = Equation(masses, data.qfrc_smooth, data.qvel, damping, *work)
         kinds, off = mj.mjtIntegrator, int(mj.mjtDisableBit.mjDSBL_EULERDAMP)

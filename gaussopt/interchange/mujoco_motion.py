@@ -134,8 +134,9 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.masses = SparseRows(begins, own.M_colind.astype(np.int64), self.data.M)  # lower part of the mass matrix
         self.activations, self._na = Activations(mj, own), int(model.na)
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
-        self.look_ahead, self.dt = LookAhead(own, lambda: self.place(0.0, q, w)), float(own.opt.timestep)
-        self.ahead, self.moving = self.look_ahead.ahead, Moving.of(mj, own, self.data, self._touchable)
+        self.dt, self.moving = float(own.opt.timestep), Moving.of(mj, own, self.data, self._touchable)
+        self.look_ahead = LookAhead(own, self.moving, lambda: self.place(0.0, q, w))
+        self.ahead = self.look_ahead.ahead
         self._damp(implicit(mj, model) and depends_on_velocity(mj, own))
         kinds = mj.mjtJoint
         self._plain, self._quaternions = np.zeros((self.size, model.nv)), []
@@ -163,7 +164,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(own.nv) if undamped or all_at_end else own.dof_damping
         damping = self.masses, self.damping, self.damping_at_end
-        self._free = FreeSteps(mj, own, self.data, *damping, self.look_ahead, self.moving, self.activations)
+        self._free = FreeSteps(mj, own, self.data, *damping, self.look_ahead, self.activations)
 
     def __copy__(self) -> MujocoSystem:
         """Return a system that shares model and data with this one."""
