@@ -327,7 +327,7 @@ class StatedSteps(MoreauJeanSteps):
         begin = perf_counter()
         (names, gaps, slip), nan, unique = at.found, math.nan, True
         values = np.zeros((len(names), 7))
-        if of.r.any():
+        if any(of.pushes):
             before = np.arange(len(names))
             if names is not of.names:
                 there = {name: i for i, name in enumerate(of.names)}
