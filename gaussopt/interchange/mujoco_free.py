@@ -15,7 +15,7 @@ import numpy as np
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, ShortIndex, Vector
 from gaussopt.interchange.contact_kernel import CLOSED
-from gaussopt.interchange.mujoco_ahead import LookAhead, Moving, farthest_change, fastest
+from gaussopt.interchange.mujoco_ahead import LookAhead, Moving, longest_way
 from gaussopt.interchange.mujoco_damping import UNDAMPED, EndDamping
 from gaussopt.interchange.mujoco_rows import IN_GAP
 from gaussopt.jit.kernel import kernel
@@ -116,8 +116,8 @@ class FreeSteps:
             here, h = (qpos.copy(), qvel.copy()), end - t
             data.time, option.timestep = t, h
             mj.mj_step(model, data)
-            way = h * fastest(self._moving)
-            if not self._ahead.far_enough(way + farthest_change(self._moving, h * qvel, here[1], h)):
+            way = h * longest_way(self._moving, qvel)
+            if not self._ahead.far_enough(way):
                 self._ahead.look(self._ahead.last)
                 data.time, qpos[:], qvel[:] = t, *here
                 mj.mj_step(model, data)

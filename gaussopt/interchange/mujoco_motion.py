@@ -134,7 +134,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.masses = SparseRows(begins, own.M_colind.astype(np.int64), self.data.M)  # lower part of the mass matrix
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
         self.look_ahead, self.dt = LookAhead(own, lambda: self.place(0.0, q, w)), float(own.opt.timestep)
-        self.ahead, self.moving = self.look_ahead.ahead, Moving.of(mj, own, self.data, self._touchable)
+        self.ahead, self.moving = self.look_ahead.ahead, Moving.of(own, self.data, self._touchable)
         self._damp(implicit(mj, model) and depends_on_velocity(mj, own))
         kinds = mj.mjtJoint
         self.activations = Activations(mj, own)

@@ -20,7 +20,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Arrived, Found, Reached, Starts, Taken, TimeStep
 from gaussopt.interchange.contact_kernel import Nearby, bound_blocks
-from gaussopt.interchange.mujoco_ahead import fastest
+from gaussopt.interchange.mujoco_ahead import longest_way
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_damping import UNDAMPED
 from gaussopt.interchange.mujoco_equalities import independent
@@ -58,7 +58,6 @@ class MujocoStep(TimeStep):
         self._contacts: NearContacts
         self._nearby: Nearby
         self._lowest: float
-        self._speed = 0.0
         self._look(system.look_ahead.last if len(self._w) > LARGE else None)
         self._kept: NearContacts = self._contacts
         self._end: tuple[Vector, Vector, Vector, float] | None = None
@@ -73,11 +72,10 @@ class MujocoStep(TimeStep):
         if level is not None:
             ahead.look(level)
         system.actuate(self._t, self._q, self._w)
-        if level is None:
-            self._speed = fastest(system.moving)
-            if (wanted := ahead.level_for(system.dt * self._speed)) != ahead.level:
-                ahead.look(wanted)
-                system.actuate(self._t, self._q, self._w)
+        wanted = ahead.level_for(system.dt * longest_way(system.moving, self._w)) if level is None else level
+        if wanted != ahead.level:
+            ahead.look(wanted)
+            system.actuate(self._t, self._q, self._w)
         self._level = ahead.level
         self._contacts, self._nearby, self._lowest = system.near()
         self._looks = system.near.looks
@@ -169,8 +167,8 @@ class MujocoStep(TimeStep):
             return None
         end = first + n
         r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n : last]
-        missed, count, method, off, far, change = result[:NUMBERS].tolist()
-        if not system.look_ahead.far_enough(dt * self._speed + change):
+        missed, count, method, off, far, moved = result[:NUMBERS].tolist()
+        if not system.look_ahead.far_enough(moved):
             self._farther()
             return self.quickly(dt, starts, solver, accepted, project)
         self._dt = dt
