@@ -142,7 +142,7 @@ class StatedSteps(MoreauJeanSteps):
         self.recorder.names.update({name: i for i, name in enumerate(memory.get("contacts", ()))})
         self.motion.solver.sequence.solver.memory = int(memory.get("solver", 0))
         # Contacts of the steps since the latest event, and bytes that tell which of them push.
-        self._same: tuple[Sequence[str], bytes] = (), b""
+        self._same: tuple[Sequence[str] | None, bytes] = None, b""
         self._grid, self._why = replace(self.control, origin=self.origin), list(memory.get("damped", ()))
         self.system = self.system.for_steps(self.control.dt or 0.0, damped=bool(self._why))
         self.motion.warnings += self._why
@@ -172,6 +172,8 @@ class StatedSteps(MoreauJeanSteps):
         while True:
             self._end = self._grid.instant(self.steps + 1)
             yield self._end
+            if self.looks is not None:
+                self.looks.at(self.t, self.q)  # the loop does this for the last of several steps
 
     def take(self) -> End | None:
         """Take one step, or several, with each of which the state moves on."""
@@ -237,11 +239,7 @@ class StatedSteps(MoreauJeanSteps):
             self._say_lost(step, following.names)
         self._ended = self._taken(step)
         last = self._ended is not None or self.t >= self._grid.t_end or self.steps % MOST == 0
-        if last or (following.free and not self._pushed):
-            return None
-        if self.looks is not None:
-            self.looks.at(self.t, self.q)  # the loop does this for the last of several steps
-        return following
+        return None if last or (following.free and not self._pushed) else following
 
     def _contradicts(self, end: Reached) -> End | None:
         """Return status and message if a step leaves more of the equality rows than rounding explains."""
@@ -360,7 +358,7 @@ class StatedSteps(MoreauJeanSteps):
         if pushing.keys() == self._pushed.keys():
             self._pushed, self._same = pushing, (of.names, of.pushes)
             return False
-        self._same = (), b""
+        self._same = None, b""
         new = sorted(pushing.keys() - self._pushed.keys())
         for name in new:
             self.events.append(MotionEvent(self.t, EventKind.LANDING, name))
