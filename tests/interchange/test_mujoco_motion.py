@@ -209,6 +209,14 @@ def test_each_state_is_looked_at_once_where_steps_at_once_and_in_parts_alternate
     assert np.array_equal(seen[: len(motion.t) - 1], motion.t[1:])
 
 
+def test_a_continued_motion_begins_with_the_last_step_before() -> None:
+    given = problem(LOOPS, t_end=0.2)
+    whole, first = moved(given), moved(given, t_end=0.15)
+    rest = moved(given, start=first)
+    assert len(rest.t) == 26
+    assert np.array_equal(rest.q, whole.q[-26:])
+
+
 def test_a_limit_stops_a_pendulum_and_the_estimate_knows_the_error() -> None:
     motion = moved(problem(STOP.format(joint=""), q=[0.8], t_end=2.0), error_estimate=True)
     assert motion.status == go.Status.SOLVED

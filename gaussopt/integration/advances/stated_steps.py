@@ -167,10 +167,14 @@ class StatedSteps(MoreauJeanSteps):
         self.motion.timing["model"] += perf_counter() - begin
         return here
 
+    def _next(self) -> float:
+        """Return the instant at which the next step ends."""
+        return self._grid.instant(self.steps + 1)
+
     def _ends(self) -> Iterator[float]:
         """Yield the instant at which the next step ends, again and again as the state moves on."""
         while True:
-            self._end = self._grid.instant(self.steps + 1)
+            self._end = self._next()
             yield self._end
             if self.looks is not None:
                 self.looks.at(self.t, self.q)  # the loop does this for the last of several steps
@@ -203,7 +207,7 @@ class StatedSteps(MoreauJeanSteps):
     def _free_ends(self) -> list[float]:
         """Return the instants at which steps end up to the next one at which someone looks at the state."""
         left = 1 if self.looks is not None or self.rules.events else self.every - self.steps % self.every
-        grid, ends = self._grid, [self._grid.instant(self.steps + 1)]
+        grid, ends = self._grid, [self._next()]
         while len(ends) < min(left, MOST) and ends[-1] < grid.t_end:
             ends.append(grid.instant(self.steps + 1 + len(ends)))
         return ends
@@ -238,7 +242,8 @@ class StatedSteps(MoreauJeanSteps):
         if following.names is not step.names:
             self._say_lost(step, following.names)
         self._ended = self._taken(step)
-        last = self._ended is not None or self.t >= self._grid.t_end or self.steps % MOST == 0
+        # The loop keeps what a longer motion needs before the last step, which the end may shorten.
+        last = self._ended is not None or self._next() >= self._grid.t_end or self.steps % MOST == 0
         return None if last or (following.free and not self._pushed) else following
 
     def _contradicts(self, end: Reached) -> End | None:
