@@ -39,9 +39,9 @@ NAMED = ("humanoid/humanoid", "robotis_op3/scene", "unitree_g1/scene")
 SHARE, MEDIAN, MOST = 46 / 48, 8.0, 15.0
 """Goals: the share of the models that run, and, in times of MuJoCo, the median and each of the models named above."""
 
-TURNS, LONG, SHORT = 3, 5.0, 0.5
-"""Number of motions of each that are timed in turns, the time of a motion, s, from which one is enough, and the largest
-time, s, for which MuJoCo's own are repeated."""
+TURNS, LONG, SHORT = (3, 12), 5.0, 0.5
+"""Numbers of motions of each that are timed in turns, more where they are short; the time of a motion, s, from which
+one is enough, and the largest time, s, for which MuJoCo's own are repeated."""
 
 
 def found(places: list[Path]) -> list[Path]:
@@ -132,7 +132,7 @@ def one(path: Path, end: float) -> dict[str, Any]:
         motion_of(model, start(model), 3 * model.opt.timestep)
         motion, took = motion_of(model, start(model), end)
         pairs = [(took, theirs(model, motion.t[-1], took))]
-        while len(pairs) < TURNS and took < LONG:
+        while took < LONG and (len(pairs) < TURNS[0] or (len(pairs) < TURNS[1] and sum(map(sum, pairs)) < SHORT)):
             took = motion_of(model, start(model), end)[1]
             pairs.append((took, theirs(model, motion.t[-1], took)))
     except go.GaussoptError as error:

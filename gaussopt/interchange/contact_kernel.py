@@ -10,6 +10,7 @@ import numpy as np
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, ShortIndex, Vector
 from gaussopt.core.row_rounding import EPS
+from gaussopt.interchange.mujoco_ahead import Moving, longest_way
 from gaussopt.jit.kernel import kernel
 
 CLOSED = 1e-9
@@ -62,6 +63,7 @@ class Present(NamedTuple):
     masses: Vector
     force: Vector
     w: Vector
+    moving: Moving
 
 
 class Nearby(NamedTuple):
@@ -117,8 +119,8 @@ def clear_rounding(rows: SparseRows, of: RowTerms, present: Present) -> None:
 def collect(
     starts: ShortIndex, counts: ShortIndex, columns: ShortIndex, values: Vector, distances: Vector, margins: Vector,
     of: RowPlaces, present: Present, near: Nearby, first: bool, touching: bool,
-) -> float:  # fmt: skip
-    """Write `near` from MuJoCo's rows and its present state; return the least gap, at most 1.
+) -> tuple[float, float]:  # fmt: skip
+    """Write `near` from MuJoCo's rows and its present state; return the least gap, at most 1, and a bound of speeds.
 
     Row i of MuJoCo has `counts[i]` entries from `starts[i]` on. Gaps up to CLOSED become zero, and entries that are
     only rounding errors of their terms, if a row is small.
@@ -169,7 +171,7 @@ def collect(
         for e in range(R.begins[m], R.begins[len(R.begins) - 1]):
             if abs(R.values[e]) <= share * (angular if present.turns[R.columns[e]] > 0.0 else 2.0):
                 R.values[e] = 0.0
-    return lowest
+    return lowest, longest_way(present.moving, present.w)
 
 
 @kernel

@@ -92,7 +92,8 @@ def activated(
 class Activations:
     """The states of actuators: their names, and how a step changes them.
 
-    Plugins give the rates of theirs; raises BadInput for other dynamics than integrators, filters and muscles.
+    `by_euler` tells that all are advanced by Euler's method, without plugins, which give the rates of theirs. Raises
+    BadInput for other dynamics than integrators, filters and muscles.
     """
 
     def __init__(self, mj: Any, model: Any) -> None:
@@ -114,6 +115,7 @@ class Activations:
                 self._range[:, at : at + count] = model.actuator_actrange[i][:, None]
             names += [(at + j, f"act_{name}" + (f"_{j + 1}" if count > 1 else "")) for j in range(count)]
         self._dt, self._of_time = -1.0, self._times
+        self.by_euler = not (model.na and model.nplugin) and not self._times.any()
         self.names = tuple(name for _, name in sorted(names))
 
     def __call__(self, act: Vector, rate: Vector, dt: float, after: Vector, mean: Vector) -> None:

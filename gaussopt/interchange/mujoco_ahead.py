@@ -84,7 +84,8 @@ class LookAhead:
 
     last = len(SHARES) - 1
 
-    def __init__(self, model: Any, place: Callable[[], None]) -> None:
+    def __init__(self, model: Any, moving: Moving, place: Callable[[], None]) -> None:
+        self.moving = moving
         self._gaps, margins = (model.geom_gap, model.pair_gap), (model.jnt_margin, model.tendon_margin)
         own = [x.copy() for x in (*self._gaps, *margins)]
         for ahead in (AHEAD, 0.1 * AHEAD, 0.01 * AHEAD):

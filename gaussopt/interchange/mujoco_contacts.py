@@ -17,6 +17,7 @@ from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.interchange.contact_kernel import Nearby, Present, RowPlaces, bound_friction, collect, lower_limits
+from gaussopt.interchange.mujoco_ahead import Moving
 from gaussopt.interchange.mujoco_equalities import Equalities, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 from gaussopt.interchange.step_kernel import StepMemory
@@ -102,12 +103,12 @@ class ContactFinder:
     """Finder of rows near the state in `data`: of equalities, contacts, and limits, whose margins grew by `ahead`."""
 
     def __init__(
-        self, mj: Any, model: Any, data: Any, ahead: float, equalities: Equalities, masses: SparseRows
-    ) -> None:
+        self, mj: Any, model: Any, data: Any, ahead: float, equalities: Equalities, masses: SparseRows, moving: Moving
+    ) -> None:  # fmt: skip
         self.mj, self.model, self.data, self._ahead, self._masses = mj, model, data, ahead, masses
         self._equalities, every, turns = equalities, np.arange(model.nbody), turning(mj, model)
         state = masses.values, data.qfrc_smooth, data.qvel
-        self._present = Present(equalities.terms, every, data.xpos, data.xipos, turns, *state)
+        self._present = Present(equalities.terms, every, data.xpos, data.xipos, turns, *state, moving)
         self._known: dict[tuple[Any, ...], NearContacts] = {}
         # Rows of limits of hinges and slides have a single entry, which never changes.
         joints = model.jnt_type[model.jnt_limited.astype(bool)]
@@ -118,8 +119,8 @@ class ContactFinder:
         self._nearby: dict[NearContacts, Nearby] = {}
         self.looks = 0
 
-    def __call__(self) -> tuple[NearContacts, Nearby, float]:
-        """Return contacts and limits near the state of `data`, what a step needs of them, and the least gap, at most 1.
+    def __call__(self) -> tuple[NearContacts, Nearby, float, float]:
+        """Return contacts and limits near the state of `data`, what a step needs of them, and what `collect` returns.
 
         The second is valid up to the next call; `looks` counts the calls.
         """
@@ -147,9 +148,9 @@ class ContactFinder:
             for x, y in zip((*near.R, near.phi), (*given[0], given[1]), strict=True):
                 x[: len(y)] = y
         of_rows = data.efc_J_rowadr, data.efc_J_rownnz, data.efc_J_colind, values, data.efc_pos, data.efc_margin
-        lowest = collect(*of_rows, pattern.places, self._present, near, given is None, ncon > 0)
+        lowest, speed = collect(*of_rows, pattern.places, self._present, near, given is None, ncon > 0)
         self.looks += 1
-        return pattern, near, lowest
+        return pattern, near, lowest, speed
 
     def _limited(self, first: int, limits: int, values: Vector) -> bytes:
         """Return bytes that tell the limits from others: their numbers, and whether they are lower or upper limits."""

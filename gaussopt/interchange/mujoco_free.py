@@ -8,14 +8,15 @@ beginning, and so is that every contact nearby stays open: then zero impulses sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, ShortIndex, Vector
 from gaussopt.interchange.contact_kernel import CLOSED
-from gaussopt.interchange.mujoco_ahead import LookAhead, Moving, longest_way
+from gaussopt.interchange.mujoco_actuation import Activations
+from gaussopt.interchange.mujoco_ahead import LookAhead, longest_way
 from gaussopt.interchange.mujoco_damping import UNDAMPED, EndDamping
 from gaussopt.interchange.mujoco_rows import IN_GAP
 from gaussopt.jit.kernel import kernel
@@ -81,14 +82,17 @@ def stay_open(
     return found
 
 
+State: TypeAlias = tuple[Vector, Vector, Vector]
+
+
 class FreeSteps:
     """Take and verify such steps; with Euler, `at_end` is None and D is diag(`damping`); else D is from `at_end`."""
 
     def __init__(
         self, mj: Any, model: Any, data: Any, masses: SparseRows, damping: Vector, at_end: EndDamping | None,
-        ahead: LookAhead, moving: Moving,
+        ahead: LookAhead, activations: Activations,
     ) -> None:  # fmt: skip
-        self._ahead, self._moving = ahead, moving
+        self._ahead, self._moving = ahead, ahead.moving
         self._mj, self._model, self._data, self._at_end, work = mj, model, data, at_end, np.empty((2, model.nv))
         self._equation = Equation(masses, data.qfrc_smooth, data.qvel, damping, *work)
         kinds, off = mj.mjtIntegrator, int(mj.mjtDisableBit.mjDSBL_EULERDAMP)
@@ -97,37 +101,56 @@ class FreeSteps:
             int(kinds.mjINT_EULER if at_end is None else kinds.mjINT_IMPLICITFAST),
             flags & ~off if damping.any() else flags | off,
         )
-        self.possible = model.na == 0 and (at_end is None or at_end.constant)
+        self._activations = activations
+        self.possible = activations.by_euler and (at_end is None or at_end.constant)
 
     def __call__(
-        self, t: float, q: Vector, w: Vector, ends: Sequence[float]
-    ) -> tuple[int, tuple[Vector, Vector]]:  # fmt: skip
-        """Take steps from a state to the given instants until one fails; return how many succeeded, and (qpos, qvel).
+        self, t: float, q: Vector, w: Vector, rates: Vector, ends: Sequence[float]
+    ) -> tuple[int, State, State]:  # fmt: skip
+        """Take steps from a state to the given instants until one fails; return how many succeeded.
 
-        Afterwards `data` hold the state reached; the returned state is the one before the last successful step.
+        A state consists of coordinates, velocities w, (nv,), and mean rates of activations in the step before, (na,).
+        Return also the states before and after the last successful step.
         """
-        mj, model, data, option = self._mj, self._model, self._data, self._model.opt
-        before, settings, taken = (q, w), (option.integrator, option.disableflags), 0
+        model, data, option = self._model, self._data, self._model.opt
+        settings, taken, here = (option.integrator, option.disableflags), 0, (q, w, rates)
         option.integrator, option.disableflags = self._settings
-        qpos, qvel, numbers = data.qpos, data.qvel, data.warning.number
-        qpos[:], qvel[:] = q, w
+        before, qvel, numbers = here, data.qvel, data.warning.number
         warned = numbers.tolist()
         for end in ends:
-            here, h = (qpos.copy(), qvel.copy()), end - t
-            data.time, option.timestep = t, h
-            mj.mj_step(model, data)
+            h, (q, w, rates) = end - t, here
+            self._step(q, w, t, h)
             way = h * longest_way(self._moving, qvel)
             if not self._ahead.far_enough(way):
                 self._ahead.look(self._ahead.last)
-                data.time, qpos[:], qvel[:] = t, *here
-                mj.mj_step(model, data)
-            if data.nefc or numbers.tolist() != warned or not self._holds(here[1], h):
-                qpos[:], qvel[:] = here
+                self._step(q, w, t, h)
+            if model.na:
+                after, rates = np.empty((2, model.na))
+                self._activations(q[len(q) - model.na :], data.act_dot, h, after, rates)
+                if (data.act != after).any():
+                    break
+            if data.nefc or numbers.tolist() != warned or not self._holds(w, h):
                 break
             self._ahead.look(self._ahead.level_for(way))
-            before, taken, t = here, taken + 1, end
+            q = np.concatenate((data.qpos, data.act)) if model.na else data.qpos.copy()
+            before, here, taken, t = here, (q, qvel.copy(), rates), taken + 1, end
         option.integrator, option.disableflags = settings
-        return taken, before
+        if taken < len(ends):
+            self._place(*here[:2])
+        return taken, before, here
+
+    def _place(self, q: Vector, w: Vector) -> None:
+        """Set coordinates and velocities in `data`."""
+        data, n = self._data, len(self._data.qpos)
+        data.qpos[:], data.qvel[:] = q[:n], w
+        if len(q) > n:
+            data.act[:] = q[n:]
+
+    def _step(self, q: Vector, w: Vector, t: float, h: float) -> None:
+        """Let MuJoCo take a step of length h."""
+        self._place(q, w)
+        self._data.time, self._model.opt.timestep = t, h
+        self._mj.mj_step(self._model, self._data)
 
     def _holds(self, w: Vector, h: float) -> bool:
         """Return whether the step just taken, from velocities w, satisfies the equation and leaves contacts open."""

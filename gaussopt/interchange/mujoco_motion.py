@@ -132,12 +132,13 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         own.opt.disableflags |= mj.mjtDisableBit.mjDSBL_ISLAND  # MuJoCo's islands would lack the rows that `place` adds
         begins = np.append(own.M_rowadr, len(own.M_colind)).astype(np.int64)
         self.masses = SparseRows(begins, own.M_colind.astype(np.int64), self.data.M)  # lower part of the mass matrix
+        self.activations, self._na = Activations(mj, own), int(model.na)
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
-        self.look_ahead, self.dt = LookAhead(own, lambda: self.place(0.0, q, w)), float(own.opt.timestep)
-        self.ahead, self.moving = self.look_ahead.ahead, Moving.of(own, self.data, self._touchable)
+        self.dt, self.moving = float(own.opt.timestep), Moving.of(own, self.data, self._touchable)
+        self.look_ahead = LookAhead(own, self.moving, lambda: self.place(0.0, q, w))
+        self.ahead = self.look_ahead.ahead
         self._damp(implicit(mj, model) and depends_on_velocity(mj, own))
         kinds = mj.mjtJoint
-        self.activations = Activations(mj, own)
         self._plain, self._quaternions = np.zeros((self.size, model.nv)), []
         for kind, at, place in zip(model.jnt_type, model.jnt_qposadr, model.jnt_dofadr, strict=True):
             straight = {int(kinds.mjJNT_FREE): 3, int(kinds.mjJNT_BALL): 0}.get(int(kind), 1)
@@ -146,13 +147,13 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
                 self._quaternions.append((int(at) + straight, int(place) + straight))
         plain = np.argwhere(self._plain)
         places = np.array([*plain.ravel(), *np.ravel(self._quaternions)], dtype=np.int64)
-        self._rates, self._na = Coordinates(places, len(plain)), int(model.na)
+        self._rates = Coordinates(places, len(plain))
         self._weights = np.ones(model.nv)
         for _, place in self._quaternions:
             self._weights[place : place + 3] = 4.0
         self.unit_rows = len(self._quaternions)
         self.equalities = Equalities(mj, own, data)
-        self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities, self.masses)
+        self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities, self.masses, self.moving)
         self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
 
     def _damp(self, all_at_end: bool) -> None:
@@ -162,9 +163,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.all_at_end, self.damping_at_end = all_at_end, EndDamping(mj, own) if all_at_end else None
         # MuJoCo's forces contain the damping at the beginning of a step; this moves it to the end of the step.
         self.damping = np.zeros(own.nv) if undamped or all_at_end else own.dof_damping
-        self._free = FreeSteps(
-            mj, own, self.data, self.masses, self.damping, self.damping_at_end, self.look_ahead, self.moving
-        )
+        damping = self.masses, self.damping, self.damping_at_end
+        self._free = FreeSteps(mj, own, self.data, *damping, self.look_ahead, self.activations)
 
     def __copy__(self) -> MujocoSystem:
         """Return a system that shares model and data with this one."""
@@ -179,7 +179,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
             return self
         found = copy.copy(self)
         found._damp(all_at_end=True)
-        found.near = ContactFinder(self.mj, self.model, self.data, self.ahead, self.equalities, self.masses)
+        of_data = self.data, self.ahead, self.equalities, self.masses, self.moving
+        found.near = ContactFinder(self.mj, self.model, *of_data)
         return found
 
     def __reduce__(self) -> tuple[type[MujocoSystem], tuple[Any, ...]]:
@@ -370,19 +371,19 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
 
     @property
     def may_be_free(self) -> bool:
-        """Whether MuJoCo's own step can be used while no constraint acts: without activations and control functions."""
+        """Whether MuJoCo's own step can be used while no constraint acts: without control functions."""
         return self._free.possible and self._control is None and self.mj.get_mjcb_control() is None
 
     def free_steps(self, t: float, q: Vector, v: Vector, ends: Sequence[float]) -> tuple[int, Taken] | None:
         """Let MuJoCo take steps until a constraint acts, see `gaussopt.interchange.mujoco_free`."""
         self.data.ctrl[:] = self._held
-        taken, before = self._free(t, q, self.velocities(q, v), ends)
+        rates = v[len(v) - self._na :] if self._na else self.data.act
+        taken, before, (q, w, rates) = self._free(t, q, self.velocities(q, v), rates, ends)
         if not taken:
             return None
         h = ends[taken - 1] - (ends[taken - 2] if taken > 1 else t)
-        q, w, none = self.data.qpos.copy(), self.data.qvel.copy(), self.data.act
-        end = Reached(q, self.rates_of(q, w, none), np.zeros(self.unit_rows), 0.0)
-        return taken, Taken.free(self.rates_of(*before, none), end, h)
+        end = Reached(q, self.rates_of(q, w, rates), np.zeros(self.unit_rows), 0.0)
+        return taken, Taken.free(self.rates_of(*before), end, h)
 
     def moved(self, q: Vector, way: Vector) -> Vector:
         """Return the configuration reached from q by a displacement, (nv,), on the manifold."""

@@ -20,7 +20,6 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.system import Energy
 from gaussopt.core.time_step import Arrived, Found, Reached, Starts, Taken, TimeStep
 from gaussopt.interchange.contact_kernel import Nearby, bound_blocks
-from gaussopt.interchange.mujoco_ahead import longest_way
 from gaussopt.interchange.mujoco_contacts import NearContacts
 from gaussopt.interchange.mujoco_damping import UNDAMPED
 from gaussopt.interchange.mujoco_equalities import independent
@@ -58,6 +57,7 @@ class MujocoStep(TimeStep):
         self._contacts: NearContacts
         self._nearby: Nearby
         self._lowest: float
+        self._looks = -1
         self._look(system.look_ahead.last if len(self._w) > LARGE else None)
         self._kept: NearContacts = self._contacts
         self._end: tuple[Vector, Vector, Vector, float] | None = None
@@ -71,13 +71,15 @@ class MujocoStep(TimeStep):
         system, data, ahead = self._system, self._system.data, self._system.look_ahead
         if level is not None:
             ahead.look(level)
-        system.actuate(self._t, self._q, self._w)
-        wanted = ahead.level_for(system.dt * longest_way(system.moving, self._w)) if level is None else level
-        if wanted != ahead.level:
+        if self._looks != system.near.looks:
+            system.command(self._t, self._q, self._w)  # a control is asked once for a state, as it may count its calls
+        system.place(self._t, self._q, self._w)
+        self._contacts, self._nearby, self._lowest, speed = system.near()
+        if level is None and (wanted := ahead.level_for(system.dt * speed)) != ahead.level:
             ahead.look(wanted)
-            system.actuate(self._t, self._q, self._w)
+            system.place(self._t, self._q, self._w)
+            self._contacts, self._nearby, self._lowest, _ = system.near()
         self._level = ahead.level
-        self._contacts, self._nearby, self._lowest = system.near()
         self._looks = system.near.looks
         self._act = self._of_act = self._w[:0]
         if system.activations.names:

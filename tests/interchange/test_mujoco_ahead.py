@@ -81,3 +81,17 @@ def test_no_displacement_moves_a_point_farther_than_said() -> None:
             arms *= np.minimum(1.0, model.geom_rbound[i] / np.linalg.norm(arms, axis=1))[:, None]
             speeds.append(np.linalg.norm(twist[3:] + np.cross(twist[:3], arms), axis=1).max())
         assert max(speeds) <= found <= 1.5 * max(speeds)
+
+
+def test_a_control_is_asked_once_for_each_state() -> None:
+    model, data = loaded(SHOT)
+    asked: list[float] = []
+
+    def control(t: float, q: Any, v: Any) -> Any:
+        asked.append(t)
+        return [1e4 if t > 0.007 else 0.0]  # the step that begins then is taken again
+
+    motion = moved(go.problem_from_mujoco(model, data, t_end=0.02, control=control), stabilisation="none")
+    assert motion.q.max() == pytest.approx(0.005, abs=1e-12)
+    steps = [t for t in asked if t > 0.002]
+    assert len(steps) == len(set(steps))

@@ -35,6 +35,10 @@ SERVOS = {
     "disabled": SERVO.format('group="2"') + '<velocity joint="b" kv="2"/>',
 }
 
+ACTIVE = """<general joint="a" dyntype="filter" dynprm=".05" gainprm="3" actlimited="true" actrange="-1 .2"/>
+<intvelocity joint="b" kp="2" actrange="-9 9"/>"""
+"""Actuators with activations, one of which reaches its limit."""
+
 LIMITED = ("constant", "gain")
 """Servos whose damping is not the same in all of the states."""
 
@@ -67,7 +71,7 @@ def test_damping_at_the_end_is_that_of_finite_differences(kind: str, joint: str)
     assert len(seen) > 1 or kind not in LIMITED
 
 
-@pytest.mark.parametrize("kind", ["", "constant"])
+@pytest.mark.parametrize("kind", ["", "constant", "active"])
 @pytest.mark.parametrize("integrator", ["Euler", "implicitfast", "RK4"])
 @pytest.mark.parametrize("flag", ["", "eulerdamp"])
 def test_steps_without_constraints_are_those_of_the_step_problem(
@@ -75,7 +79,7 @@ def test_steps_without_constraints_are_those_of_the_step_problem(
 ) -> None:
     """A swinging arm with a ball joint, from which a body's distance to the floor is seen for some of the time."""
     option = f'><flag {flag}="disable"/></option><option' if flag else ""
-    model = arm(SERVOS[kind] if kind else "", integrator, 0.55, option)
+    model = arm({"": "", "active": ACTIVE, **SERVOS}[kind], integrator, 0.55, option)
     data, taken = mujoco.MjData(model), []
     data.qvel[:] = 0.0, 0.0, 1.0, 2.0, 3.0
     data.ctrl[:] = 0.3
