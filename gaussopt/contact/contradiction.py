@@ -26,6 +26,9 @@ SETS = 400
 OPPOSED = 1e-6
 """y . b counts as negative below this fraction of the largest entry of b, for a y whose largest entry is one."""
 
+SHARE = 1e-3
+"""Share of its largest term that b is taken to have at least, so that rounding of terms that cancel proves nothing."""
+
 SIGN = 1e-9
 """y . A may be positive by this fraction of -y . b: only forces a billion times their natural size are overlooked."""
 
@@ -46,8 +49,9 @@ def contradictory(op: ContactResponse) -> bool:
     if op.step.least.any() or not op.bias.any():
         return False
     A, size, owner = _edges(op)
+    terms = np.abs(op.step.J_N) @ op.free_size + np.abs(op.step.zeta_N)
     b = op.bias / op.weights[: op.k]
-    b = b / float(np.abs(b).max())
+    b = b / max(float(np.abs(b).max()), SHARE * float((terms / op.weights[: op.k]).max()))
     waiting = [(np.ones(op.k, dtype=bool), np.zeros(op.k, dtype=bool))]
     for _ in range(SETS):
         pushing, closed = waiting.pop()

@@ -10,7 +10,7 @@ import numpy as np
 from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, ShortIndex, Vector
 from gaussopt.core.row_rounding import EPS
-from gaussopt.interchange.mujoco_ahead import Moving, fastest
+from gaussopt.interchange.mujoco_ahead import Moving, longest_way
 from gaussopt.jit.kernel import kernel
 
 CLOSED = 1e-9
@@ -120,7 +120,7 @@ def collect(
     starts: ShortIndex, counts: ShortIndex, columns: ShortIndex, values: Vector, distances: Vector, margins: Vector,
     of: RowPlaces, present: Present, near: Nearby, first: bool, touching: bool,
 ) -> tuple[float, float]:  # fmt: skip
-    """Write `near` from MuJoCo's rows and its present state; return the least gap, at most 1, and what `fastest` does.
+    """Write `near` from MuJoCo's rows and its present state; return the least gap, at most 1, and a bound of speeds.
 
     Row i of MuJoCo has `counts[i]` entries from `starts[i]` on. Gaps up to CLOSED become zero, and entries that are
     only rounding errors of their terms, if a row is small.
@@ -171,7 +171,7 @@ def collect(
         for e in range(R.begins[m], R.begins[len(R.begins) - 1]):
             if abs(R.values[e]) <= share * (angular if present.turns[R.columns[e]] > 0.0 else 2.0):
                 R.values[e] = 0.0
-    return lowest, fastest(present.moving)
+    return lowest, longest_way(present.moving, present.w)
 
 
 @kernel

@@ -27,88 +27,51 @@ the beginning, and as it turns out: two geometries approach each other twice as 
 
 
 class Moving(NamedTuple):
-    """Geometries that may move and touch others: bodies, roots of their trees, and radii, m, of spheres around them.
+    """Geometries that may move and touch others: roots of their trees, and radii, m, of spheres around them.
 
-    A velocity of one moves geometries by at most `reach`, (nv,), 1 or m, and adds to those of the velocities before it
-    in its tree, which end with the number `before`, (nv,), or -1. MuJoCo's arrays of the present state are centres,
-    (geometries, 3), m, of geometries, and twists, (bodies, 6), about the centres of mass of whole trees, (bodies, 3).
+    A geometry moves with the velocities `last` and those `before` it, (nv,), which end with -1. MuJoCo's arrays of the
+    present state are centres, (geometries, 3), m, of geometries, and the motions, (nv, 6), that belong to velocities,
+    about the centres of mass of whole trees, (bodies, 3).
     """
 
     geometries: Index
-    bodies: Index
+    last: Index
     roots: Index
     radii: Vector
-    reach: Vector
     before: Index
     centres: Matrix
-    twists: Matrix
+    motions: Matrix
     trees: Matrix
 
     @classmethod
-    def of(cls, mj: Any, model: Any, data: Any, touchable: list[int]) -> Moving:
+    def of(cls, model: Any, data: Any, touchable: list[int]) -> Moving:
         """Return the geometries with these numbers that may move."""
-        all_bodies = model.geom_bodyid[touchable]
-        moves = model.body_weldid[all_bodies] != 0
-        found, bodies = np.array(touchable, dtype=np.int64)[moves], all_bodies[moves].astype(np.int64)
-        roots, before = model.body_rootid[bodies].astype(np.int64), model.dof_parentid.astype(np.int64)
-        known = found, bodies, roots, model.geom_rbound[found], _reaches(mj, model), before
-        return cls(*known, data.geom_xpos, data.cvel, data.subtree_com)
+        numbers = np.array(touchable, dtype=np.int64)
+        found = numbers[model.body_weldid[model.geom_bodyid[numbers]] != 0]
+        moved, roots = model.body_weldid[model.geom_bodyid[found]], model.body_rootid[model.geom_bodyid[found]]
+        last, *others = (model.body_dofadr + model.body_dofnum - 1)[moved], roots, model.dof_parentid
+        index = [np.array(x, dtype=np.int64) for x in (last, *others)]
+        state = data.geom_xpos, data.cdof, data.subtree_com
+        return cls(found, index[0], index[1], model.geom_rbound[found], index[2], *state)
 
 
 @kernel
-def fastest(of: Moving) -> float:
-    """Return an upper bound for the velocities of all points of the geometries, m/s."""
-    found = 0.0
+def longest_way(of: Moving, way: Vector) -> float:
+    """Return how far at most a displacement, (nv,), moves a point of a geometry to first order, as rows of gaps do."""
+    found, sums = 0.0, np.zeros((len(way), 6))
+    for j in range(len(way)):
+        for a in range(6):
+            sums[j, a] = way[j] * of.motions[j, a] + (sums[of.before[j], a] if of.before[j] >= 0 else 0.0)
     for i in range(len(of.geometries)):
-        body, square, turned = of.bodies[i], 0.0, 0.0
+        square, turned, at = 0.0, 0.0, of.last[i]
         for a in range(3):
             b, c = (a + 1) % 3, (a + 2) % 3
             arm_b = of.centres[of.geometries[i], b] - of.trees[of.roots[i], b]
             arm_c = of.centres[of.geometries[i], c] - of.trees[of.roots[i], c]
-            v = of.twists[body, 3 + a] + of.twists[body, b] * arm_c - of.twists[body, c] * arm_b
-            square += v * v
-            turned += of.twists[body, a] * of.twists[body, a]
+            x = sums[at, 3 + a] + sums[at, b] * arm_c - sums[at, c] * arm_b
+            square += x * x
+            turned += sums[at, a] * sums[at, a]
         found = max(found, math.sqrt(square) + math.sqrt(turned) * of.radii[i])
-    return found
-
-
-@kernel
-def farthest_change(of: Moving, way: Vector, w: Vector, dt: float) -> float:
-    """Return an upper bound, m, for the differences that a displacement other than dt w makes for geometries."""
-    found, sums = 0.0, np.zeros(len(w))
-    for j in range(len(w)):
-        change = abs(way[j] - dt * w[j])
-        sums[j] = change * of.reach[j] if change > 0.0 else 0.0
-        if of.before[j] >= 0:
-            sums[j] += sums[of.before[j]]
-        found = max(found, sums[j])
-    return found
-
-
-@kernel
-def farthest_way(of: Moving, w: Vector, end: Vector, dt: float) -> float:
-    """Return an upper bound, m, for the way of geometries in a step dt at the velocities `end`, from w on."""
-    return dt * (fastest(of) + farthest_change(of, end, w, 1.0))
-
-
-def _reaches(mj: Any, model: Any) -> Vector:
-    """Return 1 for velocities along lines, and for others the largest distance, m, of a geometry from their axis."""
-    slide, free, joints = mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_FREE, model.jnt_type
-    size, found = np.zeros(model.nbody), np.ones(model.nv)
-    for i, body in enumerate(model.geom_bodyid):
-        size[body] = max(size[body], np.linalg.norm(model.geom_pos[i]) + model.geom_rbound[i])
-    for body in range(model.nbody - 1, 0, -1):
-        first = model.body_jntadr[body]
-        for j in range(first + model.body_jntnum[body] - 1, first - 1, -1):  # the last joint moves with all others
-            at = model.jnt_dofadr[j] + (3 if joints[j] == free else 0)
-            if joints[j] == slide:
-                far = np.abs(model.jnt_range[j] - model.qpos0[model.jnt_qposadr[j]]).max()
-                size[body] += far if model.jnt_limited[j] else np.inf
-            else:
-                last = at + (1 if joints[j] == mj.mjtJoint.mjJNT_HINGE else 3)
-                found[at:last] = np.linalg.norm(model.jnt_pos[j]) + size[body]
-        parent = model.body_parentid[body]
-        size[parent] = max(size[parent], np.linalg.norm(model.body_pos[body]) + size[body])
     return found
 
 

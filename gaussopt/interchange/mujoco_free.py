@@ -16,7 +16,7 @@ from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Matrix, ShortIndex, Vector
 from gaussopt.interchange.contact_kernel import CLOSED
 from gaussopt.interchange.mujoco_actuation import Activations
-from gaussopt.interchange.mujoco_ahead import LookAhead, farthest_way
+from gaussopt.interchange.mujoco_ahead import LookAhead, longest_way
 from gaussopt.interchange.mujoco_damping import UNDAMPED, EndDamping
 from gaussopt.interchange.mujoco_rows import IN_GAP
 from gaussopt.jit.kernel import kernel
@@ -120,7 +120,7 @@ class FreeSteps:
         for end in ends:
             h, (q, w, rates) = end - t, here
             self._step(q, w, t, h)
-            way = farthest_way(self._moving, w, qvel, h)
+            way = h * longest_way(self._moving, qvel)
             if not self._ahead.far_enough(way):
                 self._ahead.look(self._ahead.last)
                 self._step(q, w, t, h)

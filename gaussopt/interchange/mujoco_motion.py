@@ -134,7 +134,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.masses = SparseRows(begins, own.M_colind.astype(np.int64), self.data.M)  # lower part of the mass matrix
         self.activations, self._na = Activations(mj, own), int(model.na)
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
-        self.dt, self.moving = float(own.opt.timestep), Moving.of(mj, own, self.data, self._touchable)
+        self.dt, self.moving = float(own.opt.timestep), Moving.of(own, self.data, self._touchable)
         self.look_ahead = LookAhead(own, self.moving, lambda: self.place(0.0, q, w))
         self.ahead = self.look_ahead.ahead
         self._damp(implicit(mj, model) and depends_on_velocity(mj, own))

@@ -57,7 +57,7 @@ class MujocoStep(TimeStep):
         self._contacts: NearContacts
         self._nearby: Nearby
         self._lowest: float
-        self._speed, self._looks = 0.0, -1
+        self._looks = -1
         self._look(system.look_ahead.last if len(self._w) > LARGE else None)
         self._kept: NearContacts = self._contacts
         self._end: tuple[Vector, Vector, Vector, float] | None = None
@@ -75,12 +75,10 @@ class MujocoStep(TimeStep):
             system.command(self._t, self._q, self._w)  # a control is asked once for a state, as it may count its calls
         system.place(self._t, self._q, self._w)
         self._contacts, self._nearby, self._lowest, speed = system.near()
-        if level is None:
-            self._speed = speed
-            if (wanted := ahead.level_for(system.dt * speed)) != ahead.level:
-                ahead.look(wanted)
-                system.place(self._t, self._q, self._w)
-                self._contacts, self._nearby, self._lowest, _ = system.near()
+        if level is None and (wanted := ahead.level_for(system.dt * speed)) != ahead.level:
+            ahead.look(wanted)
+            system.place(self._t, self._q, self._w)
+            self._contacts, self._nearby, self._lowest, _ = system.near()
         self._level = ahead.level
         self._looks = system.near.looks
         self._act = self._of_act = self._w[:0]
@@ -171,8 +169,8 @@ class MujocoStep(TimeStep):
             return None
         end = first + n
         r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n : last]
-        missed, count, method, off, far, change = result[:NUMBERS].tolist()
-        if not system.look_ahead.far_enough(dt * self._speed + change):
+        missed, count, method, off, far, moved = result[:NUMBERS].tolist()
+        if not system.look_ahead.far_enough(moved):
             self._farther()
             return self.quickly(dt, starts, solver, accepted, project)
         self._dt = dt

@@ -22,13 +22,13 @@ from gaussopt.cone.sparse_rows import SparseRows, copy_rows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.interchange.contact_kernel import Nearby, bound_friction
-from gaussopt.interchange.mujoco_ahead import Moving, farthest_change
+from gaussopt.interchange.mujoco_ahead import Moving, longest_way
 from gaussopt.jit.kernel import kernel
 
 NUMBERS = 6
 """Numbers among the results: residual of Coulomb's law, m/s, Newton steps, and the method that found the
 impulses, all negative if no impulse was needed; largest |E w'|; square of the norm of the correction of the
-displacement; and `farthest_change` of the displacement."""
+displacement; and how far geometries move, m."""
 
 AT_LEAST = 1e-4
 """Depth, m, above which a contact that no correction separates is reported."""
@@ -299,5 +299,5 @@ def step_at_once(
     at = len(result) - len(gaps)
     mark_pushes(r, result[at - len(of.mu) : at])
     taken = not project or corrected(of, R, gaps, r, end, dt, way, numbers, result[at : len(result)])
-    numbers[5] = farthest_change(moving, way, w, dt)
+    numbers[5] = longest_way(moving, way)
     return taken

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import bsr_array
 
 import gaussopt as go
+from gaussopt.integration.looks import Steps
 from gaussopt.interchange.contact_kernel import bound_blocks, bound_friction
 from gaussopt.interchange.mujoco_step import MujocoStep
 from gaussopt.simulation.concatenation import ARRAYS
@@ -151,6 +152,14 @@ def test_friction_without_a_normal_is_bounded_alike_in_dense_operators_and_in_bl
     assert np.array_equal(of_blocks, q)
 
 
+def test_a_contact_that_is_far_away_two_steps_after_its_landing_lifts_off() -> None:
+    xml = """<mujoco><option timestep="0.02"/><worldbody><geom name="floor" type="plane" size="9 9 1"/>
+    <body pos="0 0 .1"><joint name="z" type="slide" axis="0 0 1"/><geom name="ball" size=".1" mass="1"/></body>
+    </worldbody><actuator><motor joint="z"/></actuator></mujoco>"""
+    motion = moved(problem(xml, t_end=0.2, control=lambda t, *_: [0.0 if t < 0.02 else 200.0]))
+    assert [(event["kind"], event["t"]) for event in motion.events] == [("landing", 0.02), ("lift_off", 0.08)]
+
+
 LOOPS = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="9 9 1"/>
   <body pos="0 0 .6"><joint name="a" axis="0 1 0" damping=".02"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
     <body name="tip" pos=".3 0 0"><joint axis="0 1 0" range="-90 60"/>
@@ -183,6 +192,29 @@ def test_a_step_taken_at_once_is_that_taken_in_parts(
     for name in ("q", "v", "lam", "lam_N", "lam_T", "gap"):
         exact = 0.0 if model is not LOOPS else 1e-9  # dependent rows are told by other arithmetic
         assert getattr(motion, name) == pytest.approx(getattr(parts, name), rel=0.0, abs=exact, nan_ok=True), name
+
+
+def test_each_state_is_looked_at_once_where_steps_at_once_and_in_parts_alternate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[float] = []
+    at, quickly = Steps.at, MujocoStep.quickly
+
+    def seldom(self: Any, *given: Any) -> Any:
+        return quickly(self, *given) if round(self._t / 0.002) % 3 else None
+
+    monkeypatch.setattr(MujocoStep, "quickly", seldom)
+    monkeypatch.setattr(Steps, "at", lambda self, t, q: seen.append(t) or at(self, t, q))
+    motion = go.simulate(problem(plates(3), t_end=0.1), stepper="moreau-jean", error_estimate=True)
+    assert np.array_equal(seen[: len(motion.t) - 1], motion.t[1:])
+
+
+def test_a_continued_motion_begins_with_the_last_step_before() -> None:
+    given = problem(LOOPS, t_end=0.2)
+    whole, first = moved(given), moved(given, t_end=0.15)
+    rest = moved(given, start=first)
+    assert len(rest.t) == 26
+    assert np.array_equal(rest.q, whole.q[-26:])
 
 
 def test_a_limit_stops_a_pendulum_and_the_estimate_knows_the_error() -> None:

@@ -142,7 +142,7 @@ class StatedSteps(MoreauJeanSteps):
         self.recorder.names.update({name: i for i, name in enumerate(memory.get("contacts", ()))})
         self.motion.solver.sequence.solver.memory = int(memory.get("solver", 0))
         # Contacts of the steps since the latest event, and bytes that tell which of them push.
-        self._same: tuple[Sequence[str], bytes] = (), b""
+        self._same: tuple[Sequence[str] | None, bytes] = None, b""
         self._grid, self._why = replace(self.control, origin=self.origin), list(memory.get("damped", ()))
         self.system = self.system.for_steps(self.control.dt or 0.0, damped=bool(self._why))
         self.motion.warnings += self._why
@@ -167,11 +167,17 @@ class StatedSteps(MoreauJeanSteps):
         self.motion.timing["model"] += perf_counter() - begin
         return here
 
+    def _next(self) -> float:
+        """Return the instant at which the next step ends."""
+        return self._grid.instant(self.steps + 1)
+
     def _ends(self) -> Iterator[float]:
         """Yield the instant at which the next step ends, again and again as the state moves on."""
         while True:
-            self._end = self._grid.instant(self.steps + 1)
+            self._end = self._next()
             yield self._end
+            if self.looks is not None:
+                self.looks.at(self.t, self.q)  # the loop does this for the last of several steps
 
     def take(self) -> End | None:
         """Take one step, or several, with each of which the state moves on."""
@@ -201,7 +207,7 @@ class StatedSteps(MoreauJeanSteps):
     def _free_ends(self) -> list[float]:
         """Return the instants at which steps end up to the next one at which someone looks at the state."""
         left = 1 if self.looks is not None or self.rules.events else self.every - self.steps % self.every
-        grid, ends = self._grid, [self._grid.instant(self.steps + 1)]
+        grid, ends = self._grid, [self._next()]
         while len(ends) < min(left, MOST) and ends[-1] < grid.t_end:
             ends.append(grid.instant(self.steps + 1 + len(ends)))
         return ends
@@ -236,12 +242,9 @@ class StatedSteps(MoreauJeanSteps):
         if following.names is not step.names:
             self._say_lost(step, following.names)
         self._ended = self._taken(step)
-        last = self._ended is not None or self.t >= self._grid.t_end or self.steps % MOST == 0
-        if last or (following.free and not self._pushed):
-            return None
-        if self.looks is not None:
-            self.looks.at(self.t, self.q)  # the loop does this for the last of several steps
-        return following
+        # The loop keeps what a longer motion needs before the last step, which the end may shorten.
+        last = self._ended is not None or self._next() >= self._grid.t_end or self.steps % MOST == 0
+        return None if last or (following.free and not self._pushed) else following
 
     def _contradicts(self, end: Reached) -> End | None:
         """Return status and message if a step leaves more of the equality rows than rounding explains."""
@@ -360,7 +363,7 @@ class StatedSteps(MoreauJeanSteps):
         if pushing.keys() == self._pushed.keys():
             self._pushed, self._same = pushing, (of.names, of.pushes)
             return False
-        self._same = (), b""
+        self._same = None, b""
         new = sorted(pushing.keys() - self._pushed.keys())
         for name in new:
             self.events.append(MotionEvent(self.t, EventKind.LANDING, name))
