@@ -40,8 +40,8 @@ SHARE, MEDIAN, MOST = 46 / 48, 8.0, 15.0
 """Goals: the share of the models that run, and, in times of MuJoCo, the median and each of the models named above."""
 
 TURNS, LONG, SHORT = (3, 12), 5.0, 0.5
-"""Numbers of motions of each that are timed in turns, more where they are short; the time of a motion, s, from which
-one is enough, and the largest time, s, for which MuJoCo's own are repeated."""
+"""Least and largest number of motions of each that are timed in turns; the time of a motion, s, from which one is
+enough; and the time, s, for which more turns than the least are taken, and MuJoCo's own motion is repeated in one."""
 
 
 def found(places: list[Path]) -> list[Path]:

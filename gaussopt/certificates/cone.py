@@ -310,13 +310,8 @@ def least_solved(
     `missed` is the residual of r, if that is known.
     """
     if not problem.sparse and problem.k <= FEW:
-        contiguous, found = np.ascontiguousarray, r.copy()
-        begin, column = dense_pattern(problem.k)
-        W, q, mu = contiguous(problem.W).ravel(), contiguous(problem.q), contiguous(problem.mu)
-        missed, choice = choose_least(
-            begin, column, W, q, mu, opens.astype(np.int64), velocity_size(problem), tolerance, missed, found,
-            np.empty(len(r)),
-        )  # fmt: skip
+        given, found = dense_parts(problem, opens), r.copy()
+        missed, choice = choose_least(*given, velocity_size(problem), tolerance, missed, found, np.empty(len(r)))
         return found, missed, not choice
     missed = missed if missed >= 0.0 else surely_solved(problem, r, tolerance)
     least, code = least_impulses(problem, opens, r)
@@ -324,6 +319,15 @@ def least_solved(
     if now < math.inf and now <= 2.0 * missed + SLACK:
         r, missed = least, now
     return r, missed, not code
+
+
+def dense_parts(
+    problem: ConeComplementarity, opens: NDArray[np.bool_]
+) -> tuple[Index, Index, Vector, Vector, Vector, Index]:  # fmt: skip
+    """Return the first six arguments of `choose_least` for a dense problem: pattern, W by rows, q, mu and opens."""
+    contiguous = np.ascontiguousarray
+    W, q, mu = contiguous(problem.W).ravel(), contiguous(problem.q), contiguous(problem.mu)
+    return *dense_pattern(problem.k), W, q, mu, opens.astype(np.int64)
 
 
 def surely_solved(problem: ConeComplementarity, r: Vector, tolerance: float) -> float:

@@ -34,9 +34,6 @@ class Reached(NamedTuple):
     missed: float
 
 
-MISSED = 1e-8
-"""Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
-
 NO_CONTACTS = ConeComplementarity(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
 """The contact problem of a step in which no constraint acts."""
 
@@ -71,7 +68,7 @@ class Taken(NamedTuple):
 
 
 class KnownImpulses(NamedTuple):
-    """KnownImpulses impulses r, (3 k,), and the names of their contacts."""
+    """Known impulses r, (3 k,), and the names of their contacts."""
 
     names: Sequence[str]
     r: Vector

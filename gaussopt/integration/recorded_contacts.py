@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.cone import choose_least, least_solved
-from gaussopt.cone.least_kernel import dense_pattern
+from gaussopt.certificates.cone import choose_least, dense_parts, least_solved
 from gaussopt.cone.measure import FEW
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ConeComplementarity
@@ -66,9 +65,8 @@ def record_forces(
 ) -> bool:  # fmt: skip
     """Write forces and modes of the least impulses as `forces_into` does; return whether the problem determines r."""
     if not problem.sparse and problem.k <= FEW:
-        W, q, mu = (np.ascontiguousarray(x) for x in (problem.W, problem.q, problem.mu))
-        given = *dense_pattern(problem.k), W.ravel(), q, mu, opens.astype(np.int64), tolerance, h, there
-        return bool(least_forces_into(*given, r.copy(), np.empty(len(r)), values))
+        given = dense_parts(problem, opens)
+        return bool(least_forces_into(*given, tolerance, h, there, r.copy(), np.empty(len(r)), values))
     r, _, unique = least_solved(problem, opens, r, tolerance)
     forces_into(problem.u(r), r, problem.mu, h, STICKING * velocity_size(problem), there, values)
     return unique

@@ -17,7 +17,7 @@ from gaussopt.cone.sparse_rows import SparseRows
 from gaussopt.core.arrays import Index, Matrix, Vector
 from gaussopt.core.cone_complementarity import ROWS
 from gaussopt.interchange.contact_kernel import Nearby, Present, RowPlaces, bound_friction, collect, lower_limits
-from gaussopt.interchange.mujoco_ahead import Moving
+from gaussopt.interchange.mujoco_ahead import LookAhead
 from gaussopt.interchange.mujoco_equalities import Equalities, turning
 from gaussopt.interchange.mujoco_rows import IN_GAP, PARTS, check_contacts, dry_name, geometry_name
 from gaussopt.interchange.step_kernel import StepMemory
@@ -100,15 +100,15 @@ class NearContacts:
 
 
 class ContactFinder:
-    """Finder of rows near the state in `data`: of equalities, contacts, and limits, whose margins grew by `ahead`."""
+    """Finder of rows near the state in `data`: of equalities, contacts, and limits; `ahead` has raised margins."""
 
     def __init__(
-        self, mj: Any, model: Any, data: Any, ahead: float, equalities: Equalities, masses: SparseRows, moving: Moving
-    ) -> None:  # fmt: skip
-        self.mj, self.model, self.data, self._ahead, self._masses = mj, model, data, ahead, masses
+        self, mj: Any, model: Any, data: Any, ahead: LookAhead, equalities: Equalities, masses: SparseRows
+    ) -> None:
+        self.mj, self.model, self.data, self._ahead, self._masses = mj, model, data, ahead.ahead, masses
         self._equalities, every, turns = equalities, np.arange(model.nbody), turning(mj, model)
         state = masses.values, data.qfrc_smooth, data.qvel
-        self._present = Present(equalities.terms, every, data.xpos, data.xipos, turns, *state, moving)
+        self._present = Present(equalities.terms, every, data.xpos, data.xipos, turns, *state, ahead.moving)
         self._known: dict[tuple[Any, ...], NearContacts] = {}
         # Rows of limits of hinges and slides have a single entry, which never changes.
         joints = model.jnt_type[model.jnt_limited.astype(bool)]

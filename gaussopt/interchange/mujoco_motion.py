@@ -134,8 +134,8 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
         self.masses = SparseRows(begins, own.M_colind.astype(np.int64), self.data.M)  # lower part of the mass matrix
         self.activations, self._na = Activations(mj, own), int(model.na)
         q, w = np.append(self.data.qpos, self.data.act), self.data.qvel.copy()
-        self.dt, self.moving = float(own.opt.timestep), Moving.of(own, self.data, self._touchable)
-        self.look_ahead = LookAhead(own, self.moving, lambda: self.place(0.0, q, w))
+        moving, self.dt = Moving.of(own, self.data, self._touchable), float(own.opt.timestep)
+        self.look_ahead = LookAhead(own, moving, lambda: self.place(0.0, q, w))
         self.ahead = self.look_ahead.ahead
         self._damp(implicit(mj, model) and depends_on_velocity(mj, own))
         kinds = mj.mjtJoint
@@ -153,7 +153,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
             self._weights[place : place + 3] = 4.0
         self.unit_rows = len(self._quaternions)
         self.equalities = Equalities(mj, own, data)
-        self.near = ContactFinder(mj, own, self.data, self.ahead, self.equalities, self.masses, self.moving)
+        self.near = ContactFinder(mj, own, self.data, self.look_ahead, self.equalities, self.masses)
         self.projection = BoundedProjection(mj, own, self.data, self.equalities, self.ahead)
 
     def _damp(self, all_at_end: bool) -> None:
@@ -179,8 +179,7 @@ class MujocoSystem(MujocoOutputs, Actuated, SteppedSystem):
             return self
         found = copy.copy(self)
         found._damp(all_at_end=True)
-        of_data = self.data, self.ahead, self.equalities, self.masses, self.moving
-        found.near = ContactFinder(self.mj, self.model, *of_data)
+        found.near = ContactFinder(self.mj, self.model, self.data, self.look_ahead, self.equalities, self.masses)
         return found
 
     def __reduce__(self) -> tuple[type[MujocoSystem], tuple[Any, ...]]:

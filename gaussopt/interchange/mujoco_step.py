@@ -165,7 +165,7 @@ class MujocoStep(TimeStep):
         stays = last + len(self._kept.mu)
         start, result = near.gaps[:0] if start is None else start, np.empty(stays + k)
         how = dt, solver.quick_methods(), accepted, project
-        if not step_at_once(memory, near, system.moving, self.D, start, result, *how):
+        if not step_at_once(memory, near, system.look_ahead.moving, self.D, start, result, *how):
             return None
         end = first + n
         r, w, way, lam = result[NUMBERS:first], result[first:end], result[end : end + n], result[end + n : last]

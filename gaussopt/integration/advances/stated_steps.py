@@ -26,7 +26,7 @@ from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.core.system import AbstractSystem
-from gaussopt.core.time_step import MISSED, KnownImpulses, Reached, SteppedSystem, Taken, TimeStep
+from gaussopt.core.time_step import KnownImpulses, Reached, SteppedSystem, Taken, TimeStep
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.advance import ContactRules, End, EventKind, MotionEvent
 from gaussopt.integration.advances.moreau_jean import LIFTED, PENETRATED, MoreauJeanSteps
@@ -36,6 +36,9 @@ from gaussopt.integration.recorder import Recorder
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS
 from gaussopt.kinds import page_of
 from gaussopt.linalg.cones import velocity_size
+
+MISSED = 1e-8
+"""Residual rate of equality rows, relative to 1 + the largest velocity, above which they contradict each other."""
 
 ROUNDED = "Equality constraints that imply each other differ by rounding of the model's numbers; see `velocity_drift`."
 
